@@ -1,0 +1,23 @@
+"""The compiled kernels. They are optional: where they cannot be built, NumPy stands in."""
+
+import os
+
+from setuptools import Extension, setup
+
+
+def extensions() -> list[Extension]:
+    if os.environ.get("CALIBRANT_NO_NATIVE") == "1":
+        return []
+    from Cython.Build import cythonize
+
+    kernels = Extension(
+        "calibrant.engines._kernels",
+        ["src/calibrant/engines/_kernels.pyx"],
+        # Without contraction x * x + s is the same bits on every processor and in every loop.
+        extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
+        optional=True,
+    )
+    return cythonize([kernels], language_level=3)
+
+
+setup(ext_modules=extensions())

@@ -1,0 +1,106 @@
+"""The command line: parse, call the front door, show."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Any
+
+from calibrant import __version__, conventions, evaluate, examples
+from calibrant.engines.selection import available, kernels, n_threads, why_not_native
+from calibrant.errors import CalibrantError
+from calibrant.show.tables import print_evaluation, print_table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 if it went well, 3 for bad input."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except CalibrantError as error:
+        print(f"calibrant: {error}", file=sys.stderr)
+        return 3
+    except BrokenPipeError:  # a reader such as `head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="calibrant", description="Can these predicted probabilities be believed?"
+    )
+    parser.add_argument("--version", action="version", version=f"calibrant {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    demo = commands.add_parser("demo", help="evaluate the example that comes with Calibrant")
+    demo.add_argument("--json", action="store_true", help="print JSON")
+    demo.set_defaults(run=_demo)
+    info = commands.add_parser("info", help="what this installation can do")
+    info.add_argument("--json", action="store_true", help="print JSON")
+    info.set_defaults(run=_info)
+    return parser
+
+
+def _demo(options: argparse.Namespace) -> None:
+    example = examples.load("fashion")
+    hard = evaluate(example.test_labels, example.test_proba, classes=range(10))
+    soft = evaluate(example.test_soft_labels, example.test_proba, classes=example.class_names)
+    tools = conventions(example.test_labels, example.test_proba)
+    if options.json:
+        print(
+            json.dumps({"hard": hard.to_dict(), "soft": soft.to_dict(), "tools": tools.to_dict()})
+        )
+        return
+    print(f"{example.description}\n")
+    print_evaluation(hard, "The student against the labels")
+    columns = {
+        "measure": [e.name for e in soft.estimates if e.name in hard],
+        "against labels": [hard[e.name] for e in soft.estimates if e.name in hard],
+        "against teacher": [e.value for e in soft.estimates if e.name in hard],
+    }
+    print_table(columns, "Hard labels and the teacher's soft labels side by side")
+    short = {k: v for k, v in tools.columns().items() if k not in ("why", "version", "answer")}
+    print_table(short, "What other tools would call ECE (top label)")
+
+
+def _info(options: argparse.Namespace) -> None:
+    facts = installation()
+    if options.json:
+        print(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        print(f"{name:12} {value}")
+    if not facts["native"]:
+        print(
+            "\nThe compiled kernels are not there, so everything runs on NumPy: the same numbers, "
+            f"several times slower.\nReason: {why_not_native}\n"
+            "To get them, install a C compiler and reinstall calibrant."
+        )
+
+
+def installation() -> dict[str, Any]:
+    """What this installation is and can do."""
+    return {
+        "calibrant": __version__,
+        "python": platform.python_version(),
+        "numpy": metadata.version("numpy"),
+        "scipy": metadata.version("scipy"),
+        "narwhals": metadata.version("narwhals"),
+        "engine": kernels().name,
+        "native": "native" in available(),
+        "threads": n_threads(),
+        "machine": platform.machine(),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+from typing import Any
+
+from numpy import float64, int32, int64, uint8, uint64
+from numpy.typing import NDArray
+
+_F = NDArray[float64]
+
+def add_hard(
+    sums: _F,
+    reports: NDArray[Any],
+    labels: NDArray[Any],
+    inner: _F,
+    start: NDArray[int32],
+    crowded: bool,
+    status: NDArray[int64],
+) -> None: ...
+def add_numbers(
+    sums: _F,
+    reports: NDArray[Any],
+    targets: _F,
+    weights: _F | None,
+    inner: _F,
+    start: NDArray[int32],
+    crowded: bool,
+    status: NDArray[int64],
+) -> None: ...
+def add_rows(
+    reports: NDArray[Any],
+    labels: NDArray[int64] | None,
+    targets: _F | None,
+    weights: _F | None,
+    confidences: _F,
+    hits: _F,
+    classwise: _F | None,
+    losses: _F | None,
+    inner: _F,
+    start: NDArray[int32],
+    crowded: bool,
+    tolerance: float,
+    log_floor: float,
+    status: NDArray[int64],
+) -> None: ...
+def add_cells(
+    mass: _F, reports: NDArray[Any], weights: _F | None, status: NDArray[int64]
+) -> None: ...
+def add_subcells(
+    mass: _F,
+    reports: NDArray[Any],
+    weights: _F | None,
+    wanted: NDArray[uint8],
+    low: NDArray[uint64],
+    high: NDArray[uint64],
+    shift: NDArray[int32],
+) -> None: ...
+def gather(
+    values: _F,
+    masses: _F,
+    reports: NDArray[Any],
+    weights: _F | None,
+    wanted: NDArray[uint8],
+    low: NDArray[uint64],
+    high: NDArray[uint64],
+) -> int: ...

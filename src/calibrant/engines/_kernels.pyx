@@ -1,0 +1,573 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, embedsignature=True
+"""Compiled sums over one block of samples.
+
+Every function checks the values in the same pass that sums them. A block that holds a bad value
+stops at its row: ``status[BAD_ROW]`` becomes that row (within the block) and the sums are void.
+The twin of this file, in plain NumPy, is ``numpy_kernels``; both are held to one boundary table.
+"""
+from libc.math cimport fabs, log, sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+ctypedef fused report_t:
+    float
+    double
+
+ctypedef fused label_t:
+    uint8_t
+    int32_t
+    int64_t
+
+# Slots of `status`; calibrant.engines.protocol names them for Python.
+cdef enum:
+    BAD_ROW = 0
+    N_CLIPPED = 1
+    N_ROWS_OFF = 2
+    SOFT = 3
+    N_LOG_CLIPPED = 4
+
+# Columns of a bin's row of sums, in the order of calibrant.statistics.bins.FIELDS.
+cdef enum:
+    N = 0
+    W = 1
+    W2 = 2
+    WU = 3
+    WZ = 4
+    WU2 = 5
+    WUZ = 6
+    WZ2 = 7
+    FIELDS = 8
+
+# Columns of the loss sums, in the order of calibrant.statistics.losses.FIELDS.
+cdef enum:
+    LOSS_BRIER = 2
+    LOSS_LOG = 3
+    LOSS_SPHERICAL = 4
+    LOSS_CLASS = 5
+    LOSS_CONFIDENCE = 6
+
+# How many partial sums a row is read with, so that the compiler can use vector registers.
+cdef enum:
+    LANES = 8
+
+cdef extern from *:
+    """
+    #define OVERSHOOT 1e-4     /* calibrant.samples.tolerances */
+    #define ROW_SUM_TOLD 1e-5
+    """
+    const double OVERSHOOT
+    const double ROW_SUM_TOLD
+
+
+cdef inline Py_ssize_t bin_of(
+    double x, const double* inner, const int32_t* start, double cells, bint crowded
+) noexcept nogil:
+    """The number of inner edges <= x: a table of cells gives the guess, the edges decide.
+
+    `cells` is a power of two, so the product is exact and the guess is never too high.
+    """
+    cdef Py_ssize_t cell = <Py_ssize_t> (x * cells)
+    cdef Py_ssize_t low = start[cell], high, middle
+    if crowded:
+        high = start[cell + 1]
+        while low < high:
+            middle = (low + high) >> 1
+            if x >= inner[middle]:
+                low = middle + 1
+            else:
+                high = middle
+    while x >= inner[low]:
+        low += 1
+    return low
+
+
+cdef inline bint clip_overshoot(double* x, int64_t* n_clipped) noexcept nogil:
+    """Bring a report that float32 pushed past an end back to it; False if it is truly outside."""
+    if x[0] >= 0.0 and x[0] <= 1.0:
+        return True
+    if x[0] < 0.0 and x[0] >= -OVERSHOOT:
+        x[0] = 0.0
+    elif x[0] > 1.0 and x[0] <= 1.0 + OVERSHOOT:
+        x[0] = 1.0
+    else:
+        return False
+    n_clipped[0] += 1
+    return True
+
+
+def add_hard(
+    double[:, ::1] sums, const report_t[::1] reports, const label_t[::1] labels,
+    const double[::1] inner, const int32_t[::1] start, bint crowded, int64_t[::1] status,
+):
+    """Add unweighted samples with 0/1 labels to `sums` (bins x fields).
+
+    Cells are (bin, label): the label's own sums then come free, three additions a sample. Four
+    replicas, used in turn, keep one sample's addition from waiting for the last one's.
+    """
+    cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i = 0, k, b, stop
+    cdef Py_ssize_t replica = 2 * m * 4 if m <= 1024 else 0
+    cdef double* a0 = <double*> calloc((4 if replica else 1) * 2 * m * 4, sizeof(double))
+    if a0 == NULL:
+        raise MemoryError()
+    cdef double* a1 = a0 + replica
+    cdef double* a2 = a1 + replica
+    cdef double* a3 = a2 + replica
+    cdef double* cell
+    cdef double* other
+    cdef const double* edge = &inner[0]
+    cdef const int32_t* begin = &start[0]
+    cdef double cells = start.shape[0] - 2
+    cdef double x0, x1, x2, x3
+    cdef uint64_t y0, y1, y2, y3
+    cdef int64_t n_clipped = 0
+    cdef int r
+    if n == 0:
+        free(a0)
+        return
+    cdef const report_t* u = &reports[0]
+    cdef const label_t* z = &labels[0]
+    with nogil:
+        while i < n:
+            # Groups of four while all is well; one by one around a value that needs a look.
+            while i + 4 <= n:
+                x0 = u[i]
+                x1 = u[i + 1]
+                x2 = u[i + 2]
+                x3 = u[i + 3]
+                y0 = <uint64_t> z[i]
+                y1 = <uint64_t> z[i + 1]
+                y2 = <uint64_t> z[i + 2]
+                y3 = <uint64_t> z[i + 3]
+                if not ((x0 >= 0.0) & (x0 <= 1.0) & (x1 >= 0.0) & (x1 <= 1.0)
+                        & (x2 >= 0.0) & (x2 <= 1.0) & (x3 >= 0.0) & (x3 <= 1.0)
+                        & ((y0 | y1 | y2 | y3) <= 1)):
+                    break
+                cell = a0 + ((2 * bin_of(x0, edge, begin, cells, crowded) + y0) << 2)
+                cell[0] += 1.0
+                cell[1] += x0
+                cell[2] += x0 * x0
+                cell = a1 + ((2 * bin_of(x1, edge, begin, cells, crowded) + y1) << 2)
+                cell[0] += 1.0
+                cell[1] += x1
+                cell[2] += x1 * x1
+                cell = a2 + ((2 * bin_of(x2, edge, begin, cells, crowded) + y2) << 2)
+                cell[0] += 1.0
+                cell[1] += x2
+                cell[2] += x2 * x2
+                cell = a3 + ((2 * bin_of(x3, edge, begin, cells, crowded) + y3) << 2)
+                cell[0] += 1.0
+                cell[1] += x3
+                cell[2] += x3 * x3
+                i += 4
+            stop = i + 4 if i + 4 < n else n
+            while i < stop:
+                x0 = u[i]
+                y0 = <uint64_t> z[i]
+                if y0 > 1 or not clip_overshoot(&x0, &n_clipped):
+                    status[BAD_ROW] = i
+                    break
+                cell = a0 + (i & 3) * replica + (
+                    (2 * bin_of(x0, edge, begin, cells, crowded) + y0) << 2)
+                cell[0] += 1.0
+                cell[1] += x0
+                cell[2] += x0 * x0
+                i += 1
+            if status[BAD_ROW] >= 0:
+                break
+        for r in range(4 if replica else 1):
+            for b in range(m):
+                cell = a0 + r * replica + 8 * b
+                other = cell + 4
+                sums[b, N] += cell[0] + other[0]
+                sums[b, W] += cell[0] + other[0]
+                sums[b, W2] += cell[0] + other[0]
+                sums[b, WU] += cell[1] + other[1]
+                sums[b, WZ] += other[0]
+                sums[b, WU2] += cell[2] + other[2]
+                sums[b, WUZ] += other[1]
+                sums[b, WZ2] += other[0]
+    status[N_CLIPPED] += n_clipped
+    free(a0)
+
+
+def add_numbers(
+    double[:, ::1] sums, const report_t[::1] reports, const double[::1] targets,
+    const double[::1] weights, const double[::1] inner, const int32_t[::1] start, bint crowded,
+    int64_t[::1] status,
+):
+    """Add samples whose targets are numbers in [0, 1], weighted or not, to `sums`.
+
+    The cells are split at target 1/2 so that 0/1 targets are summed in the order of `add_hard`:
+    the same data give the same bits whether its labels came as integers or as floats.
+    """
+    cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i, b
+    cdef Py_ssize_t replica = 2 * m * FIELDS if m <= 1024 else 0
+    cdef double* a = <double*> calloc((4 if replica else 1) * 2 * m * FIELDS, sizeof(double))
+    if a == NULL:
+        raise MemoryError()
+    cdef double* cell
+    cdef const double* edge = &inner[0]
+    cdef const int32_t* begin = &start[0]
+    cdef double cells = start.shape[0] - 2
+    cdef double x, z, w = 1.0
+    cdef bint weighted = weights is not None
+    cdef int64_t n_clipped = 0, soft = 0
+    cdef int r, f
+    if n == 0:
+        free(a)
+        return
+    cdef const report_t* u = &reports[0]
+    cdef const double* t = &targets[0]
+    cdef const double* wp = &weights[0] if weighted else NULL
+    with nogil:
+        for i in range(n):
+            x = u[i]
+            z = t[i]
+            if weighted:
+                w = wp[i]
+            if not ((x >= 0.0) & (x <= 1.0) & (z >= 0.0) & (z <= 1.0) & (w - w == 0.0) & (w >= 0.0)):
+                if not (z >= 0.0 and z <= 1.0 and w - w == 0.0 and w >= 0.0
+                        and clip_overshoot(&x, &n_clipped)):
+                    status[BAD_ROW] = i
+                    break
+            soft |= (z != 0.0) & (z != 1.0)
+            cell = a + (i & 3) * replica + FIELDS * (
+                2 * bin_of(x, edge, begin, cells, crowded) + (z >= 0.5))
+            cell[N] += w > 0.0
+            cell[W] += w
+            cell[W2] += w * w
+            cell[WU] += w * x
+            cell[WZ] += w * z
+            cell[WU2] += w * (x * x)
+            cell[WUZ] += w * (x * z)
+            cell[WZ2] += w * (z * z)
+        for r in range(4 if replica else 1):
+            for b in range(m):
+                cell = a + r * replica + 2 * FIELDS * b
+                for f in range(FIELDS):
+                    sums[b, f] += cell[f] + cell[FIELDS + f]
+    status[N_CLIPPED] += n_clipped
+    status[SOFT] |= soft
+    free(a)
+
+
+cdef inline bint check_row(
+    const report_t* row, Py_ssize_t k, double tolerance, double* clipped, double* total,
+    double* squares, double* top, int64_t* n_clipped,
+) noexcept nogil:
+    """Sum, sum of squares and maximum of one row; False if it is not a probability row.
+
+    A row with an entry just past an end is copied to `clipped`, mended, and read again from there:
+    the caller learns of it because `n_clipped` grew.
+    """
+    cdef double s[LANES]
+    cdef double q[LANES]
+    cdef double high[LANES]
+    cdef double low[LANES]
+    cdef double x
+    cdef Py_ssize_t r = 0
+    cdef int j
+    for j in range(LANES):
+        s[j] = 0.0
+        q[j] = 0.0
+        high[j] = -1.0
+        low[j] = 2.0
+    while r + LANES <= k:
+        for j in range(LANES):
+            x = row[r + j]
+            s[j] += x
+            q[j] += x * x
+            high[j] = x if x > high[j] else high[j]
+            low[j] = x if x < low[j] else low[j]
+        r += LANES
+    while r < k:
+        x = row[r]
+        s[0] += x
+        q[0] += x * x
+        high[0] = x if x > high[0] else high[0]
+        low[0] = x if x < low[0] else low[0]
+        r += 1
+    for j in range(1, LANES):
+        s[0] += s[j]
+        q[0] += q[j]
+        high[0] = high[j] if high[j] > high[0] else high[0]
+        low[0] = low[j] if low[j] < low[0] else low[0]
+    if not fabs(s[0] - 1.0) <= tolerance:  # also when an entry is NaN
+        return False
+    if low[0] < 0.0 or high[0] > 1.0:
+        for r in range(k):
+            clipped[r] = row[r]
+            if not clip_overshoot(clipped + r, n_clipped):
+                return False
+        high[0] = 1.0 if high[0] > 1.0 else high[0]
+    total[0] = s[0]
+    squares[0] = q[0]
+    top[0] = high[0]
+    return True
+
+
+cdef inline Py_ssize_t first_equal(const report_t* row, Py_ssize_t k, double top) noexcept nogil:
+    cdef Py_ssize_t r
+    for r in range(k):
+        if <double> row[r] >= top:  # >=: an entry past 1 was clipped to the top
+            return r
+    return 0
+
+
+def add_rows(
+    const report_t[:, ::1] reports, const int64_t[::1] labels, const double[:, ::1] targets,
+    const double[::1] weights, double[::1] confidences, double[::1] hits,
+    double[:, :, ::1] classwise, double[::1] losses, const double[::1] inner,
+    const int32_t[::1] start, bint crowded, double tolerance, double log_floor,
+    int64_t[::1] status,
+):
+    """One read of a block of probability rows, for all that can be had from it.
+
+    Fills `confidences` and `hits` (the top-label problem) and adds to `classwise` (class x bin x
+    field) and `losses` where these are given. Targets are class indices (`labels`) or rows on the
+    simplex (`targets`). `classwise` must come zeroed: a block is summed on its own.
+    """
+    cdef Py_ssize_t n = reports.shape[0], k = reports.shape[1], i, r, b, top_class, y = 0
+    cdef bint hard = labels is not None, weighted = weights is not None
+    cdef bint want_classes = classwise is not None, want_losses = losses is not None
+    cdef Py_ssize_t m = classwise.shape[1] if want_classes else 1
+    cdef bint dense = hard and not weighted and want_classes
+    cdef double* scratch = <double*> calloc(3 * k, sizeof(double))
+    if scratch == NULL:
+        raise MemoryError()
+    cdef double* clipped = scratch
+    cdef double* first_u = scratch + k
+    cdef double* first_u2 = scratch + 2 * k
+    cdef const double* edge = &inner[0]
+    cdef const int32_t* begin = &start[0]
+    cdef double cells = start.shape[0] - 2
+    cdef double lowest_edge = inner[0]
+    cdef const report_t* row
+    cdef const double* q_row = NULL
+    cdef double* table = &classwise[0, 0, 0] if want_classes else NULL
+    cdef double* cell
+    cdef double total, squares, top, x, z, w = 1.0, hit, brier, at_label, cross
+    cdef int64_t n_clipped = 0, n_before, n_rows_off = 0, n_log_clipped = 0, soft = 0
+    cdef bint mended
+    with nogil:
+        for i in range(n):
+            row = &reports[i, 0]
+            n_before = n_clipped
+            if weighted:
+                w = weights[i]
+            if hard:
+                y = labels[i]
+            else:
+                q_row = &targets[i, 0]
+            if (not (w - w == 0.0 and w >= 0.0) or (hard and (y < 0 or y >= k))
+                    or (not hard and not simplex_row(q_row, k, &soft))
+                    or not check_row(row, k, tolerance, clipped, &total, &squares, &top,
+                                     &n_clipped)):
+                status[BAD_ROW] = i
+                break
+            mended = n_clipped > n_before
+            n_rows_off += fabs(total - 1.0) > ROW_SUM_TOLD
+            top_class = first_equal(row, k, top)
+            hit = (1.0 if y == top_class else 0.0) if hard else q_row[top_class]
+            confidences[i] = top
+            hits[i] = hit
+            if want_losses:
+                brier = 0.0
+                cross = 0.0
+                at_label = 0.0
+                for r in range(k):
+                    x = clipped[r] if mended else row[r]
+                    z = (1.0 if r == y else 0.0) if hard else q_row[r]
+                    brier += (x - z) * (x - z)
+                    if z > 0.0:
+                        at_label += z * x
+                        if x < log_floor:
+                            n_log_clipped += 1
+                            x = log_floor
+                        cross -= z * log(x)
+                losses[0] += w > 0.0
+                losses[1] += w
+                losses[LOSS_BRIER] += w * brier
+                losses[LOSS_LOG] += w * cross
+                losses[LOSS_SPHERICAL] += w * (1.0 - at_label / sqrt(squares))
+                losses[LOSS_CLASS] += w * (1.0 - hit)
+                losses[LOSS_CONFIDENCE] += w * (1.0 - hit + (top - hit) * (top - hit))
+            if not want_classes:
+                continue
+            if dense:
+                # Most entries of a long row lie in the first bin: sum those in memory order and
+                # look for a bin only for the few above its edge.
+                if mended:
+                    for r in range(k):
+                        x = clipped[r]
+                        first_u[r] += x if x < lowest_edge else 0.0
+                        first_u2[r] += x * x if x < lowest_edge else 0.0
+                else:
+                    add_first_bin(row, k, lowest_edge, first_u, first_u2)
+                if top >= lowest_edge:
+                    for r in range(k):
+                        if <double> row[r] >= lowest_edge:
+                            x = clipped[r] if mended else row[r]
+                            cell = table + FIELDS * (
+                                r * m + bin_of(x, edge, begin, cells, crowded))
+                            cell[N] += 1.0
+                            cell[WU] += x
+                            cell[WU2] += x * x
+                x = clipped[y] if mended else row[y]
+                cell = table + FIELDS * (y * m + bin_of(x, edge, begin, cells, crowded))
+                cell[WZ] += 1.0
+                cell[WUZ] += x
+            else:
+                for r in range(k):
+                    x = clipped[r] if mended else row[r]
+                    z = (1.0 if r == y else 0.0) if hard else q_row[r]
+                    cell = table + FIELDS * (r * m + bin_of(x, edge, begin, cells, crowded))
+                    cell[N] += w > 0.0
+                    cell[W] += w
+                    cell[W2] += w * w
+                    cell[WU] += w * x
+                    cell[WZ] += w * z
+                    cell[WU2] += w * (x * x)
+                    cell[WUZ] += w * (x * z)
+                    cell[WZ2] += w * (z * z)
+        if dense and status[BAD_ROW] < 0:
+            for r in range(k):
+                cell = table + FIELDS * r * m
+                cell[WU] = first_u[r]
+                cell[WU2] = first_u2[r]
+                total = 0.0
+                for b in range(1, m):
+                    total += cell[FIELDS * b + N]
+                cell[N] = n - total
+                for b in range(m):
+                    cell[FIELDS * b + W] = cell[FIELDS * b + N]
+                    cell[FIELDS * b + W2] = cell[FIELDS * b + N]
+                    cell[FIELDS * b + WZ2] = cell[FIELDS * b + WZ]
+    status[N_CLIPPED] += n_clipped
+    status[N_ROWS_OFF] += n_rows_off
+    status[N_LOG_CLIPPED] += n_log_clipped
+    status[SOFT] |= soft
+    free(scratch)
+
+
+cdef inline void add_first_bin(
+    const report_t* row, Py_ssize_t k, double lowest_edge, double* first_u, double* first_u2
+) noexcept nogil:
+    cdef Py_ssize_t r
+    cdef double x
+    for r in range(k):
+        x = row[r]
+        x = x if x < lowest_edge else 0.0
+        first_u[r] += x
+        first_u2[r] += x * x
+
+
+cdef inline bint simplex_row(const double* row, Py_ssize_t k, int64_t* soft) noexcept nogil:
+    """Whether a row of soft labels is one: entries in [0, 1], summing to 1 within the tolerance."""
+    cdef double total = 0.0
+    cdef Py_ssize_t r
+    for r in range(k):
+        if not (row[r] >= 0.0 and row[r] <= 1.0 + OVERSHOOT):
+            return False
+        soft[0] |= (row[r] != 0.0) & (row[r] != 1.0)
+        total += row[r]
+    return fabs(total - 1.0) <= OVERSHOOT
+
+
+# --- exact quantiles: a histogram, then ever finer cells around the ranks that are sought ---------
+
+cdef inline uint64_t key_of(double x) noexcept nogil:
+    """The bits of a non-negative double, which sort as the numbers do."""
+    cdef uint64_t key
+    memcpy(&key, &x, 8)
+    return key
+
+
+def add_cells(double[::1] mass, const report_t[::1] reports, const double[::1] weights,
+              int64_t[::1] status):
+    """Add the weights (or 1) to `mass` of the linear cell of each report; 1 has its own cell.
+
+    `len(mass) - 1` is a power of two, so that the product is exact.
+    """
+    cdef Py_ssize_t n = reports.shape[0], i
+    cdef double scale = mass.shape[0] - 1, x, w
+    cdef bint weighted = weights is not None
+    cdef int64_t n_clipped = 0
+    with nogil:
+        for i in range(n):
+            x = reports[i]
+            if not ((x >= 0.0) & (x <= 1.0)):
+                if not clip_overshoot(&x, &n_clipped):
+                    status[BAD_ROW] = i
+                    break
+            if weighted:
+                w = weights[i]
+                if not (w - w == 0.0 and w >= 0.0):
+                    status[BAD_ROW] = i
+                    break
+                mass[<Py_ssize_t> (x * scale)] += w
+            else:
+                mass[<Py_ssize_t> (x * scale)] += 1.0
+
+
+cdef inline Py_ssize_t range_of(
+    uint64_t key, const uint64_t* low, const uint64_t* high, Py_ssize_t n_ranges
+) noexcept nogil:
+    """The range [low, high) that holds the key, or -1. Ranges are sorted and disjoint."""
+    cdef Py_ssize_t a = 0, b = n_ranges, middle
+    while a < b:
+        middle = (a + b) >> 1
+        if key >= high[middle]:
+            a = middle + 1
+        else:
+            b = middle
+    if a < n_ranges and key >= low[a]:
+        return a
+    return -1
+
+
+def add_subcells(
+    double[:, ::1] mass, const report_t[::1] reports, const double[::1] weights,
+    const uint8_t[::1] wanted, const uint64_t[::1] low, const uint64_t[::1] high,
+    const int32_t[::1] shift,
+):
+    """Add the weights to the subcells of the key ranges; `wanted` marks their linear cells."""
+    cdef Py_ssize_t n = reports.shape[0], i, j
+    cdef double scale = wanted.shape[0] - 1, x
+    cdef bint weighted = weights is not None
+    cdef uint64_t key
+    with nogil:
+        for i in range(n):
+            x = reports[i]
+            x = 0.0 if x <= 0.0 else (1.0 if x > 1.0 else x)
+            if not wanted[<Py_ssize_t> (x * scale)]:
+                continue
+            key = key_of(x)
+            j = range_of(key, &low[0], &high[0], low.shape[0])
+            if j >= 0:
+                mass[j, <Py_ssize_t> ((key - low[j]) >> shift[j])] += weights[i] if weighted else 1.0
+
+
+def gather(
+    double[::1] values, double[::1] masses, const report_t[::1] reports,
+    const double[::1] weights, const uint8_t[::1] wanted, const uint64_t[::1] low,
+    const uint64_t[::1] high,
+):
+    """Copy the reports in the key ranges (and their weights) out; returns how many there were."""
+    cdef Py_ssize_t n = reports.shape[0], i, found = 0, room = values.shape[0]
+    cdef double scale = wanted.shape[0] - 1, x
+    cdef bint weighted = weights is not None
+    with nogil:
+        for i in range(n):
+            x = reports[i]
+            x = 0.0 if x <= 0.0 else (1.0 if x > 1.0 else x)
+            if not wanted[<Py_ssize_t> (x * scale)]:
+                continue
+            if range_of(key_of(x), &low[0], &high[0], low.shape[0]) >= 0:
+                if found < room:
+                    values[found] = x
+                    masses[found] = weights[i] if weighted else 1.0
+                found += 1
+    return found

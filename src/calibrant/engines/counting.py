@@ -1,0 +1,129 @@
+"""From samples and a rule to the statistic: the one place where measures get their tables from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import (
+    Cuts,
+    Edges,
+    EqualWidth,
+    LevelSets,
+    Quantile,
+    Rule,
+    fixed_cuts,
+    rank_bins,
+)
+from calibrant.engines.numpy_kernels import sums_by_index
+from calibrant.engines.passes import matrix_sums, row_block, scalar_sums, whole_problem
+from calibrant.engines.protocol import Findings
+from calibrant.engines.quantiles import distinct, quantile_cuts
+from calibrant.engines.selection import n_threads
+from calibrant.samples.samples import Notion, Samples
+from calibrant.statistics.bins import FIELDS, BinTable
+
+# Columns that are copied out together: as many float32 as fill a cache line.
+COLUMN_GROUP = 16
+
+
+def bin_table(samples: Samples, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts, Findings]:
+    """The table of a scalar notion (binary, confidence), with the cuts that were used."""
+    if isinstance(rule, LevelSets):
+        return _level_sets(samples, notion)
+    if isinstance(rule, Quantile):
+        if rule.ties == "rank":
+            return _by_rank(samples, notion, rule.m)
+        cuts = quantile_cuts(samples, notion, rule.m)
+    else:
+        cuts = fixed_cuts(rule, samples.precision)
+    sums, findings = scalar_sums(samples, notion, cuts)
+    return _without_dropped(sums[None], rule), cuts, findings
+
+
+def classwise_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
+    """The table of every class against the rest, each with its own bins."""
+    if isinstance(rule, EqualWidth | Edges):
+        total = matrix_sums(samples, classwise=fixed_cuts(rule, samples.precision))
+        assert total.classwise is not None
+        return _without_dropped(total.classwise, rule), total.findings
+    findings = matrix_sums(samples).findings  # rows are checked as rows before they are taken apart
+    columns = class_columns(samples)
+    if n_threads() > 1 and samples.n * samples.n_classes > 1 << 20:
+        with ThreadPoolExecutor(n_threads()) as pool:
+            tables = list(pool.map(lambda column: bin_table(column, "binary", rule)[0], columns))
+    else:
+        tables = [bin_table(column, "binary", rule)[0] for column in columns]
+    return stack(tables), findings
+
+
+def stack(tables: list[BinTable]) -> BinTable:
+    """Scalar tables as classes of one table; the shorter ones get empty bins at the end."""
+    m = max(table.n_bins for table in tables)
+    sums = np.zeros((len(tables), m, len(FIELDS)))
+    for r, table in enumerate(tables):
+        sums[r, : table.n_bins] = table.sums[0]
+    return BinTable(sums, np.concatenate([table.dropped for table in tables]))
+
+
+def class_columns(samples: Samples) -> Iterator[Samples]:
+    """Each class against the rest, as a binary problem of its own."""
+    k = samples.n_classes
+    log_total = _log_normaliser(samples) if samples.from_logits else None
+    for first in range(0, k, COLUMN_GROUP):
+        last = min(first + COLUMN_GROUP, k)
+        group = np.ascontiguousarray(samples.reports[:, first:last].T)
+        if log_total is not None:
+            group = np.exp(group.astype(np.float64) - log_total)
+        for r in range(first, last):
+            soft = samples.targets.ndim == 2
+            targets: NDArray[Any] = samples.targets[:, r] if soft else samples.targets == r
+            yield replace(samples, reports=group[r - first], targets=targets, from_logits=False)
+
+
+def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
+    """log sum exp of each row, so that one class's probability needs no other class."""
+    out = np.empty(samples.n)
+    rows = row_block(samples.n_classes)
+    for start in range(0, samples.n, rows):
+        h = samples.reports[start : start + rows].astype(np.float64)
+        top = h.max(axis=1)
+        out[start : start + rows] = top + np.log(np.exp(h - top[:, None]).sum(axis=1))
+    return out
+
+
+def _without_dropped(sums: NDArray[np.float64], rule: Rule) -> BinTable:
+    if isinstance(rule, EqualWidth) and rule.drop_one:
+        return BinTable(sums[:, :-1].copy(), sums[:, -1].copy())
+    return BinTable(sums)
+
+
+def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findings]:
+    u, z, w, findings = whole_problem(samples, notion)
+    values, _ = distinct(u, None)
+    cuts = Cuts(values[1:])
+    sums = sums_by_index(cuts.find(u), values.size, u, z, w)
+    if w is not None:  # a level that only rows of weight 0 hold is not a level
+        held = sums[:, 0] > 0
+        sums, cuts = sums[held], Cuts(values[held][1:])
+    return BinTable(sums[None]), cuts, findings
+
+
+def _by_rank(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
+    u, z, w, findings = whole_problem(samples, notion)
+    order = np.argsort(u, kind="stable")
+    if w is None:
+        bins = rank_bins(u.size, m)
+    else:  # a row's place is the middle of its own weight
+        through = np.cumsum(w[order])
+        middle = through - w[order] / 2
+        bins = np.clip(np.ceil(middle * m / through[-1]) - 1, 0, m - 1).astype(np.intp)
+    sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])
+    firsts = np.searchsorted(bins, np.arange(1, m))
+    cuts = Cuts(np.append(u[order], 1.0)[firsts])  # for display: ties may straddle a cut
+    return BinTable(sums[None]), cuts, findings

@@ -1,0 +1,52 @@
+"""The compiled kernels behind the names that every engine has. Importing this module fails where
+they were not built.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Cuts
+from calibrant.engines import _kernels
+from calibrant.samples.links import LOG_FLOOR
+
+name = "native"
+
+
+def add_scalar(
+    sums: NDArray[np.float64],
+    reports: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    cuts: Cuts,
+    status: NDArray[np.int64],
+) -> None:
+    place = (cuts.guarded, cuts.start, cuts.crowded, status)
+    if weights is None and targets.dtype.kind in "iu":
+        _kernels.add_hard(sums, reports, targets, *place)
+    else:
+        numbers = targets.astype(np.float64, copy=False)
+        _kernels.add_numbers(sums, reports, numbers, weights, *place)
+
+
+def add_rows(
+    reports: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    confidences: NDArray[np.float64],
+    hits: NDArray[np.float64],
+    classwise: NDArray[np.float64] | None,
+    losses: NDArray[np.float64] | None,
+    cuts: Cuts,
+    tolerance: float,
+    status: NDArray[np.int64],
+) -> None:
+    labels, rows = (targets, None) if targets.ndim == 1 else (None, targets)
+    place = (cuts.guarded, cuts.start, cuts.crowded)
+    _kernels.add_rows(
+        reports, labels, rows, weights, confidences, hits, classwise, losses, *place,
+        tolerance, LOG_FLOOR, status,
+    )  # fmt: skip

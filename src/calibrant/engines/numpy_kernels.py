@@ -1,0 +1,146 @@
+"""The reference kernels, in NumPy: what the compiled ones are compared with, and what stands in
+for them on a machine without a C compiler.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Cuts
+from calibrant.engines.protocol import (
+    BAD_ROW,
+    N_CLIPPED,
+    N_LOG_CLIPPED,
+    N_ROWS_OFF,
+    SOFT,
+)
+from calibrant.samples.links import LOG_FLOOR, clip_to_floor
+from calibrant.samples.tolerances import OVERSHOOT, ROW_SUM_TOLD
+from calibrant.statistics.bins import FIELDS
+
+name = "numpy"
+
+
+def sums_by_index(
+    index: NDArray[np.intp],
+    m: int,
+    reports: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """The sums of BinTable.FIELDS when each sample's bin is given: (m, fields)."""
+    w = np.ones(reports.size) if weights is None else weights
+    columns = (
+        (w > 0).astype(np.float64),
+        w,
+        w * w,
+        w * reports,
+        w * targets,
+        w * (reports * reports),
+        w * (reports * targets),
+        w * (targets * targets),
+    )
+    out = np.empty((m, len(FIELDS)))
+    for j, column in enumerate(columns):
+        out[:, j] = np.bincount(index, weights=column, minlength=m)
+    return out
+
+
+def add_scalar(
+    sums: NDArray[np.float64],
+    reports: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    cuts: Cuts,
+    status: NDArray[np.int64],
+) -> None:
+    u = reports.astype(np.float64)
+    z = targets.astype(np.float64)
+    good = (u >= -OVERSHOOT) & (u <= 1 + OVERSHOOT) & (z >= 0) & (z <= 1)
+    if weights is not None:
+        good &= (weights >= 0) & np.isfinite(weights)
+    if not good.all():
+        status[BAD_ROW] = int(np.argmin(good))
+        return
+    outside = (u < 0) | (u > 1)
+    status[N_CLIPPED] += np.count_nonzero(outside)
+    u = np.clip(u, 0.0, 1.0)
+    status[SOFT] |= int(((z != 0) & (z != 1)).any())
+    sums += sums_by_index(cuts.find(u), sums.shape[0], u, z, weights)
+
+
+def add_rows(
+    reports: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    confidences: NDArray[np.float64],
+    hits: NDArray[np.float64],
+    classwise: NDArray[np.float64] | None,
+    losses: NDArray[np.float64] | None,
+    cuts: Cuts,
+    tolerance: float,
+    status: NDArray[np.int64],
+) -> None:
+    n, k = reports.shape
+    p = reports.astype(np.float64)
+    total = p.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        good = np.abs(total - 1.0) <= tolerance
+        good &= (p >= -OVERSHOOT).all(axis=1) & (p <= 1 + OVERSHOOT).all(axis=1)
+    if targets.ndim == 1:
+        good &= (targets >= 0) & (targets < k)
+        q = np.zeros((n, k))
+        q[np.arange(n), np.clip(targets, 0, k - 1)] = 1.0
+    else:
+        q = targets
+        good &= (q >= 0).all(axis=1) & (q <= 1 + OVERSHOOT).all(axis=1)
+        good &= np.abs(q.sum(axis=1) - 1.0) <= OVERSHOOT
+        status[SOFT] |= int(((q != 0) & (q != 1)).any())
+    if weights is not None:
+        good &= (weights >= 0) & np.isfinite(weights)
+    if not good.all():
+        status[BAD_ROW] = int(np.argmin(good))
+        return
+    status[N_CLIPPED] += np.count_nonzero((p < 0) | (p > 1))
+    status[N_ROWS_OFF] += np.count_nonzero(np.abs(total - 1.0) > ROW_SUM_TOLD)
+    p = np.clip(p, 0.0, 1.0)
+    top = p.argmax(axis=1)
+    rows = np.arange(n)
+    confidences[:] = p[rows, top]
+    hits[:] = q[rows, top]
+    if losses is not None:
+        n_log_clipped = _add_losses(losses, p, q, weights, confidences, hits)
+        status[N_LOG_CLIPPED] += n_log_clipped
+    if classwise is not None:
+        m = classwise.shape[1]
+        index = (cuts.find(p) + m * np.arange(k)).ravel()
+        w = None if weights is None else np.repeat(weights, k)
+        sums = sums_by_index(index, m * k, p.ravel(), q.ravel(), w)
+        classwise += sums.reshape(k, m, len(FIELDS))
+
+
+def _add_losses(
+    losses: NDArray[np.float64],
+    p: NDArray[np.float64],
+    q: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    confidences: NDArray[np.float64],
+    hits: NDArray[np.float64],
+) -> int:
+    w = np.ones(len(p)) if weights is None else weights
+    floored, _ = clip_to_floor(p, LOG_FLOOR)
+    per_row = (
+        ((p - q) ** 2).sum(axis=1),
+        -(q * np.log(floored)).sum(axis=1),
+        1.0 - (p * q).sum(axis=1) / np.sqrt((p * p).sum(axis=1)),
+        1.0 - hits,
+        1.0 - hits + (confidences - hits) ** 2,
+    )
+    losses[0] += np.count_nonzero(w > 0)
+    losses[1] += w.sum()
+    for j, values in enumerate(per_row, start=2):
+        losses[j] += w @ values
+    return int(np.count_nonzero((p < LOG_FLOOR) & (q > 0)))

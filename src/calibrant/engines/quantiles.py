@@ -1,0 +1,228 @@
+"""Exact quantile cuts without a sort of the sample.
+
+One pass counts the reports in fine cells; the cells that hold a sought rank are cut finer, by the
+bits of the reports, until few enough reports remain to be taken out and sorted. Reports crowded
+near 0 or 1, or all equal, only make it cut finer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Cuts
+from calibrant.engines.passes import (
+    BLOCK_ENTRIES,
+    Span,
+    in_lanes,
+    raise_bad,
+    row_block,
+    scalar_blocks,
+    whole_problem,
+)
+from calibrant.engines.protocol import new_status
+from calibrant.engines.selection import kernels
+from calibrant.samples.samples import Notion, Samples
+
+# Samples smaller than this are sorted outright.
+SORT_BELOW = 1 << 14
+N_CELLS = 1 << 14
+# Reports that may be taken out and sorted: a fixed amount of memory, whatever n is.
+GATHER = 1 << 18
+
+Feed = Callable[[NDArray[Any], NDArray[np.float64] | None], None]
+
+
+def quantile_cuts(samples: Samples, notion: Notion, m: int) -> Cuts:
+    """The inner edges that put equal reports into the bin of their middle rank."""
+    if m == 1:
+        return Cuts(np.empty(0))
+    if kernels().name == "numpy" or samples.n < SORT_BELOW:
+        u, _, w, _ = whole_problem(samples, notion)
+        values, mass = distinct(u, w)
+        return Cuts(_cuts_from_distinct(values, mass, m))
+    return Cuts(_select(samples, notion, m))
+
+
+def distinct(
+    u: NDArray[np.float64], w: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The distinct reports in increasing order, and the mass at each."""
+    if w is None:
+        ordered, weights = np.sort(u), None
+    else:
+        order = np.argsort(u, kind="stable")
+        ordered, weights = u[order], w[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    if weights is None:
+        return ordered[first], np.diff(np.append(first, u.size)).astype(np.float64)
+    return ordered[first], np.add.reduceat(weights, first)
+
+
+def _edge(value: float, below: float, mass: float, sought: float, total: float, m: int) -> float:
+    """The left-closed inner edge at the report that holds a sought rank (`sought` of m parts).
+
+    Its middle rank decides on which side of the edge it falls; doubled, so that it stays whole.
+    """
+    in_lower = (2.0 * below + mass) * m <= 2.0 * sought * total
+    return float(np.nextafter(value, np.inf)) if in_lower else float(value)
+
+
+def _cuts_from_distinct(
+    values: NDArray[np.float64], mass: NDArray[np.float64], m: int
+) -> NDArray[np.float64]:
+    through = np.cumsum(mass)
+    total = float(through[-1])
+    edges = np.empty(m - 1)
+    for j in range(1, m):
+        i = min(int(np.searchsorted(through, j * total / m)), values.size - 1)
+        edges[j - 1] = _edge(values[i], through[i] - mass[i], mass[i], j, total, m)
+    return np.maximum.accumulate(edges)
+
+
+@dataclass
+class _Ranges:
+    """Disjoint ranges of report bits, each with the mass below it and within it."""
+
+    low: NDArray[np.uint64]
+    high: NDArray[np.uint64]
+    below: NDArray[np.float64]
+    mass: NDArray[np.float64]
+
+    def keep(self, which: NDArray[np.intp]) -> _Ranges:
+        return _Ranges(self.low[which], self.high[which], self.below[which], self.mass[which])
+
+
+def _bits(x: NDArray[np.float64]) -> NDArray[np.uint64]:
+    return x.view(np.uint64)
+
+
+def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
+    from calibrant.engines import _kernels
+
+    wanted = np.zeros(N_CELLS + 1, dtype=np.uint8)
+
+    def read(make: Callable[[], tuple[Any, Feed]]) -> list[Any]:
+        """One pass; each lane fills a state of its own."""
+
+        def work(spans: list[Span]) -> Any:
+            state, feed = make()
+            for _, u, _, w in scalar_blocks(samples, notion, spans, kernels(), new_status()):
+                feed(u, w)
+            return state
+
+        rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
+        return in_lanes(samples.n, samples.n_classes if samples.multiclass else 1, rows, work)
+
+    def cells() -> tuple[Any, Feed]:
+        mass, status = np.zeros(N_CELLS + 1), new_status()
+
+        def feed(u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+            _kernels.add_cells(mass, u, w, status)
+            raise_bad(status, 0)
+
+        return mass, feed
+
+    mass = np.sum(read(cells), axis=0)
+    through = np.cumsum(mass)
+    total = float(through[-1])
+    sought = np.arange(1, m) * total / m
+    ends = np.append(np.arange(N_CELLS + 1) / N_CELLS, np.nextafter(1.0, 2.0))
+    hit = np.unique(np.minimum(np.searchsorted(through, sought), N_CELLS))
+    wanted[hit] = 1
+    ranges = _Ranges(_bits(ends)[hit], _bits(ends)[hit + 1], (through - mass)[hit], mass[hit])
+
+    n_sub = int(min(4096, max(64, 1 << int(np.log2((1 << 20) / m)))))
+    # The rows in the ranges, as far as their mass tells.
+    while _wide_mass(ranges) * samples.n / total > GATHER:
+        ranges = _refine(ranges, sought, n_sub, read, wanted)
+
+    values, masses = _gather(ranges, read, wanted)
+    edges = np.empty(m - 1)
+    home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
+    for j in range(m - 1):
+        i = home[j]
+        low, high = ranges.low[i], ranges.high[i]
+        if high - low == 1:  # a single value: nothing to sort
+            value, below, at = float(low.view(np.float64)), ranges.below[i], ranges.mass[i]
+        else:
+            a, b = np.searchsorted(_bits(values), (low, high))
+            inside = ranges.below[i] + np.cumsum(masses[a:b])
+            s = min(a + int(np.searchsorted(inside, sought[j])), b - 1)
+            value, at, below = float(values[s]), masses[s], inside[s - a] - masses[s]
+        edges[j] = _edge(value, float(below), float(at), j + 1, total, m)
+    return np.maximum.accumulate(edges)
+
+
+def _wide_mass(ranges: _Ranges) -> float:
+    """The mass in ranges that are not yet down to a single value."""
+    return float(ranges.mass[ranges.high - ranges.low > 1].sum())
+
+
+def _refine(
+    ranges: _Ranges,
+    sought: NDArray[np.float64],
+    n_sub: int,
+    read: Callable[[Callable[[], tuple[Any, Feed]]], list[Any]],
+    wanted: NDArray[np.uint8],
+) -> _Ranges:
+    """Cut each range into subcells and keep those that hold a sought rank."""
+    from calibrant.engines import _kernels
+
+    width = (ranges.high - ranges.low).astype(np.float64)
+    shift = np.maximum(0, np.ceil(np.log2(width / n_sub))).astype(np.int32)
+
+    def subcells() -> tuple[Any, Feed]:
+        mass = np.zeros((ranges.low.size, n_sub + 1))
+
+        def feed(u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+            _kernels.add_subcells(mass, u, w, wanted, ranges.low, ranges.high, shift)
+
+        return mass, feed
+
+    mass = np.sum(read(subcells), axis=0)
+    through = ranges.below[:, None] + np.cumsum(mass, axis=1)
+    home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
+    pairs = sorted(
+        {(int(i), int(np.searchsorted(through[i], s))) for i, s in zip(home, sought, strict=True)}
+    )
+    at = np.array([i for i, _ in pairs])
+    sub = np.minimum(np.array([j for _, j in pairs]), n_sub)
+    step = np.uint64(1) << shift[at].astype(np.uint64)
+    low = ranges.low[at] + sub.astype(np.uint64) * step
+    return _Ranges(
+        low,
+        np.minimum(low + step, ranges.high[at]),
+        through[at, sub] - mass[at, sub],
+        mass[at, sub],
+    )
+
+
+def _gather(
+    ranges: _Ranges,
+    read: Callable[[Callable[[], tuple[Any, Feed]]], list[Any]],
+    wanted: NDArray[np.uint8],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The distinct reports within the ranges, in order, and the mass at each."""
+    from calibrant.engines import _kernels
+
+    wide = ranges.keep(np.flatnonzero(ranges.high - ranges.low > 1))
+    if wide.low.size == 0:
+        return np.empty(0), np.empty(0)
+
+    def taken() -> tuple[Any, Feed]:
+        parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+
+        def feed(u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+            buffer = np.empty((2, u.size))
+            found = _kernels.gather(buffer[0], buffer[1], u, w, wanted, wide.low, wide.high)
+            parts.append((buffer[0, :found].copy(), buffer[1, :found].copy()))
+
+        return parts, feed
+
+    parts = [part for lane in read(taken) for part in lane]
+    return distinct(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))

@@ -1,0 +1,215 @@
+"""The front door: evaluate() and reliability()."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from calibrant.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, as_rule
+from calibrant.engines.protocol import Findings
+from calibrant.errors import InputError
+from calibrant.inputs.accept import accept
+from calibrant.measures.binned import binned_errors
+from calibrant.measures.catalogue import Measure, Shape, catalogue, find
+from calibrant.measures.truthful import linear_errors
+from calibrant.options import public
+from calibrant.results.evaluation import Estimate, Evaluation
+from calibrant.results.reliability import ReliabilityTable
+from calibrant.samples.samples import Samples
+from calibrant.statistics.bins import BinTable
+from calibrant.summary import Summary, settle_notion
+
+
+@public
+def evaluate(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Bins = 15,
+    measures: Iterable[str] | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Evaluation:
+    """Every measure that applies, the reliability table, and what was taken for granted.
+
+    `bins` as a count means that many equal-width bins for the ordinary errors and that many
+    quantile bins for the truthful ones; a rule is used for both. `measures` chooses by name.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> result = cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece", "brier"])
+    >>> result["ece"], result["brier"]
+    (0.25, 0.075)
+    """
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    fixed = as_rule(bins)
+    quantile: Rule = (
+        Quantile(fixed.m) if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth) else fixed
+    )
+    summary = Summary(samples, fixed, quantile)
+    chosen = choose(measures, "multiclass" if samples.multiclass else "binary")
+    table, cuts = summary.table_with_cuts(summary.scalar, fixed)
+    if measures is None and not summary.findings.soft:
+        chosen = tuple(measure for measure in chosen if not measure.soft_only)
+    with_classes = samples.multiclass and measures is None
+    return assemble(
+        summary,
+        chosen,
+        rule_names(fixed, quantile),
+        ReliabilityTable(table, fixed, cuts, summary.scalar),
+        inferred=said_of(samples, summary.findings),
+        classes=class_columns(samples, summary) if with_classes else None,
+        recipe={
+            "n": samples.n,
+            "n_classes": samples.n_classes,
+            "bins": str(fixed),
+            "truthful_bins": str(quantile),
+            "from_logits": samples.from_logits,
+            "weighted": samples.weights is not None,
+        },
+    )
+
+
+def assemble(
+    summary: Any,
+    chosen: tuple[Measure, ...],
+    rules: dict[str, str],
+    table: ReliabilityTable,
+    *,
+    inferred: tuple[str, ...],
+    classes: dict[str, list[Any]] | None,
+    recipe: dict[str, Any],
+) -> Evaluation:
+    """An Evaluation from whatever summary there is, of samples or of a stream."""
+    estimates = tuple(estimate_of(measure, summary, rules) for measure in chosen)
+    # Notes come last: computing an estimate may find something to tell.
+    notes = notes_of(summary.findings, table.table)
+    return Evaluation(estimates, table, classes, inferred, notes, recipe)
+
+
+@public
+def reliability(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Bins = 15,
+    notion: str | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ReliabilityTable:
+    """The bins as a table: edges, rows, mean report, mean target and gap; empty ones stay.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    ReliabilityTable (binary, 2 equal-width bins, left-closed)
+      bin   lower   upper  n  weight  mean_report  mean_target     gap
+        0  0.0000  0.5000  2  2.0000       0.3000       0.0000  0.3000
+        1  0.5000  1.0000  2  2.0000       0.8000       1.0000 -0.2000
+    """
+    rule = as_rule(bins)
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    settled = settle_notion(samples, notion)
+    if settled in ("classwise", "full"):
+        raise InputError(
+            f"a reliability table has one row per bin, so notion={notion!r} has none: give one "
+            "class's column as y_proba and (y_true == class) as y_true"
+        )
+    table, cuts = Summary(samples).table_with_cuts(settled, rule)
+    return ReliabilityTable(table, rule, cuts, settled)
+
+
+def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
+    """The measures asked for by name, or all that apply."""
+    if measures is None:
+        return catalogue(shape)
+    if isinstance(measures, str):
+        raise InputError(f"measures must be a list of names; got the text {measures!r}")
+    return tuple(find(name, shape) for name in measures)
+
+
+def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
+    """Which rule stands behind each statistic that a measure may read."""
+    return {
+        "bins": str(fixed),
+        "class_bins": str(fixed),
+        "quantile_bins": str(quantile),
+        "class_quantile_bins": str(quantile),
+        "confidence_bins": str(quantile),
+        "above": str(quantile),
+        "full_bins": f"top class x {quantile}",
+        "levels": str(LevelSets()),
+    }
+
+
+def estimate_of(measure: Measure, summary: Any, rules: dict[str, str]) -> Estimate:
+    """One measure's value from a summary's statistics."""
+    return Estimate(
+        measure.name,
+        measure.compute(summary),
+        measure.title,
+        summary.scalar if measure.notion == "scalar" else measure.notion,
+        rules.get(measure.statistic, ""),
+        measure.claims.truthful,
+        measure.higher_is_better,
+    )
+
+
+def class_columns(samples: Samples, summary: Summary) -> dict[str, list[Any]]:
+    """A row per class: mean report, mean target, errors; the worst first."""
+    bins = summary.class_bins
+    weight = bins.total_weight
+    errors = binned_errors(bins)
+    names = samples.class_names or tuple(str(r) for r in range(bins.n_classes))
+    order = (-errors).argsort(kind="stable")
+    columns = {
+        "mean_report": bins.sum_wu.sum(axis=1) / weight,
+        "mean_target": bins.sum_wz.sum(axis=1) / weight,
+        "ece": errors,
+        "lin_ce": linear_errors(summary.class_quantile_bins),
+    }
+    out: dict[str, list[Any]] = {"class": [names[r] for r in order]}
+    out.update({name: values[order].tolist() for name, values in columns.items()})
+    return out
+
+
+def said_of(samples: Samples, findings: Findings) -> tuple[str, ...]:
+    """What the input was taken for, now that the values have been seen."""
+    if samples.multiclass and samples.targets.ndim == 1:
+        return samples.inferred
+    kind = "soft (probabilities)" if findings.soft else "hard (0 or 1)"
+    return (*samples.inferred, f"labels are {kind}")
+
+
+def notes_of(findings: Findings, table: BinTable) -> tuple[str, ...]:
+    """What was clipped, tolerated or left out, in words."""
+    notes = []
+    if findings.n_reports_clipped:
+        notes.append(
+            f"{findings.n_reports_clipped} reports overshot [0, 1] by at most 1e-4 and were "
+            "brought back to it"
+        )
+    if findings.n_rows_off_simplex:
+        notes.append(
+            f"{findings.n_rows_off_simplex} rows of y_proba sum to 1 only within the tolerance"
+        )
+    if findings.n_log_clipped:
+        notes.append(
+            f"{findings.n_log_clipped} reports of 0 on what happened count as 2.2e-16 in the "
+            "log loss"
+        )
+    if table.n_dropped:
+        notes.append(f"{table.n_dropped} reports of exactly 1 are in no bin (drop_one)")
+    return tuple(notes)

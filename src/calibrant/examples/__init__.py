@@ -1,0 +1,147 @@
+"""Predictions from real data that ship with the library.
+
+``load("fashion")`` gives a ten-class example and ``load("fashion-shirt")`` a binary view of it.
+``README.md`` beside this file says how the predictions were made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import one_of
+
+__all__ = ["Example", "load", "names"]
+
+FloatArray = npt.NDArray[np.floating[Any]]
+Float64Array = npt.NDArray[np.float64]
+Int64Array = npt.NDArray[np.int64]
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+
+_CLASS_NAMES = (
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+)
+_SHIRT = _CLASS_NAMES.index("Shirt")
+
+_DESCRIPTIONS = {
+    "fashion": (
+        "Fashion-MNIST, ten classes: an overconfident student network, "
+        "with soft labels from a teacher ensemble."
+    ),
+    "fashion-shirt": (
+        "Fashion-MNIST, 'Shirt' against the rest: the binary view of the example 'fashion'."
+    ),
+}
+
+
+# Comparing arrays with == has no single truth value, so examples compare by identity.
+@dataclass(frozen=True, eq=False)
+class Example:
+    """Predictions, labels and soft labels of a validation and a test split.
+
+    With K > 2 classes, logits and soft labels have shape (n, K).  In a binary example they have
+    shape (n,) and speak of the second class name, label 1.  All arrays are read-only.
+    """
+
+    name: str
+    description: str
+    class_names: tuple[str, ...]
+    val_logits: FloatArray = field(repr=False)
+    val_labels: Int64Array = field(repr=False)
+    val_soft_labels: Float64Array = field(repr=False)
+    test_logits: FloatArray = field(repr=False)
+    test_labels: Int64Array = field(repr=False)
+    test_soft_labels: Float64Array = field(repr=False)
+
+    @property
+    def val_proba(self) -> Float64Array:
+        """The student's probabilities on the validation split."""
+        return _proba(self.val_logits)
+
+    @property
+    def test_proba(self) -> Float64Array:
+        """The student's probabilities on the test split."""
+        return _proba(self.test_logits)
+
+
+def names() -> tuple[str, ...]:
+    """The names that ``load`` takes."""
+    return tuple(_DESCRIPTIONS)
+
+
+def load(name: str = "fashion") -> Example:
+    """Load an example by name."""
+    one_of("name", name, names())
+    arrays = _read("fashion.npz")
+    class_names: tuple[str, ...] = _CLASS_NAMES
+    if name == "fashion-shirt":
+        class_names = ("rest", "Shirt")
+        arrays = {
+            key: (value == _SHIRT if key.endswith("_labels") else _one_against_rest(value, _SHIRT))
+            for key, value in arrays.items()
+        }
+    return Example(
+        name=name,
+        description=_DESCRIPTIONS[name],
+        class_names=class_names,
+        val_logits=_frozen(arrays["val_logits"]),
+        val_labels=_frozen(arrays["val_labels"].astype(np.int64)),
+        val_soft_labels=_proba(arrays["val_teacher_logits"]),
+        test_logits=_frozen(arrays["test_logits"]),
+        test_labels=_frozen(arrays["test_labels"].astype(np.int64)),
+        test_soft_labels=_proba(arrays["test_teacher_logits"]),
+    )
+
+
+def _read(filename: str) -> dict[str, npt.NDArray[Any]]:
+    """The stored arrays, with the half-precision logits widened to float32."""
+    resource = resources.files("calibrant.examples").joinpath(filename)
+    with resource.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        arrays: dict[str, npt.NDArray[Any]] = {key: stored[key] for key in stored.files}
+    return {
+        key: value.astype(np.float32) if key.endswith("logits") else value
+        for key, value in arrays.items()
+    }
+
+
+def _proba(logits: FloatArray) -> Float64Array:
+    """Softmax of the rows, or the logistic function of a one-dimensional array."""
+    z = logits.astype(np.float64)
+    if z.ndim == 1:
+        # exp of a value that is never positive cannot overflow, whatever the sign of the logit.
+        e = np.exp(-np.abs(z))
+        return _frozen(np.where(z >= 0, 1.0, e) / (1.0 + e))
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    proba: Float64Array = e / e.sum(axis=1, keepdims=True)
+    return _frozen(proba)
+
+
+def _one_against_rest(logits: FloatArray, k: int) -> Float64Array:
+    """The logit of class k: its own, less the log-sum-exp of the others.
+
+    Taking it from the probability instead would lose all precision where that is close to 1.
+    """
+    z = logits.astype(np.float64)
+    rest = np.delete(z, k, axis=1)
+    top = rest.max(axis=1)
+    log_rest = top + np.log(np.exp(rest - top[:, None]).sum(axis=1))
+    result: Float64Array = z[:, k] - log_rest
+    return result
+
+
+def _frozen(array: npt.NDArray[ScalarT]) -> npt.NDArray[ScalarT]:
+    array.setflags(write=False)
+    return array

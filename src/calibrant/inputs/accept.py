@@ -1,0 +1,137 @@
+"""The front gate: what the user gave becomes Samples, or a clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError
+from calibrant.inputs.arrays import to_array
+from calibrant.inputs.columns import pick
+from calibrant.inputs.labels import encode
+from calibrant.samples.samples import Samples
+
+
+def accept(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Samples:
+    """Samples from arrays, tensors or columns. Shapes and types are settled here; values are
+    checked where they are summed.
+    """
+    names: tuple[str, ...] | None = None
+    if data is not None:
+        if isinstance(y_proba, list | tuple):
+            names = tuple(str(name) for name in y_proba)
+        y_true = pick(data, y_true, "y_true")
+        y_proba = pick(data, y_proba, "y_proba")
+        if sample_weight is not None:
+            sample_weight = pick(data, sample_weight, "sample_weight")
+    if not isinstance(from_logits, bool | np.bool_):
+        raise InputError(f"from_logits must be True or False; got {from_logits!r}")
+
+    reports = _reports(to_array(y_proba, "y_proba"))
+    targets = to_array(y_true, "y_true")
+    if targets.size == 0 or reports.shape[0] == 0:
+        raise InputError("y_true and y_proba must hold at least one row; got none")
+    n_classes = reports.shape[1] if reports.ndim == 2 else 2
+    if classes is not None:
+        names = tuple(str(name) for name in classes)
+        targets = encode(targets, classes, n_classes, reports.ndim == 2)
+    targets = _targets(targets, reports)
+    weights = None if sample_weight is None else _weights(sample_weight, reports.shape[0])
+    return Samples(
+        reports,
+        targets,
+        weights,
+        bool(from_logits),
+        names,
+        _inferred(targets, reports, from_logits),
+    )
+
+
+def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
+    if array.dtype.kind in "OUSMmV":
+        what = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+        hint = (
+            ": say which label is which column with classes=[...]"
+            if argument == "y_true"
+            else ": convert it to numbers"
+        )
+        raise InputError(f"{argument} must be numbers; it holds {what}{hint}")
+    if array.dtype.kind == "c":
+        raise InputError(f"{argument} must be real numbers; it holds complex ones")
+    return array
+
+
+def _reports(reports: NDArray[Any]) -> NDArray[Any]:
+    _numeric(reports, "y_proba")
+    if reports.ndim not in (1, 2):
+        raise InputError(
+            f"y_proba must have the shape (n,) for binary or (n, k) for multiclass reports; "
+            f"got {reports.shape}"
+        )
+    if reports.ndim == 2 and reports.shape[1] < 2:
+        raise InputError(
+            f"y_proba has the shape {reports.shape}: one column is one class only, where two are "
+            "needed. For a binary problem give the probability of class 1 as (n,): y_proba[:, 0]"
+        )
+    if reports.dtype.kind == "f" and reports.dtype.itemsize > 8:
+        return reports.astype(np.float64)
+    return reports
+
+
+def _targets(targets: NDArray[Any], reports: NDArray[Any]) -> NDArray[Any]:
+    _numeric(targets, "y_true")
+    n = reports.shape[0]
+    if targets.shape[:1] != (n,):
+        raise InputError(
+            f"y_true and y_proba must have the same number of rows; got {targets.shape[0]} and {n}"
+            if targets.ndim
+            else f"y_true must have one entry per row; got a single {targets.item()!r}"
+        )
+    if targets.ndim == 2 and targets.shape == (n, 1):
+        targets = targets[:, 0]
+    if reports.ndim == 1 and targets.ndim != 1:
+        raise InputError(
+            f"y_true has the shape {targets.shape} while y_proba is (n,): binary reports need "
+            "targets of the shape (n,). If there are several classes, give y_proba as (n, k)"
+        )
+    if reports.ndim == 2 and targets.ndim == 2 and targets.shape != reports.shape:
+        raise InputError(
+            f"y_true and y_proba must have the same classes; got {targets.shape[1]} and "
+            f"{reports.shape[1]} columns"
+        )
+    if targets.ndim > 2:
+        raise InputError(f"y_true must have the shape (n,) or (n, k); got {targets.shape}")
+    return targets
+
+
+def _weights(sample_weight: Any, n: int) -> NDArray[Any]:
+    weights = _numeric(to_array(sample_weight, "sample_weight"), "sample_weight")
+    if weights.shape != (n,):
+        raise InputError(
+            f"sample_weight must have one weight per row, the shape ({n},); got {weights.shape}"
+        )
+    return weights
+
+
+def _inferred(targets: NDArray[Any], reports: NDArray[Any], from_logits: bool) -> tuple[str, ...]:
+    """What the shapes and types were taken to mean; the result echoes it."""
+    kind = "logits" if from_logits else "probabilities"
+    said = [
+        f"multiclass {kind}, {reports.shape[1]} classes" if reports.ndim == 2 else f"binary {kind}"
+    ]
+    if targets.ndim == 2:
+        said.append("targets are rows of class probabilities")
+    elif reports.ndim == 2:
+        said.append("targets are class indices")
+    return tuple(said)

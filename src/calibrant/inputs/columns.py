@@ -1,0 +1,33 @@
+"""Columns named in a frame: ``ece("label", "p", data=frame)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.errors import InputError, nearest
+
+
+def pick(data: Any, names: Any, argument: str) -> Any:
+    """The column (or columns) of `data` that an argument names."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError as error:
+        raise InputError(
+            f"data must be a pandas, polars or pyarrow frame; got {type(data).__name__}"
+        ) from error
+    wanted = [names] if isinstance(names, str) else names
+    if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):
+        raise InputError(
+            f"with data=, {argument} must be a column's name or a list of names; got {names!r}"
+        )
+    for name in wanted:
+        if name not in frame.columns:
+            raise InputError(
+                f"{argument} names the column {name!r}, which data does not have: "
+                f"{nearest(name, frame.columns)}"
+            )
+    if isinstance(names, str):
+        return frame[names].to_native()
+    return frame.select(list(wanted)).to_native()

@@ -1,0 +1,204 @@
+"""Every measure: what it is called, what it is, where it comes from and what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from calibrant.errors import InputError, nearest
+from calibrant.measures.binned import binned_error, debiased_l2
+from calibrant.measures.decomposition import decompose, isotonic_fit
+from calibrant.measures.ordered import ks_error, sweep_error
+from calibrant.measures.truthful import confidence_correction, linear_error, vector_linear_error
+
+Shape = Literal["binary", "multiclass"]
+# True, False, or None where the property does not apply.
+Claim = bool | None
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a measure promises, for its default rule of binning.
+
+    Truthful: reporting the true probabilities minimises its expectation, at every n. Continuous: it
+    does not jump when a report moves by a hair. Complete: it tends to 0 for calibrated predictors.
+    Sound: it stays above 0 for the others, where bins grow in number while each still fills.
+    """
+
+    truthful: Claim
+    continuous: Claim
+    complete: Claim
+    sound: Claim
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One entry of the catalogue."""
+
+    name: str
+    title: str
+    formula: str
+    notion: str
+    shapes: tuple[Shape, ...]
+    statistic: str
+    low: float
+    high: float | None
+    claims: Claims
+    reference: str
+    function: str
+    compute: Callable[[Any], float]
+    higher_is_better: bool = False
+    # Whether `evaluate` leaves it out for hard labels, where it says nothing of its own.
+    soft_only: bool = False
+
+    @property
+    def range(self) -> str:
+        return f"[{self.low:g}, {'log k' if self.high is None else format(self.high, 'g')}]"
+
+
+_BINNED = Claims(truthful=False, continuous=False, complete=True, sound=True)
+_LINEAR = Claims(truthful=True, continuous=False, complete=True, sound=True)
+_PROPER = Claims(truthful=True, continuous=True, complete=False, sound=False)
+_DISTANCE = Claims(truthful=False, continuous=True, complete=False, sound=False)
+_NONE = Claims(truthful=None, continuous=None, complete=None, sound=None)
+
+_NAEINI = "Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), arXiv:1706.04599"
+_NIXON = "Nixon et al. (2019), arXiv:1904.01685"
+_LU = "Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction"
+_BAAN = "Baan et al. (2022), arXiv:2210.16133"
+_CORP = "Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118"
+_LOG_HIGH = 36.05  # -log of the floor of clipped reports
+
+_BOTH: tuple[Shape, ...] = ("binary", "multiclass")
+_BINARY: tuple[Shape, ...] = ("binary",)
+_MULTI: tuple[Shape, ...] = ("multiclass",)
+
+
+def _isotonic(part: str) -> Callable[[Any], float]:
+    def compute(summary: Any) -> float:
+        parts = decompose(summary.levels, isotonic_fit(summary.levels))
+        return float(getattr(parts, part))
+
+    return compute
+
+
+def _corrected(summary: Any) -> float:
+    return linear_error(summary.confidence_bins) + confidence_correction(summary.confidence_bins)
+
+
+_ENTRIES = (
+    # --- binned errors of the scalar problem: P(y = 1), or the top label ---
+    Measure("ece", "expected calibration error", "(1/W) sum_B |R_B|", "scalar", _BOTH, "bins",
+            0, 1, _BINNED, _NAEINI + "; on soft labels SMECE, Leznik (2026), arXiv:2603.14092",
+            "ece", lambda s: binned_error(s.bins)),
+    Measure("rmsce", "root-mean-square calibration error", "sqrt((1/W) sum_B R_B^2 / W_B)",
+            "scalar", _BOTH, "bins", 0, 1, _BINNED, "Hendrycks et al. (2019), arXiv:1812.04606",
+            "ece(norm='l2')", lambda s: binned_error(s.bins, "l2")),
+    Measure("mce", "maximum calibration error", "max_B |R_B| / W_B", "scalar", _BOTH, "bins",
+            0, 1, _BINNED, _NAEINI, "ece(norm='max')", lambda s: binned_error(s.bins, "max")),
+    Measure("debiased_l2", "debiased root-mean-square error",
+            "sqrt(max(0, (1/W) sum_B W_B [(R_B/W_B)^2 - var_B(z)/(W_B - 1)]))", "scalar", _BOTH,
+            "quantile_bins", 0, 1, _BINNED,
+            "Kumar, Liang and Ma (2019), arXiv:1909.10155; Broecker (2012), "
+            "doi:10.1007/s00382-011-1191-1", "debiased_l2",
+            lambda s: debiased_l2(s.quantile_bins)),
+    Measure("sweep_ece", "ECE with a sweep over the number of bins",
+            "ECE at the most equal-mass bins whose mean targets never fall", "scalar", _BOTH,
+            "levels", 0, 1, _BINNED,
+            "Roelofs, Cain, Shlens and Mozer (2022), arXiv:2012.08668", "sweep_ece",
+            lambda s: sweep_error(s.levels)),
+    Measure("ks_error", "Kolmogorov-Smirnov calibration error",
+            "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
+            "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels)),
+    # --- over all classes ---
+    Measure("classwise_ece", "classwise calibration error", "(1/k) sum_r (1/W) sum_B |R_{B,r}|",
+            "classwise", _MULTI, "class_bins", 0, 1, _BINNED,
+            "Kull et al. (2019), arXiv:1910.12656", "ece(notion='classwise')",
+            lambda s: binned_error(s.class_bins)),
+    Measure("ace", "adaptive calibration error",
+            "(1/k) sum_r (1/W) sum_B |R_{B,r}| over equal-mass bins", "classwise", _MULTI,
+            "class_quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
+            lambda s: binned_error(s.class_quantile_bins)),
+    Measure("ace", "adaptive calibration error", "(1/W) sum_B |R_B| over equal-mass bins",
+            "scalar", _BINARY, "quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
+            lambda s: binned_error(s.quantile_bins)),
+    Measure("tace", "thresholded adaptive calibration error",
+            "adaptive calibration error of the reports above 0.01", "classwise", _BOTH,
+            "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
+            lambda s: binned_error(s.above(0.01))),
+    # --- truthful ---
+    Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
+            _BINARY, "quantile_bins", 0, 1, _LINEAR, _LU + ", theorem 3.1", "lin_ce",
+            lambda s: linear_error(s.quantile_bins)),
+    Measure("lin_ce", "truthful full calibration error (LinCE)",
+            "(1/W^2) sum_B ||R_B||_2^2", "full", _MULTI, "full_bins", 0, 2,
+            Claims(True, False, True, False), _LU + ", theorem 3.1", "lin_ce",
+            lambda s: vector_linear_error(s.full_bins)),
+    Measure("classwise_ce", "truthful classwise error", "(1/k) sum_r (1/W^2) sum_B R_{B,r}^2",
+            "classwise", _MULTI, "class_quantile_bins", 0, 1, _LINEAR, _LU + ", section 3.1",
+            "classwise_ce", lambda s: linear_error(s.class_quantile_bins)),
+    Measure("confidence_ce", "squared confidence error", "(1/W^2) sum_B R_B^2 of the top label",
+            "confidence", _MULTI, "confidence_bins", 0, 1,
+            Claims(False, False, True, True), _LU + ", example C.1",
+            "confidence_ce(corrected=False)", lambda s: linear_error(s.confidence_bins)),
+    Measure("confidence_ce_corrected", "truthful confidence error",
+            "(1/W^2) sum_B R_B^2 + (1/W)(1 - sum wz / W) of the top label", "confidence", _BOTH,
+            "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce", _corrected),
+    # --- losses ---
+    Measure("brier", "Brier score", "(1/W) sum w sum_r (p_r - z_r)^2", "loss", _BOTH, "losses",
+            0, 2, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
+            lambda s: s.losses.mean("brier")),
+    Measure("log_loss", "log loss", "-(1/W) sum w sum_r z_r log p_r", "loss", _BOTH, "losses",
+            0, _LOG_HIGH, _PROPER, "Good (1952), Journal of the Royal Statistical Society B 14",
+            "log_loss", lambda s: s.losses.mean("log")),
+    Measure("spherical_loss", "spherical loss", "1 - (1/W) sum w (z . p) / ||p||_2", "loss", _BOTH,
+            "losses", 0, 1, _PROPER,
+            "Gneiting and Raftery (2007), doi:10.1198/016214506000001437",
+            "spherical_loss", lambda s: s.losses.mean("spherical")),
+    Measure("classification_error", "classification error", "1 - (1/W) sum w z_top", "loss", _BOTH,
+            "losses", 0, 1, Claims(True, False, False, False), _LU + ", definition B.6",
+            "classification_error", lambda s: s.losses.mean("classification")),
+    Measure("confidence_loss", "confidence loss", "(1/W) sum w [1 - z + (c - z)^2]", "loss", _BOTH,
+            "losses", 0, 2, Claims(True, False, False, False), _LU + ", section 4.2",
+            "confidence_loss", lambda s: s.losses.mean("confidence")),
+    # --- the Brier score taken apart (isotonic, of the scalar problem) ---
+    Measure("brier_miscalibration", "Brier score: miscalibration",
+            "Brier score less that of the isotonic recalibration", "scalar", _BOTH, "levels",
+            0, 1, Claims(False, False, True, True), _CORP, "brier_decomposition",
+            _isotonic("miscalibration")),
+    Measure("brier_discrimination", "Brier score: discrimination",
+            "uncertainty less the Brier score of the isotonic recalibration", "scalar", _BOTH,
+            "levels", 0, 0.25, _NONE, _CORP, "brier_decomposition", _isotonic("discrimination"),
+            higher_is_better=True),
+    Measure("brier_uncertainty", "Brier score: uncertainty",
+            "the Brier score of always reporting the mean target", "scalar", _BOTH, "levels",
+            0, 0.25, _NONE, _CORP, "brier_decomposition", _isotonic("uncertainty")),
+    # --- whole distributions ---
+    Measure("dist_ce", "distribution calibration error", "(1/W) sum w (1/2) sum_r |p_r - q_r|",
+            "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, _BAAN, "dist_ce",
+            lambda s: s.distribution.mean("distribution"), soft_only=True),
+    Measure("ent_ce", "entropy calibration error", "(1/W) sum w |H(p) - H(q)|", "distribution",
+            _BOTH, "distribution", 0, None, _DISTANCE, _BAAN, "ent_ce",
+            lambda s: s.distribution.mean("entropy"), soft_only=True),
+    Measure("rank_cs", "ranking calibration score",
+            "(1/W) sum w 1[q_a > q_b implies p_a > p_b]", "distribution", _BOTH, "distribution",
+            0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",
+            lambda s: s.distribution.mean("rank"), higher_is_better=True, soft_only=True),
+)  # fmt: skip
+
+
+def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
+    """Every measure, or those that apply to (n,) reports ("binary") or (n, k) ("multiclass")."""
+    return tuple(m for m in _ENTRIES if shape is None or shape in m.shapes)
+
+
+def find(name: str, shape: Shape) -> Measure:
+    """The measure of this name for this shape of reports, or an error with the nearest name."""
+    for measure in catalogue(shape):
+        if measure.name == name:
+            return measure
+    names = [measure.name for measure in catalogue(shape)]
+    if name in {measure.name for measure in _ENTRIES}:
+        raise InputError(f"the measure {name!r} is not defined for {shape} reports")
+    raise InputError(f"no measure is called {name!r}: {nearest(name, names)}")

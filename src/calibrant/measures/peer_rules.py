@@ -1,0 +1,297 @@
+"""What other tools report as "ECE" for the same reports and targets.
+
+Each function follows one tool's rule for a scalar problem: reports in [0, 1] (a probability of the
+positive class, or a top-label confidence) held against targets. The definition they are compared
+with is the weighted mean gap over equal-width bins ``[(j-1)/m, j/m)``, the last one closed at 1,
+in double precision. The tools differ from it, and from each other, in five ways only: where the
+edges are, which side of a bin is closed, what happens to a report of exactly 1, the precision of
+the sums, and how the gaps of the bins are averaged.
+
+Every function but torchmetrics' gives the tool's answer for double-precision arrays. Several tools
+answer differently for a single-precision array with the same values on bin edges.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Precision = type[np.float32] | type[np.float64]
+
+
+class _BinSums(NamedTuple):
+    """Per bin: the number of rows, and the sums of their reports and of their targets."""
+
+    counts: Array
+    reports: Array
+    targets: Array
+
+    @property
+    def gaps(self) -> Array:
+        """|sum of reports - sum of targets|: the bin's mean gap times its number of rows."""
+        gaps: Array = np.abs(self.reports - self.targets)
+        return gaps
+
+
+def _sums_of(
+    bin_of_row: NDArray[np.intp],
+    n_bins: int,
+    reports: Array,
+    targets: Array,
+    precision: Precision = np.float64,
+) -> _BinSums:
+    """Add rows into their bins one after the other, rounding every sum to `precision`."""
+
+    def summed(values: Array) -> Array:
+        # add.at and not bincount: bincount always sums in double precision, and a tool that sums
+        # in single precision stops counting at 2**24 rows in a bin.
+        sums = np.zeros(n_bins, dtype=precision)
+        np.add.at(sums, bin_of_row, values.astype(precision))
+        return sums.astype(np.float64)
+
+    return _BinSums(summed(np.ones_like(reports)), summed(reports), summed(targets))
+
+
+def _sums_between(
+    inner_edges: Array,
+    closed: Literal["left", "right"],
+    reports: Array,
+    targets: Array,
+    precision: Precision = np.float64,
+) -> _BinSums:
+    """Sums over the bins that k inner edges make of the line: k + 1 of them, no row outside."""
+    side: Literal["left", "right"] = "right" if closed == "left" else "left"
+    bin_of_row = np.searchsorted(inner_edges, reports, side=side)
+    return _sums_of(bin_of_row, inner_edges.size + 1, reports, targets, precision)
+
+
+def _ratio_edges(n_bins: int) -> Array:
+    """Inner edges j/m, each the double nearest to the fraction: 3/10 is 0.3."""
+    edges: Array = np.arange(1, n_bins) / n_bins
+    return edges
+
+
+def _product_edges(n_bins: int) -> Array:
+    """Inner edges j * (1/m) as `numpy.linspace` rounds them: 3 * 0.1 is 0.30000000000000004."""
+    return np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
+
+
+def _torch_edges(n_bins: int, precision: Precision) -> Array:
+    """Edges above 0, and 1 among them, as `torch.linspace` rounds them on the CPU.
+
+    It steps up from 0 to the middle and down from 1 above it. Going down, the multiplication and
+    the subtraction are fused (one rounding, which exact fractions reproduce); torch built without
+    fused operations may differ in the last bit of an edge.
+    """
+    step = precision(1) / precision(n_bins)
+    going_up = [precision(j) * step for j in range(1, (n_bins + 1) // 2)]
+    going_down = [
+        precision(float(1 - (n_bins - j) * Fraction(float(step))))
+        for j in range(max(1, (n_bins + 1) // 2), n_bins + 1)
+    ]
+    return np.array([*going_up, *going_down], dtype=np.float64)
+
+
+def _equal_mass_edges(reports: Array, n_bins: int) -> Array:
+    """Midpoints between neighbouring parts of the sorted reports (equal ones enclose no row)."""
+    parts = np.array_split(np.sort(reports), min(n_bins, reports.size))
+    midpoints = [(below[-1] + above[0]) / 2.0 for below, above in pairwise(parts)]
+    return np.array(midpoints, dtype=np.float64)
+
+
+def torchmetrics_ece(
+    reports: Array, targets: Array, n_bins: int, *, precision: Precision = np.float32
+) -> float:
+    """`BinaryCalibrationError` or `MulticlassCalibrationError` with norm "l1".
+
+    The multiclass metric always works in single precision, the binary one in its tensor's: single
+    unless the tensor was made from a double-precision array.
+    """
+    rounded = reports.astype(precision).astype(np.float64)
+    sums = _sums_between(_torch_edges(n_bins, precision), "left", rounded, targets, precision)
+    # The tool divides by the sum of its bins' counts, which is below n once a count has saturated.
+    return float(sums.gaps.sum() / sums.counts.sum())
+
+
+def scikit_learn_gap(reports: Array, targets: Array, n_bins: int) -> float:
+    """Mean of |prob_true - prob_pred| over what `calibration_curve` returns (uniform strategy)."""
+    sums = _sums_between(_product_edges(n_bins), "right", reports, targets)
+    occupied = sums.counts > 0
+    return float(np.mean(sums.gaps[occupied] / sums.counts[occupied]))
+
+
+def netcal_ece(reports: Array, targets: Array, n_bins: int) -> float:
+    """`ECE(bins).measure`, given one column of reports or the rows of a multiclass problem."""
+    if np.unique(targets).size > 2:
+        # More than two distinct targets are taken for class indices, and one column of reports for
+        # rows that all predict class 0: a row is "right" where its target is exactly 0.
+        targets = (targets == 0.0).astype(np.float64)
+    sums = _sums_between(_product_edges(n_bins), "left", reports, targets)
+    return float(sums.gaps.sum() / reports.size)
+
+
+def relplot_ece(reports: Array, targets: Array, n_bins: int) -> float:
+    """`binnedECE`: the bin of a report is the whole part of report / (1 / m)."""
+    width = 1.0 / n_bins
+    bin_of_row = (reports / width).astype(np.intp)
+    sums = _sums_of(bin_of_row, int(1.0 / width) + 1, reports, targets)
+    return float(sums.gaps.sum() / reports.size)
+
+
+def uncertainty_calibration_ece(reports: Array, targets: Array, n_bins: int) -> float:
+    """`get_ece`: equal-width bins."""
+    sums = _sums_between(_ratio_edges(n_bins), "right", reports, targets)
+    return float(sums.gaps.sum() / reports.size)
+
+
+def uncertainty_calibration_equal_mass_ece(reports: Array, targets: Array, n_bins: int) -> float:
+    """`get_ece_em`: bins of (nearly) equally many rows, equal reports kept together."""
+    sums = _sums_between(_equal_mass_edges(reports, n_bins), "right", reports, targets)
+    return float(sums.gaps.sum() / reports.size)
+
+
+def uncertainty_calibration_debiased_l2(reports: Array, targets: Array, n_bins: int) -> float:
+    """`get_calibration_error`: the debiased root mean square gap of Kumar et al. (2019)."""
+    distinct = np.unique(reports)
+    if distinct.size < reports.size / 4:  # the tool takes such reports for a binned model's
+        edges = _equal_mass_edges(distinct, distinct.size)
+    else:
+        edges = _equal_mass_edges(reports, n_bins)
+    sums = _sums_between(edges, "right", reports, targets)
+    enough = sums.counts > 1  # a bin of one row has no variance estimate, and counts as no gap
+    counts = sums.counts[enough]
+    mean_targets = sums.targets[enough] / counts
+    noise = mean_targets * (1.0 - mean_targets) / (counts - 1.0)
+    squared = np.sum(counts * ((sums.gaps[enough] / counts) ** 2 - noise)) / reports.size
+    return float(np.sqrt(max(squared, 0.0)))
+
+
+def mccaffrey_ece(reports: Array, targets: Array, n_bins: int) -> float:
+    """The tutorial's weighted mean gap: left-closed bins, the last one closed at 1."""
+    sums = _sums_between(_ratio_edges(n_bins), "left", reports, targets)
+    return float(sums.gaps.sum() / reports.size)
+
+
+def leznik_ece(reports: Array, targets: Array, n_bins: int) -> float:
+    """Left-closed bins read literally: a report of exactly 1 is in none, though n counts it."""
+    edges_and_one = np.append(_ratio_edges(n_bins), 1.0)
+    sums = _sums_between(edges_and_one, "left", reports, targets)
+    return float(sums.gaps[:-1].sum() / reports.size)
+
+
+@dataclass(frozen=True)
+class PeerRule:
+    """One tool's rule: how it bins, why its number differs, and a function that reproduces it.
+
+    `soft_targets` says what the tool does with targets strictly between 0 and 1.
+    """
+
+    tool: str
+    version: str
+    default_bins: int
+    rule: str
+    why: str
+    soft_targets: Literal["right", "refused", "wrong"]
+    compute: Callable[[Array, Array, int], float]
+
+
+PEER_RULES: tuple[PeerRule, ...] = (
+    PeerRule(
+        tool="torchmetrics",
+        version="1.9.0",
+        default_bins=15,
+        rule="equal width, left-closed; 0 in the first bin, 1 in a bin of its own; float32",
+        why="Reports of exactly 1 are judged apart from the rest of the top bin, so gaps that "
+        "would cancel there add up, and sums are rounded to single precision.",
+        soft_targets="refused",
+        compute=torchmetrics_ece,
+    ),
+    PeerRule(
+        tool="scikit-learn calibration_curve",
+        version="1.9.1",
+        default_bins=5,
+        rule="equal width, right-closed; 0 in the first bin, 1 in the last; plain mean over the "
+        "non-empty bins; float64",
+        why="The curve comes without counts, so a bin of three rows weighs as much as a bin of "
+        "three thousand.",
+        soft_targets="refused",
+        compute=scikit_learn_gap,
+    ),
+    PeerRule(
+        tool="netcal ECE",
+        version="1.4.0",
+        default_bins=10,
+        rule="equal width, left-closed; 0 in the first bin, 1 in the last; edges j * (1/m); "
+        "precision of the input",
+        why="Its edges are rounded multiples of the bin width (0.30000000000000004 for 0.3), so a "
+        "report that lies on an edge may be counted one bin lower.",
+        soft_targets="wrong",
+        compute=netcal_ece,
+    ),
+    PeerRule(
+        tool="relplot binnedECE",
+        version="1.0.3",
+        default_bins=10,
+        rule="whole part of report / (1/m), so left-closed; 0 in the first bin, 1 in a bin of its "
+        "own; precision of the input",
+        why="Reports of exactly 1 are judged apart from the rest of the top bin, and the division "
+        "may round a report that lies on an edge into the bin below.",
+        soft_targets="right",
+        compute=relplot_ece,
+    ),
+    PeerRule(
+        tool="uncertainty-calibration get_ece",
+        version="0.1.4",
+        default_bins=15,
+        rule="equal width, right-closed; 0 in the first bin, 1 in the last; float64",
+        why="Bins are closed on the right, so a report that lies on an edge is counted one bin "
+        "lower.",
+        soft_targets="refused",
+        compute=uncertainty_calibration_ece,
+    ),
+    PeerRule(
+        tool="uncertainty-calibration get_ece_em",
+        version="0.1.4",
+        default_bins=15,
+        rule="equal mass, right-closed at midpoints between neighbouring reports, ties together; "
+        "float64",
+        why="Bins hold equally many rows instead of being equally wide, so gaps are averaged "
+        "over different groups of rows.",
+        soft_targets="refused",
+        compute=uncertainty_calibration_equal_mass_ece,
+    ),
+    PeerRule(
+        tool="uncertainty-calibration get_calibration_error",
+        version="0.1.4",
+        default_bins=15,
+        rule="equal mass, right-closed at midpoints, or one bin per distinct report where those "
+        "are fewer than n/4; root mean square less sampling variance; float64",
+        why="It is another quantity: the root mean square gap over equally filled bins, with the "
+        "part that chance alone would produce taken away.",
+        soft_targets="refused",
+        compute=uncertainty_calibration_debiased_l2,
+    ),
+    PeerRule(
+        tool="McCaffrey's tutorial",
+        version="updated post",
+        default_bins=10,
+        rule="equal width, left-closed; 0 in the first bin, 1 in the last; float64",
+        why="It is the definition itself, so only another number of bins can make it differ.",
+        soft_targets="right",
+        compute=mccaffrey_ece,
+    ),
+    PeerRule(
+        tool="Leznik's SMECE as printed",
+        version="arXiv:2603.14092",
+        default_bins=10,
+        rule="equal width, left-closed; 0 in the first bin, 1 in no bin; float64",
+        why="Reports of exactly 1 fall in no bin, so their gap is lost while n still counts them.",
+        soft_targets="right",
+        compute=leznik_ece,
+    ),
+)

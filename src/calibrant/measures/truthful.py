@@ -1,0 +1,32 @@
+"""Truthful errors (Lu, Wu, Hartline and Hu): squared binned residuals, over bin tables."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.statistics.bins import BinTable, VectorTable
+
+
+def linear_errors(table: BinTable) -> NDArray[np.float64]:
+    """LinCE of each class: ``sum_B R_B^2 / W^2``."""
+    out: NDArray[np.float64] = (table.residual**2).sum(axis=1) / table.total_weight**2
+    return out
+
+
+def linear_error(table: BinTable) -> float:
+    """LinCE of a scalar problem, or its mean over classes."""
+    return float(linear_errors(table).mean())
+
+
+def vector_linear_error(table: VectorTable) -> float:
+    """LinCE of vector reports: ``sum_B ||R_B||_2^2 / W^2``."""
+    residual = table.sum_wu - table.sum_wz
+    return float((residual**2).sum() / table.sum_w.sum() ** 2)
+
+
+def confidence_correction(table: BinTable) -> float:
+    """What makes the confidence error truthful: ``(1 - sum wz / W) / W``."""
+    total = float(table.total_weight[0])
+    hits = float(table.sum_wz.sum() + table.dropped[0, 4])
+    return (1.0 - hits / total) / total

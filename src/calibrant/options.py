@@ -1,0 +1,29 @@
+"""Unknown keywords of public functions get the nearest known name."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from calibrant.errors import UnknownOption, nearest
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def public(function: Callable[P, R]) -> Callable[P, R]:
+    """Turn a mistyped keyword into an UnknownOption that names the nearest one."""
+    known = tuple(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in known:
+                raise UnknownOption(
+                    f"{function.__name__}() has no option {name!r}: {nearest(name, known)}"
+                )
+        return function(*args, **kwargs)
+
+    return checked

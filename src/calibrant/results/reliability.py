@@ -1,0 +1,87 @@
+"""ReliabilityTable: the bins as something people read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Rule, outer_edges
+from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.statistics.bins import BinTable, ratio
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityTable:
+    """One row per bin, empty bins included: edges, rows, mean report, mean target, gap.
+
+    `n_dropped` counts samples that the rule leaves out of every bin (0 but for ``drop_one``).
+    """
+
+    table: BinTable
+    rule: Rule
+    cuts: Cuts
+    notion: str
+
+    @property
+    def n_dropped(self) -> int:
+        return self.table.n_dropped
+
+    @property
+    def n(self) -> int:
+        """Rows in bins."""
+        return int(self.table.n.sum())
+
+    def _edges(self) -> tuple[list[float], list[float]]:
+        m = self.table.n_bins
+        if isinstance(self.rule, EqualWidth | Edges):
+            edges = outer_edges(self.rule)
+        elif isinstance(self.rule, LevelSets):
+            values = self.table.mean_u[0]
+            return values.tolist(), values.tolist()
+        else:
+            edges = np.concatenate([[0.0], np.minimum(self.cuts.inner, 1.0), [1.0]])
+        return edges[:m].tolist(), edges[1 : m + 1].tolist()
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table as named columns; NaN where a bin is empty."""
+        table = self.table
+        lower, upper = self._edges()
+        mean_u, mean_z = table.mean_u[0], table.mean_z[0]
+        return {
+            "bin": list(range(table.n_bins)),
+            "lower": lower,
+            "upper": upper,
+            "n": table.n[0].tolist(),
+            "weight": table.sum_w[0].tolist(),
+            "mean_report": mean_u.tolist(),
+            "mean_target": mean_z.tolist(),
+            "gap": ratio(table.residual[0], table.sum_w[0]).tolist(),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A pandas, polars or pyarrow frame."""
+        return as_frame(self.columns(), backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "rule": str(self.rule),
+            "notion": self.notion,
+            "n_dropped": self.n_dropped,
+            "bins": json_value(self.columns()),
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict())
+
+    def _title(self) -> str:
+        dropped = f"; {self.n_dropped} rows in no bin" if self.n_dropped else ""
+        return f"{self.notion}, {self.rule}{dropped}"
+
+    def __repr__(self) -> str:
+        return f"ReliabilityTable ({self._title()})\n" + as_text(self.columns(), indent="  ")
+
+    def _repr_html_(self) -> str:
+        return as_html(self.columns(), f"Reliability: {self._title()}")

@@ -1,0 +1,86 @@
+"""A table of columns as text, HTML, JSON values or a frame: what every result shares."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import importlib.util
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from calibrant.errors import InputError, MissingExtra, one_of
+
+Columns = Mapping[str, Sequence[Any]]
+_BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def shown(value: Any) -> str:
+    """A cell as a person reads it: four places, an empty cell for what is not there."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        if 0 < abs(value) < 0.01:  # small errors keep their digits: 0.000412, 3.1e-07
+            return f"{value:.3g}"
+        return f"{value:.4f}" if abs(value) < 100 else f"{value:.10g}"
+    return str(value)
+
+
+def as_text(columns: Columns, *, indent: str = "") -> str:
+    """Aligned columns, numbers to the right."""
+    names = list(columns)
+    cells = [[name, *map(shown, columns[name])] for name in names]
+    numeric = [any(isinstance(v, int | float) for v in columns[name]) for name in names]
+    widths = [max(map(len, column)) for column in cells]
+    lines = []
+    for row in zip(*cells, strict=True):
+        padded = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ]
+        lines.append((indent + "  ".join(padded)).rstrip())
+    return "\n".join(lines)
+
+
+def as_html(columns: Columns, caption: str = "") -> str:
+    """A plain HTML table; every text is escaped."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    rows = zip(*columns.values(), strict=True)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(shown(v))}</td>" for v in row) + "</tr>" for row in rows
+    )
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def as_frame(columns: Columns, backend: str | None = None) -> Any:
+    """A pandas, polars or pyarrow frame: the one asked for, or the first that is installed."""
+    if backend is None:
+        found = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
+        if not found:
+            raise MissingExtra("pandas", "all", "to_frame()")
+        backend = found[0]
+    one_of("backend", backend, _BACKENDS)
+    try:
+        library = importlib.import_module(backend)
+    except ImportError:
+        raise InputError(f"backend={backend!r} is not installed: pip install {backend}") from None
+    data = {name: list(values) for name, values in columns.items()}
+    if backend == "pyarrow":
+        return library.table(data)
+    return library.DataFrame(data)
+
+
+def json_value(value: Any) -> Any:
+    """A value that JSON can hold: what is not a finite number becomes null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if hasattr(value, "tolist"):
+        return json_value(value.tolist())
+    return value

@@ -1,0 +1,124 @@
+"""Samples: what every measure starts from. Shapes and types are checked; values are checked by
+the pass that sums them, which is the only pass there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.samples.links import sigmoid, softmax
+
+Notion: TypeAlias = Literal["binary", "confidence", "classwise", "full"]
+
+
+class BadRow(Exception):
+    """A value in this row is not what it must be. `inputs.explain` turns it into a sentence."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A run of rows in the few types that kernels take.
+
+    Reports are float32 or float64, in C order. Targets are labels (uint8, int32 or int64) or
+    numbers (float64); weights are float64 or None.
+    """
+
+    reports: NDArray[Any]
+    targets: NDArray[Any]
+    weights: NDArray[np.float64] | None
+
+    @property
+    def hard(self) -> bool:
+        return self.targets.dtype.kind in "iu"
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Reports, targets and weights as they came, with shapes and types known to be right.
+
+    Reports are (n,) for binary problems and (n, k) for multiclass ones; targets (n,) or (n, k).
+    Only `calibrant.inputs` makes these. Nothing is copied or converted until a block is asked for.
+    """
+
+    reports: NDArray[Any]
+    targets: NDArray[Any]
+    weights: NDArray[Any] | None = None
+    from_logits: bool = False
+    class_names: tuple[str, ...] | None = None
+    inferred: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        return int(self.reports.shape[0])
+
+    @property
+    def multiclass(self) -> bool:
+        return self.reports.ndim == 2
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.reports.shape[1]) if self.multiclass else 2
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """The precision in which reports meet bin edges."""
+        if self.from_logits or self.reports.dtype.kind != "f":
+            return np.dtype(np.float64)
+        return self.reports.dtype
+
+    @property
+    def row_sum_tolerance(self) -> float:
+        """How far from 1 a row may sum: 1e-4, and what rounding alone does to half precision."""
+        return 5e-3 if self.precision.itemsize == 2 else 1e-4
+
+    def block(self, start: int, stop: int) -> Block:
+        """Rows start..stop in kernel types; without a copy where they are in those already."""
+        raw = self.reports[start:stop]
+        if self.from_logits:
+            # Not finite, or so large that float64 cannot hold it: no probability comes of it.
+            finite = np.isfinite(raw)
+            if not finite.all():
+                raise BadRow(start + _first_false(finite))
+            reports: NDArray[Any] = softmax(raw) if self.multiclass else sigmoid(raw)
+        elif raw.dtype == np.float16:
+            reports = raw.astype(np.float32)
+        else:
+            native = raw.dtype if raw.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+            reports = np.ascontiguousarray(raw, dtype=native)
+        weights = self.weights
+        return Block(
+            reports,
+            self._targets(start, stop),
+            None if weights is None else np.ascontiguousarray(weights[start:stop], np.float64),
+        )
+
+    def _targets(self, start: int, stop: int) -> NDArray[Any]:
+        raw = self.targets[start:stop]
+        if self.multiclass and raw.ndim == 1:
+            if raw.dtype.kind == "f":
+                whole = raw.astype(np.float64)
+                is_index = (np.floor(whole) == whole) & (np.abs(whole) < 2**53)
+                if not is_index.all():
+                    raise BadRow(start + _first_false(is_index))
+                return whole.astype(np.int64)
+            return np.ascontiguousarray(raw, dtype=np.int64)
+        if raw.dtype.kind == "b":
+            return np.ascontiguousarray(raw).view(np.uint8)
+        if raw.dtype.kind in "iu" and raw.ndim == 1:
+            if raw.dtype in (np.uint8, np.int32, np.int64):
+                return np.ascontiguousarray(raw)
+            return raw.astype(np.int64)
+        return np.ascontiguousarray(raw, dtype=np.float64)
+
+
+def _first_false(flags: NDArray[np.bool_]) -> int:
+    rows = flags if flags.ndim == 1 else flags.all(axis=1)
+    return int(np.argmin(rows))

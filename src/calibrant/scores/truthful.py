@@ -1,0 +1,166 @@
+"""Truthful errors as one-line functions: a predictor does best, in expectation, by saying what it
+believes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Bins, Quantile, as_rule
+from calibrant.errors import InputError
+from calibrant.inputs.accept import accept
+from calibrant.measures.truthful import confidence_correction, linear_error, vector_linear_error
+from calibrant.options import public
+from calibrant.summary import Summary
+
+
+@public
+def lin_ce(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    phi: Any = None,
+    bins: Bins = Quantile(15),
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Truthful calibration error of a linear property of the label (LinCE).
+
+    .. math:: \frac{1}{W^2} \sum_B \Bigl\| \sum_{i \in B} w_i (u_i - \phi(y_i)) \Bigr\|_2^2
+
+    where u is the report of the property: the probability of class 1 for (n,) reports, the whole
+    distribution for (n, k) (full calibration, ``phi(y) = e_y``), or with ``phi`` of the shape (k,)
+    or (k, d) the mean of ``phi`` under the report. Vector reports share a cell when the same
+    coordinate is largest and that coordinate falls into the same bin. With soft labels phi(y) is
+    its mean under the label.
+
+    Range [0, 1] for (n,), [0, 2] for (n, k); lower is better. A calibrated predictor scores
+    ``1/n`` of its expected squared error, not 0: compare predictors on the same samples.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, theorem 3.1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.lin_ce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=cal.Quantile(2)), 6)
+    0.0325
+    >>> round(cal.lin_ce([0, 2], [[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], phi=[0, 1, 2], bins=1), 6)
+    0.005625
+    """
+    rule = as_rule(bins, default=Quantile)
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    summary = Summary(samples, quantile=rule)
+    if not samples.multiclass:
+        if phi is not None:
+            raise InputError("phi needs y_proba of the shape (n, k): a value for each class")
+        return linear_error(summary.table("binary", rule))
+    return vector_linear_error(summary.vectors(_property(phi, samples.n_classes)))
+
+
+def _property(phi: Any, k: int) -> NDArray[np.float64] | None:
+    if phi is None:
+        return None
+    try:
+        values = np.asarray(phi, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"phi must be numbers; got {phi!r}") from error
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or values.shape[0] != k or values.shape[1] == 0:
+        raise InputError(f"phi must have a row per class, the shape ({k}, d); got {values.shape}")
+    if not np.isfinite(values).all():
+        raise InputError("phi must be finite numbers")
+    return values
+
+
+@public
+def classwise_ce(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Bins = Quantile(15),
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Truthful classwise calibration error: LinCE of each class against the rest, averaged.
+
+    .. math:: \frac{1}{k} \sum_r \frac{1}{W^2} \sum_B
+        \Bigl( \sum_{i \in B} w_i (p_{ir} - z_{ir}) \Bigr)^2
+
+    where each class has its own bins. Range [0, 1], lower is better; truthful.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, section 3.1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.classwise_ce([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=cal.Quantile(1)), 6)
+    0.01
+    """
+    rule = as_rule(bins, default=Quantile)
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    if not samples.multiclass:
+        raise InputError(
+            "classwise_ce needs y_proba of the shape (n, k); it is (n,): use lin_ce(...), which "
+            "is the same error for one class"
+        )
+    return linear_error(Summary(samples).table("classwise", rule))
+
+
+@public
+def confidence_ce(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    corrected: bool = True,
+    bins: Bins = Quantile(15),
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Squared confidence error, with the correction that makes it truthful.
+
+    .. math:: \frac{1}{W^2} \sum_B \Bigl( \sum_{i \in B} w_i (c_i - z_i) \Bigr)^2
+        + \frac{1}{W} \Bigl( 1 - \frac{1}{W} \sum_i w_i z_i \Bigr)
+
+    where c is the largest reported probability and z whether (or how much of) the target is that
+    class. ``corrected=False`` leaves the second term out; then a report can win by moving its top
+    label (example C.1 of the paper). Range [0, 1 + 1/W], lower is better.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, theorem 3.3.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1], [[0.8, 0.2], [0.4, 0.6]]
+    >>> round(cal.confidence_ce(y, p, bins=cal.Quantile(1)), 6)
+    0.09
+    """
+    rule = as_rule(bins, default=Quantile)
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    table = Summary(samples).table("confidence", rule)
+    return linear_error(table) + (confidence_correction(table) if corrected else 0.0)

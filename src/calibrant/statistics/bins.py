@@ -1,0 +1,127 @@
+"""BinTable: what a sample is reduced to when reports are binned. Tables of parts add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Per bin: rows with weight, and sums of weight w, report u and target z. The compiled kernels
+# write these columns by position.
+FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum_wz2")
+
+
+@dataclass(frozen=True, eq=False)
+class BinTable:
+    """Sums per class and bin.
+
+    `sums` has the shape (classes, bins, fields); a scalar problem (binary, confidence) has one
+    class. Samples that a rule leaves out of every bin are in `dropped` (classes, fields): their
+    weight still counts in the total, as in the formula they come from.
+    """
+
+    sums: NDArray[np.float64]
+    dropped: NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, len(FIELDS))))
+
+    def __post_init__(self) -> None:
+        if self.dropped.shape[0] != self.sums.shape[0]:
+            object.__setattr__(self, "dropped", np.zeros((self.sums.shape[0], len(FIELDS))))
+        self.sums.flags.writeable = False
+        self.dropped.flags.writeable = False
+
+    def __add__(self, other: BinTable) -> BinTable:
+        if self.sums.shape != other.sums.shape:
+            raise ValueError(f"tables of shapes {self.sums.shape} and {other.sums.shape}")
+        return BinTable(self.sums + other.sums, self.dropped + other.dropped)
+
+    def of_class(self, r: int) -> BinTable:
+        """The table of one class, as a scalar problem."""
+        return BinTable(self.sums[r : r + 1], self.dropped[r : r + 1])
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.sums.shape[0])
+
+    @property
+    def n_bins(self) -> int:
+        return int(self.sums.shape[1])
+
+    @property
+    def n(self) -> NDArray[np.int64]:
+        """Rows per class and bin (rows of weight 0 do not count)."""
+        return self.sums[:, :, 0].astype(np.int64)
+
+    @property
+    def n_dropped(self) -> int:
+        return int(self.dropped[0, 0])
+
+    @property
+    def sum_w(self) -> NDArray[np.float64]:
+        return self.sums[:, :, 1]
+
+    @property
+    def sum_w2(self) -> NDArray[np.float64]:
+        return self.sums[:, :, 2]
+
+    @property
+    def sum_wu(self) -> NDArray[np.float64]:
+        return self.sums[:, :, 3]
+
+    @property
+    def sum_wz(self) -> NDArray[np.float64]:
+        return self.sums[:, :, 4]
+
+    @property
+    def sum_wu2(self) -> NDArray[np.float64]:
+        return self.sums[:, :, 5]
+
+    @property
+    def sum_wuz(self) -> NDArray[np.float64]:
+        return self.sums[:, :, 6]
+
+    @property
+    def sum_wz2(self) -> NDArray[np.float64]:
+        return self.sums[:, :, 7]
+
+    @property
+    def residual(self) -> NDArray[np.float64]:
+        """R_B = sum over the bin of w (u - z)."""
+        return self.sum_wu - self.sum_wz
+
+    @property
+    def total_weight(self) -> NDArray[np.float64]:
+        """W per class, dropped samples included."""
+        total: NDArray[np.float64] = self.sum_w.sum(axis=1) + self.dropped[:, 1]
+        return total
+
+    @property
+    def mean_u(self) -> NDArray[np.float64]:
+        """Mean report per bin; NaN where a bin is empty."""
+        return ratio(self.sum_wu, self.sum_w)
+
+    @property
+    def mean_z(self) -> NDArray[np.float64]:
+        """Mean target per bin; NaN where a bin is empty."""
+        return ratio(self.sum_wz, self.sum_w)
+
+
+def ratio(sums: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """sums / weights, NaN where there is no weight."""
+    out = np.full(np.broadcast(sums, weights).shape, np.nan)
+    np.divide(sums, weights, out=out, where=weights > 0)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class VectorTable:
+    """Sums per cell for vector reports: weight (cells,), report and target (cells, d)."""
+
+    sum_w: NDArray[np.float64]
+    sum_wu: NDArray[np.float64]
+    sum_wz: NDArray[np.float64]
+
+    def __add__(self, other: VectorTable) -> VectorTable:
+        return VectorTable(
+            self.sum_w + other.sum_w, self.sum_wu + other.sum_wu, self.sum_wz + other.sum_wz
+        )

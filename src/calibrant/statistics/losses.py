@@ -1,0 +1,50 @@
+"""LossSums: sums of per-sample losses. Sums of parts add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The compiled kernels write the first seven by position.
+FIELDS = (
+    "n",
+    "sum_w",
+    "brier",
+    "log",
+    "spherical",
+    "classification",
+    "confidence",
+    "distribution",
+    "entropy",
+    "entropy_signed",
+    "rank",
+)
+N_PROPER = 7
+
+
+@dataclass(frozen=True, eq=False)
+class LossSums:
+    """Weighted sums of losses, one number per name of FIELDS.
+
+    The last four (how report and target distributions compare) cost a sort and a logarithm per
+    entry, so they are summed only on request; `has_distribution` says whether they were.
+    """
+
+    sums: NDArray[np.float64]
+    n_classes: int
+    has_distribution: bool = False
+
+    def __add__(self, other: LossSums) -> LossSums:
+        if self.n_classes != other.n_classes:
+            raise ValueError(f"losses over {self.n_classes} and {other.n_classes} classes")
+        return LossSums(
+            self.sums + other.sums,
+            self.n_classes,
+            self.has_distribution and other.has_distribution,
+        )
+
+    def mean(self, name: str) -> float:
+        """The weighted mean of one loss."""
+        return float(self.sums[FIELDS.index(name)] / self.sums[1])

@@ -1,0 +1,232 @@
+"""Summary: every statistic of one set of samples, each computed when a measure first asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant.engines.counting import bin_table, class_columns, classwise_table, stack
+from calibrant.engines.losses import loss_sums
+from calibrant.engines.passes import MatrixSums, matrix_sums, whole_problem
+from calibrant.engines.protocol import Findings
+from calibrant.engines.vectors import vector_table
+from calibrant.errors import InputError, one_of
+from calibrant.inputs.explain import explained
+from calibrant.samples.samples import Notion, Samples
+from calibrant.statistics.bins import BinTable, VectorTable
+from calibrant.statistics.losses import LossSums
+
+NOTIONS = ("binary", "confidence", "classwise", "full")
+
+
+def settle_notion(samples: Samples, notion: str | None) -> Notion:
+    """The notion asked for, or the usual one: P(y = 1) for (n,), the top label for (n, k)."""
+    if notion is None:
+        return "confidence" if samples.multiclass else "binary"
+    one_of("notion", notion, NOTIONS)
+    if samples.multiclass and notion == "binary":
+        raise InputError(
+            f"notion='binary' needs y_proba of the shape (n,); it is (n, {samples.n_classes}). "
+            "Give one class's column, or use notion='confidence' or 'classwise'"
+        )
+    if not samples.multiclass and notion in ("classwise", "full"):
+        raise InputError(
+            f"notion={notion!r} needs y_proba of the shape (n, k); it is (n,). "
+            "Use notion='binary', or give both columns: np.stack([1 - p, p], axis=1)"
+        )
+    return notion  # type: ignore[return-value]
+
+
+@dataclass
+class Summary:
+    """Statistics of samples on demand, and what was found on the way.
+
+    `fixed` is the rule of the ordinary measures, `quantile` that of the truthful ones.
+    """
+
+    samples: Samples
+    fixed: Rule = EqualWidth(15)
+    quantile: Rule = Quantile(15)
+    notion: str | None = None
+    findings: Findings = Findings()
+
+    def __post_init__(self) -> None:
+        self.scalar: Notion = settle_notion(self.samples, self.notion)
+        if self.scalar in ("classwise", "full"):
+            self.scalar = "confidence"
+
+    def _note(self, found: Findings) -> None:
+        # Passes see the same rows again: the largest count is the count.
+        mine = self.findings
+        self.findings = Findings(
+            max(mine.n_reports_clipped, found.n_reports_clipped),
+            max(mine.n_rows_off_simplex, found.n_rows_off_simplex),
+            max(mine.n_log_clipped, found.n_log_clipped),
+            mine.soft or found.soft,
+        )
+
+    def table(self, notion: Notion, rule: Rule) -> BinTable:
+        """The bin table of a notion and a rule."""
+        with explained(self.samples):
+            if notion == "classwise":
+                table, found = classwise_table(self.samples, rule)
+            else:
+                table, _, found = bin_table(self.samples, notion, rule)
+        self._note(found)
+        return self._checked(table)
+
+    def table_with_cuts(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
+        with explained(self.samples):
+            table, cuts, found = bin_table(self.samples, notion, rule)
+        self._note(found)
+        return self._checked(table), cuts
+
+    def _checked(self, table: BinTable) -> BinTable:
+        if not table.total_weight[0] > 0:
+            raise InputError("sample_weight is 0 in every row: at least one must be positive")
+        if self.findings.soft and not self.samples.multiclass:
+            self._refuse_swapped()
+        return table
+
+    def _refuse_swapped(self) -> None:
+        reports = self.samples.reports
+        if not self.samples.from_logits and bool(((reports == 0) | (reports == 1)).all()):
+            raise InputError(
+                "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
+                "swapped. The order is (y_true, y_proba)"
+            )
+
+    # --- what the catalogue's measures read ------------------------------------------------------
+
+    @cached_property
+    def _matrix(self) -> MatrixSums:
+        """One read of (n, k) reports: the ordinary bins of every class, the top label, losses."""
+        assert isinstance(self.fixed, EqualWidth | Edges)
+        cuts = fixed_cuts(self.fixed, self.samples.precision)
+        with explained(self.samples):
+            total = matrix_sums(self.samples, classwise=cuts, confidence=cuts, losses=True)
+        self._note(total.findings)
+        return total
+
+    @property
+    def _fused(self) -> bool:
+        plain = isinstance(self.fixed, EqualWidth | Edges) and not getattr(
+            self.fixed, "drop_one", False
+        )
+        return self.samples.multiclass and plain
+
+    @cached_property
+    def bins(self) -> BinTable:
+        """The scalar problem (binary or confidence) in the ordinary bins."""
+        if self._fused:
+            top = self._matrix.confidence
+            assert top is not None
+            return self._checked(BinTable(top[None]))
+        return self.table(self.scalar, self.fixed)
+
+    @cached_property
+    def quantile_bins(self) -> BinTable:
+        """The scalar problem in bins of equal mass."""
+        return self.table(self.scalar, self.quantile)
+
+    @cached_property
+    def confidence_bins(self) -> BinTable:
+        """The top-label problem in bins of equal mass."""
+        return self.table("confidence", self.quantile)
+
+    @cached_property
+    def levels(self) -> BinTable:
+        """The scalar problem by distinct report."""
+        return self.table(self.scalar, LevelSets())
+
+    @cached_property
+    def class_bins(self) -> BinTable:
+        """Each class against the rest in the ordinary bins."""
+        if self._fused:
+            table = self._matrix.classwise
+            assert table is not None
+            return self._checked(BinTable(table))
+        return self.table("classwise", self.fixed)
+
+    @cached_property
+    def class_quantile_bins(self) -> BinTable:
+        """Each class against the rest in bins of equal mass."""
+        return self.table("classwise", self.quantile)
+
+    @cached_property
+    def losses(self) -> LossSums:
+        """Sums of the proper losses."""
+        if self._fused:
+            sums = self._matrix.losses
+            assert sums is not None
+            return LossSums(sums, self.samples.n_classes)
+        with explained(self.samples):
+            out, found = loss_sums(self.samples)
+        self._note(found)
+        return self._weighed(out)
+
+    @cached_property
+    def distribution(self) -> LossSums:
+        """Sums of distances between report and target distributions."""
+        with explained(self.samples):
+            out, found = loss_sums(self.samples, distribution=True)
+        self._note(found)
+        return self._weighed(out)
+
+    def _weighed(self, losses: LossSums) -> LossSums:
+        if not losses.sums[1] > 0:
+            raise InputError("sample_weight is 0 in every row: at least one must be positive")
+        return losses
+
+    def vectors(self, phi: NDArray[np.float64] | None = None) -> VectorTable:
+        """Vector reports by cell, for a linear property of the label (None: the label itself)."""
+        with explained(self.samples):
+            table, found = vector_table(self.samples, self.quantile, phi)
+        self._note(found)
+        if not table.sum_w.sum() > 0:
+            raise InputError("sample_weight is 0 in every row: at least one must be positive")
+        return table
+
+    @cached_property
+    def full_bins(self) -> VectorTable:
+        """The whole distribution as a vector report."""
+        return self.vectors()
+
+    def above(self, threshold: float) -> BinTable:
+        """Reports above a threshold in bins of equal mass, for each class that has any."""
+        with explained(self.samples):
+            if self.samples.multiclass:
+                self._note(matrix_sums(self.samples).findings)
+                problems = [_kept(column, threshold) for column in class_columns(self.samples)]
+            else:
+                problems = [_kept(self.samples, threshold)]
+                self._note(whole_problem(self.samples, "binary")[3])
+            held = [p for p in problems if p is not None]
+            tables = [bin_table(p, "binary", self.quantile)[0] for p in held]
+        tables = [table for table in tables if table.total_weight[0] > 0]
+        if not tables:
+            raise InputError(
+                f"no report is above threshold={threshold!r}: choose a lower threshold"
+            )
+        return stack(tables)
+
+
+def _kept(samples: Samples, threshold: float) -> Samples | None:
+    """The rows whose report is above the threshold; None if there are none."""
+    whole = samples.block(0, samples.n).reports if samples.from_logits else samples.reports
+    rows = np.flatnonzero(whole > threshold)
+    if rows.size == 0:
+        return None
+    weights: NDArray[Any] | None = None if samples.weights is None else samples.weights[rows]
+    return replace(
+        samples,
+        reports=whole[rows],
+        targets=samples.targets[rows],
+        weights=weights,
+        from_logits=False,
+    )
