@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,18 +18,13 @@ from calibrant.errors import InputError, StateError
 from calibrant.evaluation import assemble, choose, rule_names
 from calibrant.inputs.accept import accept
 from calibrant.inputs.explain import explained
-from calibrant.measures.catalogue import Measure, Shape
-from calibrant.measures.ordered import merge_levels
+from calibrant.measures.catalogue import Shape
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
-from calibrant.samples.samples import Notion, Samples
+from calibrant.samples.samples import Samples
 from calibrant.state_file import read, write
-from calibrant.statistics.bins import FIELDS, BinTable
-from calibrant.statistics.losses import FIELDS as LOSS_FIELDS
 from calibrant.statistics.losses import LossSums
-
-# What needs single reports, or a table too large to carry along.
-_NOT_IN_A_STREAM = ("above", "full_bins")
+from calibrant.stream_summary import StreamSummary
 
 
 class Accumulator:
@@ -145,29 +138,27 @@ class Accumulator:
         """The evaluation of everything added so far."""
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
-        summary = StreamSummary(self)
-        shape: Shape = "multiclass" if self._n_classes > 1 else "binary"
-        chosen = choose(measures, shape)
-        missing = [m for m in chosen if m.statistic in _NOT_IN_A_STREAM]
-        if measures is not None and missing:
+        summary = StreamSummary(self._cells, self._state, self._n_classes, self._findings)
+        if not summary.bins.total_weight[0] > 0:
+            raise InputError("sample_weight is 0 in every row: at least one must be positive")
+        kind: Shape = "multiclass" if self._n_classes > 1 else "binary"
+        chosen = choose(measures, kind)
+        kept = tuple(measure for measure in chosen if summary.has(measure))
+        if measures is not None and kept != chosen:
+            missing = next(measure for measure in chosen if measure not in kept)
             raise InputError(
-                f"the measure {missing[0].name!r} needs the samples themselves, which an "
-                "Accumulator does not keep: use evaluate(y_true, y_proba)"
+                f"the measure {missing.name!r} needs the samples themselves, which an Accumulator "
+                "does not keep: use evaluate(y_true, y_proba)"
             )
-        kept = tuple(m for m in chosen if self._has(m, summary))
-        rules = rule_names(self.rule, self.rule) | {
-            name: f"{_stream_bins(self.rule)} quantile bins from {self._cells.m} cells"
-            for name in ("quantile_bins", "confidence_bins")
-        }
-        rules["levels"] = f"{self._cells.m} cells"
+        given = "logits" if self.from_logits else "probabilities"
+        rules = self._rule_names()
         return assemble(
             summary,
-            tuple(kept),
+            kept,
             rules,
             ReliabilityTable(summary.bins, self.rule, Cuts(np.empty(0)), summary.scalar),
             inferred=(
-                f"a stream of {'multiclass' if self._n_classes > 1 else 'binary'} "
-                f"{'logits' if self.from_logits else 'probabilities'}",
+                f"a stream of {kind} {given}",
                 "labels are soft (probabilities)" if self._findings.soft else "labels are hard",
             ),
             classes=None,
@@ -181,10 +172,13 @@ class Accumulator:
             },
         )
 
-    def _has(self, measure: Measure, summary: StreamSummary) -> bool:
-        if measure.statistic in _NOT_IN_A_STREAM:
-            return False
-        return measure.statistic != "distribution" or summary.losses.has_distribution
+    def _rule_names(self) -> dict[str, str]:
+        quantile = f"{self.rule.m} quantile bins from {self._cells.m} cells"
+        return rule_names(self.rule, self.rule) | {
+            "quantile_bins": quantile,
+            "confidence_bins": quantile,
+            "levels": f"{self._cells.m} cells",
+        }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file; the old file stays whole until the new one is complete."""
@@ -209,6 +203,10 @@ class Accumulator:
             else Edges(rule["edges"], rule["closed"])
         )
         out = cls(bins=bins, from_logits=recipe["from_logits"], classes=recipe["classes"])
+        if recipe["cells"] != out._cells.m:
+            raise StateError(
+                f"{path} was summed in {recipe['cells']} cells; this Calibrant has {out._cells.m}"
+            )
         counts = arrays.pop("counts")
         out.n_rows, out._n_classes = int(counts[0]), int(counts[1])
         out._findings = Findings(int(counts[2]), int(counts[3]), int(counts[4]), bool(counts[5]))
@@ -223,14 +221,15 @@ class Accumulator:
             else {"kind": "edges", "edges": list(rule.edges), "closed": rule.closed}
         )
         names = None if self.classes is None else list(self.classes)
-        return {"rule": described, "from_logits": self.from_logits, "classes": names}
+        return {
+            "rule": described,
+            "from_logits": self.from_logits,
+            "classes": names,
+            "cells": self._cells.m,
+        }
 
     def __repr__(self) -> str:
         return f"Accumulator({self.n_rows} rows, {self.rule})"
-
-
-def _stream_bins(rule: EqualWidth | Edges) -> int:
-    return rule.m
 
 
 def _loss_arrays(losses: LossSums) -> dict[str, NDArray[np.float64]]:
@@ -238,61 +237,3 @@ def _loss_arrays(losses: LossSums) -> dict[str, NDArray[np.float64]]:
     # The weight behind the distances: they are means only if every update had them.
     out["distribution_weight"] = losses.sums[1:2] * float(losses.has_distribution)
     return out
-
-
-@dataclass
-class StreamSummary:
-    """What the catalogue's measures read, put together from a stream's sums."""
-
-    stream: Accumulator
-
-    @property
-    def findings(self) -> Findings:
-        return self.stream._findings
-
-    @property
-    def scalar(self) -> Notion:
-        return "confidence" if self.stream._n_classes > 1 else "binary"
-
-    @cached_property
-    def bins(self) -> BinTable:
-        return self.stream._cells.bins(self.stream._state["cells"])
-
-    @cached_property
-    def levels(self) -> BinTable:
-        return BinTable(self.stream._state["cells"][None].copy())
-
-    @cached_property
-    def quantile_bins(self) -> BinTable:
-        return self._quantile(self.stream._state["cells"])
-
-    @cached_property
-    def confidence_bins(self) -> BinTable:
-        return self._quantile(self.stream._state.get("top_cells", self.stream._state["cells"]))
-
-    def _quantile(self, cells: NDArray[np.float64]) -> BinTable:
-        return merge_levels(cells[cells[:, FIELDS.index("sum_w")] > 0], self.stream.rule.m)
-
-    @cached_property
-    def class_bins(self) -> BinTable:
-        sums = self.stream._state["classwise"]
-        if isinstance(self.stream.rule, EqualWidth) and self.stream.rule.drop_one:
-            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy())
-        return BinTable(sums.copy())
-
-    @property
-    def class_quantile_bins(self) -> BinTable:
-        return self.class_bins
-
-    @cached_property
-    def losses(self) -> LossSums:
-        state = self.stream._state
-        complete = float(state["distribution_weight"][0]) == float(state["losses"][1])
-        return LossSums(state["losses"], max(2, self.stream._n_classes), complete)
-
-    @property
-    def distribution(self) -> LossSums:
-        return self.losses
-
-
-assert len(LOSS_FIELDS) == 11  # the state file's layout; a change here is a new VERSION

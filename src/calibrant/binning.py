@@ -216,15 +216,13 @@ def rank_bins(n: int, m: int) -> NDArray[np.intp]:
     return ((ranks * m + n - 1) // n - 1).astype(np.intp)
 
 
-def middle_rank_bins(
-    mass: NDArray[np.float64], m: int, below: NDArray[np.float64] | None = None
-) -> NDArray[np.intp]:
+def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
     """The bin of each distinct report, given the mass at each in increasing order.
 
     A report with mass T above mass L occupies the ranks (L, L + T]; it goes to the bin j with
     ``(j-1) W/m < L + T/2 <= j W/m``. In whole numbers all of it is exact.
     """
     through = np.cumsum(mass)
-    total = through[-1]
-    doubled_middle = 2.0 * (through - mass if below is None else below) + mass
-    return np.clip(np.ceil(doubled_middle * m / (2.0 * total)) - 1, 0, m - 1).astype(np.intp)
+    doubled_middle = 2.0 * (through - mass) + mass
+    bins: NDArray[np.float64] = np.ceil(doubled_middle * m / (2.0 * through[-1])) - 1
+    return np.clip(bins, 0, m - 1).astype(np.intp)

@@ -52,24 +52,23 @@ def _parser() -> argparse.ArgumentParser:
 
 def _demo(options: argparse.Namespace) -> None:
     example = examples.load("fashion")
-    hard = evaluate(example.test_labels, example.test_proba, classes=range(10))
+    hard = evaluate(example.test_labels, example.test_proba, classes=example.class_names)
     soft = evaluate(example.test_soft_labels, example.test_proba, classes=example.class_names)
     tools = conventions(example.test_labels, example.test_proba)
     if options.json:
-        print(
-            json.dumps({"hard": hard.to_dict(), "soft": soft.to_dict(), "tools": tools.to_dict()})
-        )
+        results = (("hard", hard), ("soft", soft), ("conventions", tools))
+        print(json.dumps({name: result.to_dict() for name, result in results}))
         return
     print(f"{example.description}\n")
     print_evaluation(hard, "The student against the labels")
-    columns = {
+    columns: dict[str, list[Any]] = {
         "measure": [e.name for e in soft.estimates if e.name in hard],
         "against labels": [hard[e.name] for e in soft.estimates if e.name in hard],
         "against teacher": [e.value for e in soft.estimates if e.name in hard],
     }
     print_table(columns, "Hard labels and the teacher's soft labels side by side")
-    short = {k: v for k, v in tools.columns().items() if k not in ("why", "version", "answer")}
-    print_table(short, "What other tools would call ECE (top label)")
+    shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
+    print_table(shown, "What other tools would call ECE (top label)")
 
 
 def _info(options: argparse.Namespace) -> None:

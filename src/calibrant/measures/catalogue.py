@@ -124,7 +124,11 @@ _ENTRIES = (
             "scalar", _BINARY, "quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
             lambda s: binned_error(s.quantile_bins)),
     Measure("tace", "thresholded adaptive calibration error",
-            "adaptive calibration error of the reports above 0.01", "classwise", _BOTH,
+            "adaptive calibration error of the reports above 0.01", "classwise", _MULTI,
+            "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
+            lambda s: binned_error(s.above(0.01))),
+    Measure("tace", "thresholded adaptive calibration error",
+            "adaptive calibration error of the reports above 0.01", "scalar", _BINARY,
             "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
             lambda s: binned_error(s.above(0.01))),
     # --- truthful ---

@@ -80,8 +80,15 @@ class ReliabilityTable:
         dropped = f"; {self.n_dropped} rows in no bin" if self.n_dropped else ""
         return f"{self.notion}, {self.rule}{dropped}"
 
+    def shown_columns(self) -> dict[str, list[Any]]:
+        """The columns a person reads: without weights where they only repeat the rows."""
+        columns = self.columns()
+        if columns["weight"] == columns["n"]:
+            del columns["weight"]
+        return columns
+
     def __repr__(self) -> str:
-        return f"ReliabilityTable ({self._title()})\n" + as_text(self.columns(), indent="  ")
+        return f"ReliabilityTable ({self._title()})\n" + as_text(self.shown_columns(), indent="  ")
 
     def _repr_html_(self) -> str:
-        return as_html(self.columns(), f"Reliability: {self._title()}")
+        return as_html(self.shown_columns(), f"Reliability: {self._title()}")

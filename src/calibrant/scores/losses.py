@@ -113,7 +113,7 @@ def spherical_loss(
     --------
     >>> import calibrant as cal
     >>> round(cal.spherical_loss([0, 1], [0.2, 0.6]), 4)
-    0.099
+    0.0989
     """
     return _mean_loss("spherical", y_true, y_proba, sample_weight, from_logits, classes, data)
 

@@ -1,4 +1,4 @@
-"""Results in a terminal: colours and boxes with rich where it is installed, plain text where not."""
+"""Results in a terminal: in colour where rich is installed and the terminal shows it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
     print(file=out)
     measures = {k: v for k, v in evaluation.columns().items() if k != "title"}
     print_table(measures, "Measures", file=out)
-    bins = evaluation.reliability.columns()
+    bins = evaluation.reliability.shown_columns()
     bins["report | target"] = [
         reliability_bar(u, z) for u, z in zip(bins["mean_report"], bins["mean_target"], strict=True)
     ]
-    del bins["weight"]
     print_table(bins, f"Reliability: {evaluation.reliability.rule}", file=out)
     if evaluation.classes is not None:
         head = {name: values[:10] for name, values in evaluation.classes.items()}
