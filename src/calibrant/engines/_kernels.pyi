@@ -5,20 +5,20 @@ from numpy.typing import NDArray
 
 _F = NDArray[float64]
 
-def add_hard(
+def add_unweighted(
     sums: _F,
     reports: NDArray[Any],
-    labels: NDArray[Any],
+    targets: NDArray[Any],
     inner: _F,
     start: NDArray[int32],
     crowded: bool,
     status: NDArray[int64],
 ) -> None: ...
-def add_numbers(
+def add_weighted(
     sums: _F,
     reports: NDArray[Any],
     targets: _F,
-    weights: _F | None,
+    weights: _F,
     inner: _F,
     start: NDArray[int32],
     crowded: bool,
@@ -45,6 +45,8 @@ def add_cells(
 ) -> None: ...
 def add_subcells(
     mass: _F,
+    smallest: NDArray[uint64],
+    largest: NDArray[uint64],
     reports: NDArray[Any],
     weights: _F | None,
     wanted: NDArray[uint8],

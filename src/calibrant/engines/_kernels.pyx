@@ -15,10 +15,11 @@ ctypedef fused report_t:
     float
     double
 
-ctypedef fused label_t:
+ctypedef fused target_t:
     uint8_t
     int32_t
     int64_t
+    double
 
 # Slots of `status`; calibrant.engines.protocol names them for Python.
 cdef enum:
@@ -48,10 +49,6 @@ cdef enum:
     LOSS_CLASS = 5
     LOSS_CONFIDENCE = 6
 
-# How many partial sums a row is read with, so that the compiler can use vector registers.
-cdef enum:
-    LANES = 8
-
 cdef extern from *:
     """
     #define OVERSHOOT 1e-4     /* calibrant.samples.tolerances */
@@ -59,6 +56,26 @@ cdef extern from *:
     """
     const double OVERSHOOT
     const double ROW_SUM_TOLD
+
+cdef extern from "_rows.h" nogil:
+    double sum_of_squares(const double*, Py_ssize_t) noexcept
+    void scan_row_float(const float*, Py_ssize_t, double*, double*, int*) noexcept
+    void scan_row_double(const double*, Py_ssize_t, double*, double*, int*) noexcept
+    Py_ssize_t first_at_least_float(const float*, Py_ssize_t, Py_ssize_t, double) noexcept
+    Py_ssize_t first_at_least_double(const double*, Py_ssize_t, Py_ssize_t, double) noexcept
+    void add_below_float(const float*, Py_ssize_t, double, double*, double*) noexcept
+    void add_below_double(const double*, Py_ssize_t, double, double*, double*) noexcept
+    void subtract_float(double*, const float*, const double*, Py_ssize_t, Py_ssize_t) noexcept
+    void subtract_double(double*, const double*, const double*, Py_ssize_t, Py_ssize_t) noexcept
+
+
+cdef inline Py_ssize_t first_at_least(
+    const report_t* row, Py_ssize_t r, Py_ssize_t k, double bound
+) noexcept nogil:
+    if report_t is float:
+        return first_at_least_float(row, r, k, bound)
+    else:
+        return first_at_least_double(row, r, k, bound)
 
 
 cdef inline Py_ssize_t bin_of(
@@ -97,52 +114,66 @@ cdef inline bint clip_overshoot(double* x, int64_t* n_clipped) noexcept nogil:
     return True
 
 
-def add_hard(
-    double[:, ::1] sums, const report_t[::1] reports, const label_t[::1] labels,
+def add_unweighted(
+    double[:, ::1] sums, const report_t[::1] reports, const target_t[::1] targets,
     const double[::1] inner, const int32_t[::1] start, bint crowded, int64_t[::1] status,
 ):
-    """Add unweighted samples with 0/1 labels to `sums` (bins x fields).
+    """Add unweighted samples to `sums` (bins x fields).
 
-    Cells are (bin, label): the label's own sums then come free, three additions a sample. Four
-    replicas, used in turn, keep one sample's addition from waiting for the last one's.
+    A 0/1 target, whatever its type, goes to a cell (bin, label): the label's own sums then come
+    free, three additions a sample. Four replicas, used in turn, keep one sample's addition from
+    waiting for the last one's. A fraction goes to cells of its own, with all fields.
     """
-    cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i = 0, k, b, stop
+    cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i = 0, b, stop
     cdef Py_ssize_t replica = 2 * m * 4 if m <= 1024 else 0
-    cdef double* a0 = <double*> calloc((4 if replica else 1) * 2 * m * 4, sizeof(double))
+    cdef Py_ssize_t n_hard = (4 if replica else 1) * 2 * m * 4
+    cdef Py_ssize_t n_soft = m * FIELDS if target_t is double else 0
+    cdef double* a0 = <double*> calloc(n_hard + n_soft, sizeof(double))
     if a0 == NULL:
         raise MemoryError()
     cdef double* a1 = a0 + replica
     cdef double* a2 = a1 + replica
     cdef double* a3 = a2 + replica
+    cdef double* soft = a0 + n_hard
     cdef double* cell
     cdef double* other
     cdef const double* edge = &inner[0]
     cdef const int32_t* begin = &start[0]
     cdef double cells = start.shape[0] - 2
-    cdef double x0, x1, x2, x3
+    cdef double x0, x1, x2, x3, z
     cdef uint64_t y0, y1, y2, y3
-    cdef int64_t n_clipped = 0
-    cdef int r
+    cdef bint plain
+    cdef int64_t n_clipped = 0, any_soft = 0
+    cdef int r, f
     if n == 0:
         free(a0)
         return
     cdef const report_t* u = &reports[0]
-    cdef const label_t* z = &labels[0]
+    cdef const target_t* t = &targets[0]
     with nogil:
         while i < n:
-            # Groups of four while all is well; one by one around a value that needs a look.
+            # Groups of four while all is plain; one by one around a value that needs a look.
             while i + 4 <= n:
                 x0 = u[i]
                 x1 = u[i + 1]
                 x2 = u[i + 2]
                 x3 = u[i + 3]
-                y0 = <uint64_t> z[i]
-                y1 = <uint64_t> z[i + 1]
-                y2 = <uint64_t> z[i + 2]
-                y3 = <uint64_t> z[i + 3]
-                if not ((x0 >= 0.0) & (x0 <= 1.0) & (x1 >= 0.0) & (x1 <= 1.0)
-                        & (x2 >= 0.0) & (x2 <= 1.0) & (x3 >= 0.0) & (x3 <= 1.0)
-                        & ((y0 | y1 | y2 | y3) <= 1)):
+                if target_t is double:
+                    y0 = t[i] == 1.0
+                    y1 = t[i + 1] == 1.0
+                    y2 = t[i + 2] == 1.0
+                    y3 = t[i + 3] == 1.0
+                    plain = (
+                        (<double> y0 == t[i]) & (<double> y1 == t[i + 1])
+                        & (<double> y2 == t[i + 2]) & (<double> y3 == t[i + 3]))
+                else:
+                    y0 = <uint64_t> t[i]
+                    y1 = <uint64_t> t[i + 1]
+                    y2 = <uint64_t> t[i + 2]
+                    y3 = <uint64_t> t[i + 3]
+                    plain = (y0 | y1 | y2 | y3) <= 1
+                if not (plain & (x0 >= 0.0) & (x0 <= 1.0) & (x1 >= 0.0) & (x1 <= 1.0)
+                        & (x2 >= 0.0) & (x2 <= 1.0) & (x3 >= 0.0) & (x3 <= 1.0)):
                     break
                 cell = a0 + ((2 * bin_of(x0, edge, begin, cells, crowded) + y0) << 2)
                 cell[0] += 1.0
@@ -164,15 +195,25 @@ def add_hard(
             stop = i + 4 if i + 4 < n else n
             while i < stop:
                 x0 = u[i]
-                y0 = <uint64_t> z[i]
-                if y0 > 1 or not clip_overshoot(&x0, &n_clipped):
+                z = <double> t[i]
+                if not (z >= 0.0 and z <= 1.0 and clip_overshoot(&x0, &n_clipped)):
                     status[BAD_ROW] = i
                     break
-                cell = a0 + (i & 3) * replica + (
-                    (2 * bin_of(x0, edge, begin, cells, crowded) + y0) << 2)
-                cell[0] += 1.0
-                cell[1] += x0
-                cell[2] += x0 * x0
+                b = bin_of(x0, edge, begin, cells, crowded)
+                if z == 0.0 or z == 1.0:
+                    cell = a0 + (i & 3) * replica + ((2 * b + (z == 1.0)) << 2)
+                    cell[0] += 1.0
+                    cell[1] += x0
+                    cell[2] += x0 * x0
+                else:
+                    any_soft = 1
+                    cell = soft + FIELDS * b
+                    cell[N] += 1.0
+                    cell[WU] += x0
+                    cell[WZ] += z
+                    cell[WU2] += x0 * x0
+                    cell[WUZ] += x0 * z
+                    cell[WZ2] += z * z
                 i += 1
             if status[BAD_ROW] >= 0:
                 break
@@ -181,60 +222,60 @@ def add_hard(
                 cell = a0 + r * replica + 8 * b
                 other = cell + 4
                 sums[b, N] += cell[0] + other[0]
-                sums[b, W] += cell[0] + other[0]
-                sums[b, W2] += cell[0] + other[0]
                 sums[b, WU] += cell[1] + other[1]
                 sums[b, WZ] += other[0]
                 sums[b, WU2] += cell[2] + other[2]
                 sums[b, WUZ] += other[1]
                 sums[b, WZ2] += other[0]
+        if any_soft:
+            for b in range(m):
+                for f in range(FIELDS):
+                    sums[b, f] += soft[FIELDS * b + f]
+        for b in range(m):
+            sums[b, W] = sums[b, N]
+            sums[b, W2] = sums[b, N]
     status[N_CLIPPED] += n_clipped
+    status[SOFT] |= any_soft
     free(a0)
 
 
-def add_numbers(
+def add_weighted(
     double[:, ::1] sums, const report_t[::1] reports, const double[::1] targets,
     const double[::1] weights, const double[::1] inner, const int32_t[::1] start, bint crowded,
     int64_t[::1] status,
 ):
-    """Add samples whose targets are numbers in [0, 1], weighted or not, to `sums`.
-
-    The cells are split at target 1/2 so that 0/1 targets are summed in the order of `add_hard`:
-    the same data give the same bits whether its labels came as integers or as floats.
-    """
+    """Add weighted samples with targets in [0, 1] to `sums` (bins x fields)."""
     cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i, b
-    cdef Py_ssize_t replica = 2 * m * FIELDS if m <= 1024 else 0
-    cdef double* a = <double*> calloc((4 if replica else 1) * 2 * m * FIELDS, sizeof(double))
+    cdef Py_ssize_t replica = m * FIELDS if m <= 1024 else 0
+    cdef double* a = <double*> calloc((4 if replica else 1) * m * FIELDS, sizeof(double))
     if a == NULL:
         raise MemoryError()
     cdef double* cell
     cdef const double* edge = &inner[0]
     cdef const int32_t* begin = &start[0]
     cdef double cells = start.shape[0] - 2
-    cdef double x, z, w = 1.0
-    cdef bint weighted = weights is not None
-    cdef int64_t n_clipped = 0, soft = 0
+    cdef double x, z, w
+    cdef int64_t n_clipped = 0, any_soft = 0
     cdef int r, f
     if n == 0:
         free(a)
         return
     cdef const report_t* u = &reports[0]
     cdef const double* t = &targets[0]
-    cdef const double* wp = &weights[0] if weighted else NULL
+    cdef const double* wp = &weights[0]
     with nogil:
         for i in range(n):
             x = u[i]
             z = t[i]
-            if weighted:
-                w = wp[i]
-            if not ((x >= 0.0) & (x <= 1.0) & (z >= 0.0) & (z <= 1.0) & (w - w == 0.0) & (w >= 0.0)):
+            w = wp[i]
+            if not ((x >= 0.0) & (x <= 1.0) & (z >= 0.0) & (z <= 1.0)
+                    & (w - w == 0.0) & (w >= 0.0)):  # w - w is NaN for an infinite weight
                 if not (z >= 0.0 and z <= 1.0 and w - w == 0.0 and w >= 0.0
                         and clip_overshoot(&x, &n_clipped)):
                     status[BAD_ROW] = i
                     break
-            soft |= (z != 0.0) & (z != 1.0)
-            cell = a + (i & 3) * replica + FIELDS * (
-                2 * bin_of(x, edge, begin, cells, crowded) + (z >= 0.5))
+            any_soft |= (z != 0.0) & (z != 1.0)
+            cell = a + (i & 3) * replica + FIELDS * bin_of(x, edge, begin, cells, crowded)
             cell[N] += w > 0.0
             cell[W] += w
             cell[W2] += w * w
@@ -245,75 +286,78 @@ def add_numbers(
             cell[WZ2] += w * (z * z)
         for r in range(4 if replica else 1):
             for b in range(m):
-                cell = a + r * replica + 2 * FIELDS * b
                 for f in range(FIELDS):
-                    sums[b, f] += cell[f] + cell[FIELDS + f]
+                    sums[b, f] += a[r * replica + FIELDS * b + f]
     status[N_CLIPPED] += n_clipped
-    status[SOFT] |= soft
+    status[SOFT] |= any_soft
     free(a)
 
 
 cdef inline bint check_row(
     const report_t* row, Py_ssize_t k, double tolerance, double* clipped, double* total,
-    double* squares, double* top, int64_t* n_clipped,
+    double* top, int64_t* n_clipped,
 ) noexcept nogil:
-    """Sum, sum of squares and maximum of one row; False if it is not a probability row.
+    """Sum and maximum of one row; False if it is not a probability row.
 
-    A row with an entry just past an end is copied to `clipped`, mended, and read again from there:
-    the caller learns of it because `n_clipped` grew.
+    A row with an entry just past an end is copied to `clipped` and mended there; the caller learns
+    of it because `n_clipped` grew.
     """
-    cdef double s[LANES]
-    cdef double q[LANES]
-    cdef double high[LANES]
-    cdef double low[LANES]
-    cdef double x
-    cdef Py_ssize_t r = 0
-    cdef int j
-    for j in range(LANES):
-        s[j] = 0.0
-        q[j] = 0.0
-        high[j] = -1.0
-        low[j] = 2.0
-    while r + LANES <= k:
-        for j in range(LANES):
-            x = row[r + j]
-            s[j] += x
-            q[j] += x * x
-            high[j] = x if x > high[j] else high[j]
-            low[j] = x if x < low[j] else low[j]
-        r += LANES
-    while r < k:
-        x = row[r]
-        s[0] += x
-        q[0] += x * x
-        high[0] = x if x > high[0] else high[0]
-        low[0] = x if x < low[0] else low[0]
-        r += 1
-    for j in range(1, LANES):
-        s[0] += s[j]
-        q[0] += q[j]
-        high[0] = high[j] if high[j] > high[0] else high[0]
-        low[0] = low[j] if low[j] < low[0] else low[0]
-    if not fabs(s[0] - 1.0) <= tolerance:  # also when an entry is NaN
+    cdef int negative
+    cdef Py_ssize_t r
+    if report_t is float:
+        scan_row_float(row, k, total, top, &negative)
+    else:
+        scan_row_double(row, k, total, top, &negative)
+    if not fabs(total[0] - 1.0) <= tolerance:  # also when an entry is NaN
         return False
-    if low[0] < 0.0 or high[0] > 1.0:
+    if negative or top[0] > 1.0:
         for r in range(k):
             clipped[r] = row[r]
             if not clip_overshoot(clipped + r, n_clipped):
                 return False
-        high[0] = 1.0 if high[0] > 1.0 else high[0]
-    total[0] = s[0]
-    squares[0] = q[0]
-    top[0] = high[0]
+        top[0] = 1.0 if top[0] > 1.0 else top[0]
     return True
 
 
-cdef inline Py_ssize_t first_equal(const report_t* row, Py_ssize_t k, double top) noexcept nogil:
+cdef inline int64_t add_row_losses(
+    double* losses, const report_t* row, const double* target, Py_ssize_t label, Py_ssize_t k,
+    double w, double top, double hit, double log_floor, double* scratch,
+) noexcept nogil:
+    """Add one row's losses; returns how many of its reports were lifted to the log's floor.
+
+    Without a `target` row the target is the label. Both kinds are summed in the same order, so
+    that a one-hot row gives a label's bits.
+    """
+    cdef double length, distance, x, at_target = 0.0, cross = 0.0
+    cdef int64_t n_floored = 0
     cdef Py_ssize_t r
+    if report_t is float:
+        subtract_float(scratch, row, target, label, k)
+    else:
+        subtract_double(scratch, row, target, label, k)
+    distance = sum_of_squares(scratch, k)
     for r in range(k):
-        if <double> row[r] >= top:  # >=: an entry past 1 was clipped to the top
-            return r
-    return 0
+        scratch[r] = row[r]
+    length = sum_of_squares(scratch, k)
+    for r in range(k if target != NULL else 1):
+        if target == NULL:
+            r = label
+        elif target[r] == 0.0:
+            continue
+        x = row[r]
+        at_target += x if target == NULL else target[r] * x
+        if x < log_floor:
+            n_floored += 1
+            x = log_floor
+        cross -= log(x) if target == NULL else target[r] * log(x)
+    losses[0] += w > 0.0
+    losses[1] += w
+    losses[LOSS_BRIER] += w * distance
+    losses[LOSS_LOG] += w * cross
+    losses[LOSS_SPHERICAL] += w * (1.0 - at_target / sqrt(length))
+    losses[LOSS_CLASS] += w * (1.0 - hit)
+    losses[LOSS_CONFIDENCE] += w * (1.0 - hit + (top - hit) * (top - hit))
+    return n_floored
 
 
 def add_rows(
@@ -334,12 +378,13 @@ def add_rows(
     cdef bint want_classes = classwise is not None, want_losses = losses is not None
     cdef Py_ssize_t m = classwise.shape[1] if want_classes else 1
     cdef bint dense = hard and not weighted and want_classes
-    cdef double* scratch = <double*> calloc(3 * k, sizeof(double))
+    cdef double* scratch = <double*> calloc(4 * k, sizeof(double))
     if scratch == NULL:
         raise MemoryError()
     cdef double* clipped = scratch
     cdef double* first_u = scratch + k
     cdef double* first_u2 = scratch + 2 * k
+    cdef double* difference = scratch + 3 * k
     cdef const double* edge = &inner[0]
     cdef const int32_t* begin = &start[0]
     cdef double cells = start.shape[0] - 2
@@ -348,7 +393,7 @@ def add_rows(
     cdef const double* q_row = NULL
     cdef double* table = &classwise[0, 0, 0] if want_classes else NULL
     cdef double* cell
-    cdef double total, squares, top, x, z, w = 1.0, hit, brier, at_label, cross
+    cdef double total, top, x, z, w = 1.0, hit
     cdef int64_t n_clipped = 0, n_before, n_rows_off = 0, n_log_clipped = 0, soft = 0
     cdef bint mended
     with nogil:
@@ -363,58 +408,42 @@ def add_rows(
                 q_row = &targets[i, 0]
             if (not (w - w == 0.0 and w >= 0.0) or (hard and (y < 0 or y >= k))
                     or (not hard and not simplex_row(q_row, k, &soft))
-                    or not check_row(row, k, tolerance, clipped, &total, &squares, &top,
-                                     &n_clipped)):
+                    or not check_row(row, k, tolerance, clipped, &total, &top, &n_clipped)):
                 status[BAD_ROW] = i
                 break
             mended = n_clipped > n_before
             n_rows_off += fabs(total - 1.0) > ROW_SUM_TOLD
-            top_class = first_equal(row, k, top)
+            # At least: an entry past 1 was brought back to the top.
+            top_class = first_at_least(row, 0, k, top)
             hit = (1.0 if y == top_class else 0.0) if hard else q_row[top_class]
             confidences[i] = top
             hits[i] = hit
             if want_losses:
-                brier = 0.0
-                cross = 0.0
-                at_label = 0.0
-                for r in range(k):
-                    x = clipped[r] if mended else row[r]
-                    z = (1.0 if r == y else 0.0) if hard else q_row[r]
-                    brier += (x - z) * (x - z)
-                    if z > 0.0:
-                        at_label += z * x
-                        if x < log_floor:
-                            n_log_clipped += 1
-                            x = log_floor
-                        cross -= z * log(x)
-                losses[0] += w > 0.0
-                losses[1] += w
-                losses[LOSS_BRIER] += w * brier
-                losses[LOSS_LOG] += w * cross
-                losses[LOSS_SPHERICAL] += w * (1.0 - at_label / sqrt(squares))
-                losses[LOSS_CLASS] += w * (1.0 - hit)
-                losses[LOSS_CONFIDENCE] += w * (1.0 - hit + (top - hit) * (top - hit))
+                if mended:
+                    n_log_clipped += add_row_losses(
+                        &losses[0], clipped, q_row, y, k, w, top, hit, log_floor, difference)
+                else:
+                    n_log_clipped += add_row_losses(
+                        &losses[0], row, q_row, y, k, w, top, hit, log_floor, difference)
             if not want_classes:
                 continue
             if dense:
                 # Most entries of a long row lie in the first bin: sum those in memory order and
                 # look for a bin only for the few above its edge.
                 if mended:
-                    for r in range(k):
-                        x = clipped[r]
-                        first_u[r] += x if x < lowest_edge else 0.0
-                        first_u2[r] += x * x if x < lowest_edge else 0.0
+                    add_below_double(clipped, k, lowest_edge, first_u, first_u2)
+                elif report_t is float:
+                    add_below_float(row, k, lowest_edge, first_u, first_u2)
                 else:
-                    add_first_bin(row, k, lowest_edge, first_u, first_u2)
-                if top >= lowest_edge:
-                    for r in range(k):
-                        if <double> row[r] >= lowest_edge:
-                            x = clipped[r] if mended else row[r]
-                            cell = table + FIELDS * (
-                                r * m + bin_of(x, edge, begin, cells, crowded))
-                            cell[N] += 1.0
-                            cell[WU] += x
-                            cell[WU2] += x * x
+                    add_below_double(row, k, lowest_edge, first_u, first_u2)
+                r = first_at_least(row, 0, k, lowest_edge)
+                while r < k:
+                    x = clipped[r] if mended else row[r]
+                    cell = table + FIELDS * (r * m + bin_of(x, edge, begin, cells, crowded))
+                    cell[N] += 1.0
+                    cell[WU] += x
+                    cell[WU2] += x * x
+                    r = first_at_least(row, r + 1, k, lowest_edge)
                 x = clipped[y] if mended else row[y]
                 cell = table + FIELDS * (y * m + bin_of(x, edge, begin, cells, crowded))
                 cell[WZ] += 1.0
@@ -450,18 +479,6 @@ def add_rows(
     status[N_LOG_CLIPPED] += n_log_clipped
     status[SOFT] |= soft
     free(scratch)
-
-
-cdef inline void add_first_bin(
-    const report_t* row, Py_ssize_t k, double lowest_edge, double* first_u, double* first_u2
-) noexcept nogil:
-    cdef Py_ssize_t r
-    cdef double x
-    for r in range(k):
-        x = row[r]
-        x = x if x < lowest_edge else 0.0
-        first_u[r] += x
-        first_u2[r] += x * x
 
 
 cdef inline bint simplex_row(const double* row, Py_ssize_t k, int64_t* soft) noexcept nogil:
@@ -529,13 +546,16 @@ cdef inline Py_ssize_t range_of(
 
 
 def add_subcells(
-    double[:, ::1] mass, const report_t[::1] reports, const double[::1] weights,
-    const uint8_t[::1] wanted, const uint64_t[::1] low, const uint64_t[::1] high,
-    const int32_t[::1] shift,
+    double[:, ::1] mass, uint64_t[:, ::1] smallest, uint64_t[:, ::1] largest,
+    const report_t[::1] reports, const double[::1] weights, const uint8_t[::1] wanted,
+    const uint64_t[::1] low, const uint64_t[::1] high, const int32_t[::1] shift,
 ):
-    """Add the weights to the subcells of the key ranges; `wanted` marks their linear cells."""
-    cdef Py_ssize_t n = reports.shape[0], i, j
-    cdef double scale = wanted.shape[0] - 1, x
+    """Add the weights to the subcells of the key ranges; `wanted` marks their linear cells.
+
+    The smallest and the largest key of each subcell tell a subcell that holds one value only.
+    """
+    cdef Py_ssize_t n = reports.shape[0], i, j, sub
+    cdef double scale = wanted.shape[0] - 1, x, w = 1.0
     cdef bint weighted = weights is not None
     cdef uint64_t key
     with nogil:
@@ -546,8 +566,15 @@ def add_subcells(
                 continue
             key = key_of(x)
             j = range_of(key, &low[0], &high[0], low.shape[0])
-            if j >= 0:
-                mass[j, <Py_ssize_t> ((key - low[j]) >> shift[j])] += weights[i] if weighted else 1.0
+            if weighted:
+                w = weights[i]
+            if j >= 0 and w > 0.0:
+                sub = <Py_ssize_t> ((key - low[j]) >> shift[j])
+                mass[j, sub] += w
+                if key < smallest[j, sub]:
+                    smallest[j, sub] = key
+                if key > largest[j, sub]:
+                    largest[j, sub] = key
 
 
 def gather(

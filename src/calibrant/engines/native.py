@@ -25,11 +25,11 @@ def add_scalar(
     status: NDArray[np.int64],
 ) -> None:
     place = (cuts.guarded, cuts.start, cuts.crowded, status)
-    if weights is None and targets.dtype.kind in "iu":
-        _kernels.add_hard(sums, reports, targets, *place)
+    if weights is None:
+        _kernels.add_unweighted(sums, reports, targets, *place)
     else:
         numbers = targets.astype(np.float64, copy=False)
-        _kernels.add_numbers(sums, reports, numbers, weights, *place)
+        _kernels.add_weighted(sums, reports, numbers, weights, *place)
 
 
 def add_rows(

@@ -22,14 +22,13 @@ from calibrant.engines.passes import (
     raise_bad,
     row_block,
     scalar_blocks,
-    whole_problem,
 )
 from calibrant.engines.protocol import new_status
 from calibrant.engines.selection import kernels
 from calibrant.samples.samples import Notion, Samples
 
 # Samples smaller than this are sorted outright.
-SORT_BELOW = 1 << 14
+SORT_BELOW = 1 << 17
 N_CELLS = 1 << 14
 # Reports that may be taken out and sorted: a fixed amount of memory, whatever n is.
 GATHER = 1 << 18
@@ -42,15 +41,21 @@ def quantile_cuts(samples: Samples, notion: Notion, m: int) -> Cuts:
     if m == 1:
         return Cuts(np.empty(0))
     if kernels().name == "numpy" or samples.n < SORT_BELOW:
-        u, _, w, _ = whole_problem(samples, notion)
-        values, mass = distinct(u, w)
-        return Cuts(_cuts_from_distinct(values, mass, m))
+        values, mass = distinct(_reports(samples, notion), samples.weights)
+        return Cuts(_cuts_from_distinct(values.astype(np.float64), mass, m))
     return Cuts(_select(samples, notion, m))
 
 
-def distinct(
-    u: NDArray[np.float64], w: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _reports(samples: Samples, notion: Notion) -> NDArray[Any]:
+    """The reports of the scalar problem, in their own precision; the counting pass checks them."""
+    rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
+    spans = [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
+    blocks = scalar_blocks(samples, notion, spans, kernels(), new_status())
+    reports: NDArray[Any] = np.concatenate([u for _, u, _, _ in blocks])
+    return reports.clip(0, 1)
+
+
+def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The distinct reports in increasing order, and the mass at each."""
     if w is None:
         ordered, weights = np.sort(u), None
@@ -60,7 +65,7 @@ def distinct(
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     if weights is None:
         return ordered[first], np.diff(np.append(first, u.size)).astype(np.float64)
-    return ordered[first], np.add.reduceat(weights, first)
+    return ordered[first], np.add.reduceat(weights.astype(np.float64), first)
 
 
 def _edge(value: float, below: float, mass: float, sought: float, total: float, m: int) -> float:
@@ -136,12 +141,12 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
     wanted[hit] = 1
     ranges = _Ranges(_bits(ends)[hit], _bits(ends)[hit + 1], (through - mass)[hit], mass[hit])
 
-    n_sub = int(min(4096, max(64, 1 << int(np.log2((1 << 20) / m)))))
+    n_sub = min(1 << 14, max(64, 1 << ((1 << 20) // m).bit_length() - 1))
     # The rows in the ranges, as far as their mass tells.
     while _wide_mass(ranges) * samples.n / total > GATHER:
         ranges = _refine(ranges, sought, n_sub, read, wanted)
 
-    values, masses = _gather(ranges, read, wanted)
+    values, masses = _gather(ranges, read, wanted, samples.weights is not None)
     edges = np.empty(m - 1)
     home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
     for j in range(m - 1):
@@ -176,15 +181,23 @@ def _refine(
     width = (ranges.high - ranges.low).astype(np.float64)
     shift = np.maximum(0, np.ceil(np.log2(width / n_sub))).astype(np.int32)
 
+    shape = (ranges.low.size, n_sub + 1)
+
     def subcells() -> tuple[Any, Feed]:
-        mass = np.zeros((ranges.low.size, n_sub + 1))
+        mass = np.zeros(shape)
+        smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
 
         def feed(u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
-            _kernels.add_subcells(mass, u, w, wanted, ranges.low, ranges.high, shift)
+            _kernels.add_subcells(
+                mass, smallest, largest, u, w, wanted, ranges.low, ranges.high, shift
+            )
 
-        return mass, feed
+        return (mass, smallest, largest), feed
 
-    mass = np.sum(read(subcells), axis=0)
+    lanes = read(subcells)
+    mass = np.sum([lane[0] for lane in lanes], axis=0)
+    smallest = np.min([lane[1] for lane in lanes], axis=0)
+    largest = np.max([lane[2] for lane in lanes], axis=0)
     through = ranges.below[:, None] + np.cumsum(mass, axis=1)
     home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
     pairs = sorted(
@@ -192,11 +205,10 @@ def _refine(
     )
     at = np.array([i for i, _ in pairs])
     sub = np.minimum(np.array([j for _, j in pairs]), n_sub)
-    step = np.uint64(1) << shift[at].astype(np.uint64)
-    low = ranges.low[at] + sub.astype(np.uint64) * step
+    # The keys seen bound the new range as closely as can be; one key is a range of one value.
     return _Ranges(
-        low,
-        np.minimum(low + step, ranges.high[at]),
+        smallest[at, sub],
+        largest[at, sub] + np.uint64(1),
         through[at, sub] - mass[at, sub],
         mass[at, sub],
     )
@@ -206,6 +218,7 @@ def _gather(
     ranges: _Ranges,
     read: Callable[[Callable[[], tuple[Any, Feed]]], list[Any]],
     wanted: NDArray[np.uint8],
+    weighted: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The distinct reports within the ranges, in order, and the mass at each."""
     from calibrant.engines import _kernels
@@ -225,4 +238,5 @@ def _gather(
         return parts, feed
 
     parts = [part for lane in read(taken) for part in lane]
-    return distinct(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+    values = np.concatenate([p[0] for p in parts])
+    return distinct(values, np.concatenate([p[1] for p in parts]) if weighted else None)
