@@ -13,7 +13,7 @@ def extensions() -> list[Extension]:
     kernels = Extension(
         "calibrant.engines._kernels",
         ["src/calibrant/engines/_kernels.pyx"],
-        depends=["src/calibrant/engines/_rows.h", "src/calibrant/engines/_rows_of.h"],
+        depends=[f"src/calibrant/engines/{name}.h" for name in ("_bins", "_rows", "_rows_of")],
         # Without contraction x * x + s is the same bits on every processor and in every loop.
         extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
         optional=True,

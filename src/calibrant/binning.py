@@ -173,8 +173,8 @@ class Cuts:
         """For each of 2^j equal cells of [0, 1], the bin of its left end: never too high."""
         cells = min(1 << 17, max(1024, 1 << math.ceil(math.log2(64 * self.m))))
         start = self._start_of(cells)
-        if cells < 1 << 16 and np.diff(start).max() > 2:  # edges crowd somewhere: look closer
-            start = self._start_of(1 << 16)
+        if cells < 1 << 14 and np.diff(start).max() > 2:  # edges crowd somewhere: look closer
+            start = self._start_of(1 << 14)
         return start
 
     def _start_of(self, cells: int) -> NDArray[np.int32]:

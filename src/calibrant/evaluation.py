@@ -52,7 +52,7 @@ def evaluate(
     quantile: Rule = (
         Quantile(fixed.m) if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth) else fixed
     )
-    summary = Summary(samples, fixed, quantile)
+    summary = Summary(samples, fixed, quantile, together=measures is None)
     chosen = choose(measures, "multiclass" if samples.multiclass else "binary")
     table, cuts = summary.table_with_cuts(summary.scalar, fixed)
     if measures is None and not summary.findings.soft:

@@ -53,6 +53,8 @@ class Summary:
     fixed: Rule = EqualWidth(15)
     quantile: Rule = Quantile(15)
     notion: str | None = None
+    # Whether to read (n, k) reports once for all that the ordinary bins and the losses need.
+    together: bool = False
     findings: Findings = Findings()
 
     def __post_init__(self) -> None:
@@ -70,13 +72,13 @@ class Summary:
             mine.soft or found.soft,
         )
 
-    def table(self, notion: Notion, rule: Rule) -> BinTable:
+    def table(self, notion: Notion, rule: Rule, *, squares: bool = True) -> BinTable:
         """The bin table of a notion and a rule."""
         with explained(self.samples):
             if notion == "classwise":
-                table, found = classwise_table(self.samples, rule)
+                table, found = classwise_table(self.samples, rule, squares=squares)
             else:
-                table, _, found = bin_table(self.samples, notion, rule)
+                table, _, found = bin_table(self.samples, notion, rule, squares=squares)
         self._note(found)
         return self._checked(table)
 
@@ -118,7 +120,7 @@ class Summary:
         plain = isinstance(self.fixed, EqualWidth | Edges) and not getattr(
             self.fixed, "drop_one", False
         )
-        return self.samples.multiclass and plain
+        return self.together and self.samples.multiclass and plain
 
     @cached_property
     def bins(self) -> BinTable:

@@ -12,6 +12,7 @@ def add_unweighted(
     inner: _F,
     start: NDArray[int32],
     crowded: bool,
+    squares: bool,
     status: NDArray[int64],
 ) -> None: ...
 def add_weighted(
@@ -36,6 +37,7 @@ def add_rows(
     inner: _F,
     start: NDArray[int32],
     crowded: bool,
+    squares: bool,
     tolerance: float,
     log_floor: float,
     status: NDArray[int64],

@@ -63,8 +63,8 @@ cdef extern from "_rows.h" nogil:
     void scan_row_double(const double*, Py_ssize_t, double*, double*, int*) noexcept
     Py_ssize_t first_at_least_float(const float*, Py_ssize_t, Py_ssize_t, double) noexcept
     Py_ssize_t first_at_least_double(const double*, Py_ssize_t, Py_ssize_t, double) noexcept
-    void add_below_float(const float*, Py_ssize_t, double, double*, double*) noexcept
-    void add_below_double(const double*, Py_ssize_t, double, double*, double*) noexcept
+    void add_below_float(const float*, Py_ssize_t, double, double*, double*, int) noexcept
+    void add_below_double(const double*, Py_ssize_t, double, double*, double*, int) noexcept
     void subtract_float(double*, const float*, const double*, Py_ssize_t, Py_ssize_t) noexcept
     void subtract_double(double*, const double*, const double*, Py_ssize_t, Py_ssize_t) noexcept
 
@@ -78,26 +78,65 @@ cdef inline Py_ssize_t first_at_least(
         return first_at_least_double(row, r, k, bound)
 
 
-cdef inline Py_ssize_t bin_of(
-    double x, const double* inner, const int32_t* start, double cells, bint crowded
-) noexcept nogil:
-    """The number of inner edges <= x: a table of cells gives the guess, the edges decide.
+cdef extern from "_bins.h" nogil:
+    ctypedef struct cuts_t:
+        const double* edges
+        const int32_t* start
+        double cells
+        int crowded
+    Py_ssize_t bin_of(double x, const cuts_t* cuts) noexcept
+    void add_to_cell(double*, double, uint64_t, const cuts_t*, int) noexcept
+    Py_ssize_t add_groups_float_u8(
+        double*, Py_ssize_t, const float*, const uint8_t*, Py_ssize_t, Py_ssize_t, cuts_t, int) noexcept
+    Py_ssize_t add_groups_float_i32(
+        double*, Py_ssize_t, const float*, const int32_t*, Py_ssize_t, Py_ssize_t, cuts_t, int) noexcept
+    Py_ssize_t add_groups_float_i64(
+        double*, Py_ssize_t, const float*, const int64_t*, Py_ssize_t, Py_ssize_t, cuts_t, int) noexcept
+    Py_ssize_t add_groups_float_f64(
+        double*, Py_ssize_t, const float*, const double*, Py_ssize_t, Py_ssize_t, cuts_t, int) noexcept
+    Py_ssize_t add_groups_double_u8(
+        double*, Py_ssize_t, const double*, const uint8_t*, Py_ssize_t, Py_ssize_t, cuts_t, int) noexcept
+    Py_ssize_t add_groups_double_i32(
+        double*, Py_ssize_t, const double*, const int32_t*, Py_ssize_t, Py_ssize_t, cuts_t, int) noexcept
+    Py_ssize_t add_groups_double_i64(
+        double*, Py_ssize_t, const double*, const int64_t*, Py_ssize_t, Py_ssize_t, cuts_t, int) noexcept
+    Py_ssize_t add_groups_double_f64(
+        double*, Py_ssize_t, const double*, const double*, Py_ssize_t, Py_ssize_t, cuts_t, int) noexcept
 
-    `cells` is a power of two, so the product is exact and the guess is never too high.
-    """
-    cdef Py_ssize_t cell = <Py_ssize_t> (x * cells)
-    cdef Py_ssize_t low = start[cell], high, middle
-    if crowded:
-        high = start[cell + 1]
-        while low < high:
-            middle = (low + high) >> 1
-            if x >= inner[middle]:
-                low = middle + 1
-            else:
-                high = middle
-    while x >= inner[low]:
-        low += 1
-    return low
+
+cdef inline Py_ssize_t add_groups(
+    double* cells, Py_ssize_t replica, const report_t* u, const target_t* t, Py_ssize_t i,
+    Py_ssize_t n, cuts_t cuts, bint squares,
+) noexcept nogil:
+    if report_t is float:
+        if target_t is uint8_t:
+            return add_groups_float_u8(cells, replica, u, t, i, n, cuts, squares)
+        elif target_t is int32_t:
+            return add_groups_float_i32(cells, replica, u, t, i, n, cuts, squares)
+        elif target_t is int64_t:
+            return add_groups_float_i64(cells, replica, u, t, i, n, cuts, squares)
+        else:
+            return add_groups_float_f64(cells, replica, u, t, i, n, cuts, squares)
+    else:
+        if target_t is uint8_t:
+            return add_groups_double_u8(cells, replica, u, t, i, n, cuts, squares)
+        elif target_t is int32_t:
+            return add_groups_double_i32(cells, replica, u, t, i, n, cuts, squares)
+        elif target_t is int64_t:
+            return add_groups_double_i64(cells, replica, u, t, i, n, cuts, squares)
+        else:
+            return add_groups_double_f64(cells, replica, u, t, i, n, cuts, squares)
+
+
+cdef inline cuts_t cuts_of(
+    const double[::1] inner, const int32_t[::1] start, bint crowded
+) noexcept:
+    cdef cuts_t cuts
+    cuts.edges = &inner[0]
+    cuts.start = &start[0]
+    cuts.cells = start.shape[0] - 2
+    cuts.crowded = crowded
+    return cuts
 
 
 cdef inline bint clip_overshoot(double* x, int64_t* n_clipped) noexcept nogil:
@@ -116,110 +155,61 @@ cdef inline bint clip_overshoot(double* x, int64_t* n_clipped) noexcept nogil:
 
 def add_unweighted(
     double[:, ::1] sums, const report_t[::1] reports, const target_t[::1] targets,
-    const double[::1] inner, const int32_t[::1] start, bint crowded, int64_t[::1] status,
+    const double[::1] inner, const int32_t[::1] start, bint crowded, bint squares,
+    int64_t[::1] status,
 ):
-    """Add unweighted samples to `sums` (bins x fields).
+    """Add unweighted samples to `sums` (bins x fields); without `squares`, sum_wu2 stays as it is.
 
     A 0/1 target, whatever its type, goes to a cell (bin, label): the label's own sums then come
-    free, three additions a sample. Four replicas, used in turn, keep one sample's addition from
-    waiting for the last one's. A fraction goes to cells of its own, with all fields.
+    free, two or three additions a sample. A fraction goes to cells of its own, with all fields.
     """
     cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i = 0, b, stop
-    cdef Py_ssize_t replica = 2 * m * 4 if m <= 1024 else 0
-    cdef Py_ssize_t n_hard = (4 if replica else 1) * 2 * m * 4
+    cdef Py_ssize_t replica = 8 * m if m <= 1024 else 0
+    cdef Py_ssize_t n_hard = (4 if replica else 1) * 8 * m
     cdef Py_ssize_t n_soft = m * FIELDS if target_t is double else 0
-    cdef double* a0 = <double*> calloc(n_hard + n_soft, sizeof(double))
-    if a0 == NULL:
+    cdef double* hard = <double*> calloc(n_hard + n_soft, sizeof(double))
+    if hard == NULL:
         raise MemoryError()
-    cdef double* a1 = a0 + replica
-    cdef double* a2 = a1 + replica
-    cdef double* a3 = a2 + replica
-    cdef double* soft = a0 + n_hard
+    cdef double* soft = hard + n_hard
     cdef double* cell
     cdef double* other
-    cdef const double* edge = &inner[0]
-    cdef const int32_t* begin = &start[0]
-    cdef double cells = start.shape[0] - 2
-    cdef double x0, x1, x2, x3, z
-    cdef uint64_t y0, y1, y2, y3
-    cdef bint plain
+    cdef cuts_t cuts = cuts_of(inner, start, crowded)
+    cdef double x, z
     cdef int64_t n_clipped = 0, any_soft = 0
     cdef int r, f
     if n == 0:
-        free(a0)
+        free(hard)
         return
     cdef const report_t* u = &reports[0]
     cdef const target_t* t = &targets[0]
     with nogil:
         while i < n:
             # Groups of four while all is plain; one by one around a value that needs a look.
-            while i + 4 <= n:
-                x0 = u[i]
-                x1 = u[i + 1]
-                x2 = u[i + 2]
-                x3 = u[i + 3]
-                if target_t is double:
-                    y0 = t[i] == 1.0
-                    y1 = t[i + 1] == 1.0
-                    y2 = t[i + 2] == 1.0
-                    y3 = t[i + 3] == 1.0
-                    plain = (
-                        (<double> y0 == t[i]) & (<double> y1 == t[i + 1])
-                        & (<double> y2 == t[i + 2]) & (<double> y3 == t[i + 3]))
-                else:
-                    y0 = <uint64_t> t[i]
-                    y1 = <uint64_t> t[i + 1]
-                    y2 = <uint64_t> t[i + 2]
-                    y3 = <uint64_t> t[i + 3]
-                    plain = (y0 | y1 | y2 | y3) <= 1
-                if not (plain & (x0 >= 0.0) & (x0 <= 1.0) & (x1 >= 0.0) & (x1 <= 1.0)
-                        & (x2 >= 0.0) & (x2 <= 1.0) & (x3 >= 0.0) & (x3 <= 1.0)):
-                    break
-                cell = a0 + ((2 * bin_of(x0, edge, begin, cells, crowded) + y0) << 2)
-                cell[0] += 1.0
-                cell[1] += x0
-                cell[2] += x0 * x0
-                cell = a1 + ((2 * bin_of(x1, edge, begin, cells, crowded) + y1) << 2)
-                cell[0] += 1.0
-                cell[1] += x1
-                cell[2] += x1 * x1
-                cell = a2 + ((2 * bin_of(x2, edge, begin, cells, crowded) + y2) << 2)
-                cell[0] += 1.0
-                cell[1] += x2
-                cell[2] += x2 * x2
-                cell = a3 + ((2 * bin_of(x3, edge, begin, cells, crowded) + y3) << 2)
-                cell[0] += 1.0
-                cell[1] += x3
-                cell[2] += x3 * x3
-                i += 4
+            i = add_groups(hard, replica, u, t, i, n, cuts, squares)
             stop = i + 4 if i + 4 < n else n
             while i < stop:
-                x0 = u[i]
+                x = u[i]
                 z = <double> t[i]
-                if not (z >= 0.0 and z <= 1.0 and clip_overshoot(&x0, &n_clipped)):
+                if not (z >= 0.0 and z <= 1.0 and clip_overshoot(&x, &n_clipped)):
                     status[BAD_ROW] = i
                     break
-                b = bin_of(x0, edge, begin, cells, crowded)
                 if z == 0.0 or z == 1.0:
-                    cell = a0 + (i & 3) * replica + ((2 * b + (z == 1.0)) << 2)
-                    cell[0] += 1.0
-                    cell[1] += x0
-                    cell[2] += x0 * x0
+                    add_to_cell(hard + (i & 3) * replica, x, <uint64_t> z, &cuts, squares)
                 else:
                     any_soft = 1
-                    cell = soft + FIELDS * b
+                    cell = soft + FIELDS * bin_of(x, &cuts)
                     cell[N] += 1.0
-                    cell[WU] += x0
+                    cell[WU] += x
                     cell[WZ] += z
-                    cell[WU2] += x0 * x0
-                    cell[WUZ] += x0 * z
+                    cell[WU2] += x * x
+                    cell[WUZ] += x * z
                     cell[WZ2] += z * z
                 i += 1
             if status[BAD_ROW] >= 0:
                 break
         for r in range(4 if replica else 1):
             for b in range(m):
-                cell = a0 + r * replica + 8 * b
+                cell = hard + r * replica + 8 * b
                 other = cell + 4
                 sums[b, N] += cell[0] + other[0]
                 sums[b, WU] += cell[1] + other[1]
@@ -236,7 +226,7 @@ def add_unweighted(
             sums[b, W2] = sums[b, N]
     status[N_CLIPPED] += n_clipped
     status[SOFT] |= any_soft
-    free(a0)
+    free(hard)
 
 
 def add_weighted(
@@ -251,9 +241,7 @@ def add_weighted(
     if a == NULL:
         raise MemoryError()
     cdef double* cell
-    cdef const double* edge = &inner[0]
-    cdef const int32_t* begin = &start[0]
-    cdef double cells = start.shape[0] - 2
+    cdef cuts_t cuts = cuts_of(inner, start, crowded)
     cdef double x, z, w
     cdef int64_t n_clipped = 0, any_soft = 0
     cdef int r, f
@@ -275,7 +263,7 @@ def add_weighted(
                     status[BAD_ROW] = i
                     break
             any_soft |= (z != 0.0) & (z != 1.0)
-            cell = a + (i & 3) * replica + FIELDS * bin_of(x, edge, begin, cells, crowded)
+            cell = a + (i & 3) * replica + FIELDS * bin_of(x, &cuts)
             cell[N] += w > 0.0
             cell[W] += w
             cell[W2] += w * w
@@ -364,7 +352,7 @@ def add_rows(
     const report_t[:, ::1] reports, const int64_t[::1] labels, const double[:, ::1] targets,
     const double[::1] weights, double[::1] confidences, double[::1] hits,
     double[:, :, ::1] classwise, double[::1] losses, const double[::1] inner,
-    const int32_t[::1] start, bint crowded, double tolerance, double log_floor,
+    const int32_t[::1] start, bint crowded, bint squares, double tolerance, double log_floor,
     int64_t[::1] status,
 ):
     """One read of a block of probability rows, for all that can be had from it.
@@ -385,9 +373,7 @@ def add_rows(
     cdef double* first_u = scratch + k
     cdef double* first_u2 = scratch + 2 * k
     cdef double* difference = scratch + 3 * k
-    cdef const double* edge = &inner[0]
-    cdef const int32_t* begin = &start[0]
-    cdef double cells = start.shape[0] - 2
+    cdef cuts_t cuts = cuts_of(inner, start, crowded)
     cdef double lowest_edge = inner[0]
     cdef const report_t* row
     cdef const double* q_row = NULL
@@ -431,28 +417,28 @@ def add_rows(
                 # Most entries of a long row lie in the first bin: sum those in memory order and
                 # look for a bin only for the few above its edge.
                 if mended:
-                    add_below_double(clipped, k, lowest_edge, first_u, first_u2)
+                    add_below_double(clipped, k, lowest_edge, first_u, first_u2, squares)
                 elif report_t is float:
-                    add_below_float(row, k, lowest_edge, first_u, first_u2)
+                    add_below_float(row, k, lowest_edge, first_u, first_u2, squares)
                 else:
-                    add_below_double(row, k, lowest_edge, first_u, first_u2)
+                    add_below_double(row, k, lowest_edge, first_u, first_u2, squares)
                 r = first_at_least(row, 0, k, lowest_edge)
                 while r < k:
                     x = clipped[r] if mended else row[r]
-                    cell = table + FIELDS * (r * m + bin_of(x, edge, begin, cells, crowded))
+                    cell = table + FIELDS * (r * m + bin_of(x, &cuts))
                     cell[N] += 1.0
                     cell[WU] += x
                     cell[WU2] += x * x
                     r = first_at_least(row, r + 1, k, lowest_edge)
                 x = clipped[y] if mended else row[y]
-                cell = table + FIELDS * (y * m + bin_of(x, edge, begin, cells, crowded))
+                cell = table + FIELDS * (y * m + bin_of(x, &cuts))
                 cell[WZ] += 1.0
                 cell[WUZ] += x
             else:
                 for r in range(k):
                     x = clipped[r] if mended else row[r]
                     z = (1.0 if r == y else 0.0) if hard else q_row[r]
-                    cell = table + FIELDS * (r * m + bin_of(x, edge, begin, cells, crowded))
+                    cell = table + FIELDS * (r * m + bin_of(x, &cuts))
                     cell[N] += w > 0.0
                     cell[W] += w
                     cell[W2] += w * w

@@ -54,20 +54,18 @@ static inline ptrdiff_t NAME(first_at_least)(const REPORT *row, ptrdiff_t r, ptr
     return k;
 }
 
-/* Add the entries below `edge`, and their squares, to `sums` and `squares`. The entries are picked
- * a run at a time before they are added: a choice and two sums in one loop are not vectorised. */
+/* Add the entries below `edge` to `sums`, and their squares to `squares` if wanted. The entries are picked
+ * a run at a time before they are added: a choice and a sum in one loop are not vectorised. */
 static inline void NAME(add_below)(const REPORT *ALONE row, ptrdiff_t k, double edge,
-                                   double *ALONE sums, double *ALONE squares)
+                                   double *ALONE sums, double *ALONE squares, int want_squares)
 {
     REPORT least = NAME(at_least)(edge), picked[RUN];
     ptrdiff_t r = 0;
     for (; r + RUN <= k; r += RUN) {
         for (int j = 0; j < RUN; j++) picked[j] = row[r + j] < least ? row[r + j] : 0;
-        for (int j = 0; j < RUN; j++) {
-            double x = picked[j];
-            sums[r + j] += x;
-            squares[r + j] += x * x;
-        }
+        for (int j = 0; j < RUN; j++) sums[r + j] += picked[j];
+        if (want_squares)
+            for (int j = 0; j < RUN; j++) squares[r + j] += (double)picked[j] * picked[j];
     }
     for (; r < k; r++) {
         double x = row[r] < least ? row[r] : 0;

@@ -32,8 +32,13 @@ from calibrant.statistics.bins import FIELDS, BinTable
 COLUMN_GROUP = 16
 
 
-def bin_table(samples: Samples, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts, Findings]:
-    """The table of a scalar notion (binary, confidence), with the cuts that were used."""
+def bin_table(
+    samples: Samples, notion: Notion, rule: Rule, *, squares: bool = True
+) -> tuple[BinTable, Cuts, Findings]:
+    """The table of a scalar notion (binary, confidence), with the cuts that were used.
+
+    Without `squares` the sums of squared reports may be left out, which is faster.
+    """
     if isinstance(rule, LevelSets):
         return _level_sets(samples, notion)
     if isinstance(rule, Quantile):
@@ -42,16 +47,19 @@ def bin_table(samples: Samples, notion: Notion, rule: Rule) -> tuple[BinTable, C
         cuts = quantile_cuts(samples, notion, rule.m)
     else:
         cuts = fixed_cuts(rule, samples.precision)
-    sums, findings = scalar_sums(samples, notion, cuts)
-    return _without_dropped(sums[None], rule), cuts, findings
+    sums, findings = scalar_sums(samples, notion, cuts, squares=squares)
+    return _without_dropped(sums[None], rule, squares), cuts, findings
 
 
-def classwise_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
+def classwise_table(
+    samples: Samples, rule: Rule, *, squares: bool = True
+) -> tuple[BinTable, Findings]:
     """The table of every class against the rest, each with its own bins."""
     if isinstance(rule, EqualWidth | Edges):
-        total = matrix_sums(samples, classwise=fixed_cuts(rule, samples.precision))
+        cuts = fixed_cuts(rule, samples.precision)
+        total = matrix_sums(samples, classwise=cuts, squares=squares)
         assert total.classwise is not None
-        return _without_dropped(total.classwise, rule), total.findings
+        return _without_dropped(total.classwise, rule, squares), total.findings
     findings = matrix_sums(samples).findings  # rows are checked as rows before they are taken apart
     columns = class_columns(samples)
     if n_threads() > 1 and samples.n * samples.n_classes > 1 << 20:
@@ -97,10 +105,10 @@ def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
     return out
 
 
-def _without_dropped(sums: NDArray[np.float64], rule: Rule) -> BinTable:
+def _without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> BinTable:
     if isinstance(rule, EqualWidth) and rule.drop_one:
-        return BinTable(sums[:, :-1].copy(), sums[:, -1].copy())
-    return BinTable(sums)
+        return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), has_squares=squares)
+    return BinTable(sums, has_squares=squares)
 
 
 def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findings]:

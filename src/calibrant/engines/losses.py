@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Cuts
 from calibrant.engines.passes import (
     BLOCK_ENTRIES,
     NO_CUTS,
@@ -51,14 +50,14 @@ def _lane(
         if not samples.multiclass:
             # The kernel for rows assumes rows: check the scalars first.
             scratch = np.zeros((1, 8))
-            engine.add_scalar(scratch, p, q, block.weights, NO_CUTS, status)
+            engine.add_scalar(scratch, p, q, block.weights, NO_CUTS, False, status)
             raise_bad(status, start)
             p, q = two_columns(p), two_columns(q)
         part = np.zeros(len(FIELDS))
         u, z = np.empty(stop - start), np.empty(stop - start)
         engine.add_rows(
-            p, q, block.weights, u, z, None, part, Cuts(np.empty(0)),
-            samples.row_sum_tolerance, status,
+            p, q, block.weights, u, z, None, part, NO_CUTS,
+            False, samples.row_sum_tolerance, status,
         )  # fmt: skip
         raise_bad(status, start)
         if not samples.multiclass:

@@ -22,14 +22,15 @@ def add_scalar(
     targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
     cuts: Cuts,
+    squares: bool,
     status: NDArray[np.int64],
 ) -> None:
-    place = (cuts.guarded, cuts.start, cuts.crowded, status)
+    place = (cuts.guarded, cuts.start, cuts.crowded)
     if weights is None:
-        _kernels.add_unweighted(sums, reports, targets, *place)
+        _kernels.add_unweighted(sums, reports, targets, *place, squares, status)
     else:
         numbers = targets.astype(np.float64, copy=False)
-        _kernels.add_weighted(sums, reports, numbers, weights, *place)
+        _kernels.add_weighted(sums, reports, numbers, weights, *place, status)
 
 
 def add_rows(
@@ -41,6 +42,7 @@ def add_rows(
     classwise: NDArray[np.float64] | None,
     losses: NDArray[np.float64] | None,
     cuts: Cuts,
+    squares: bool,
     tolerance: float,
     status: NDArray[np.int64],
 ) -> None:
@@ -48,5 +50,5 @@ def add_rows(
     place = (cuts.guarded, cuts.start, cuts.crowded)
     _kernels.add_rows(
         reports, labels, rows, weights, confidences, hits, classwise, losses, *place,
-        tolerance, LOG_FLOOR, status,
+        squares, tolerance, LOG_FLOOR, status,
     )  # fmt: skip

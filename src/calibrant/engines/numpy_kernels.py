@@ -55,6 +55,7 @@ def add_scalar(
     targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
     cuts: Cuts,
+    squares: bool,
     status: NDArray[np.int64],
 ) -> None:
     u = reports.astype(np.float64)
@@ -81,6 +82,7 @@ def add_rows(
     classwise: NDArray[np.float64] | None,
     losses: NDArray[np.float64] | None,
     cuts: Cuts,
+    squares: bool,
     tolerance: float,
     status: NDArray[np.int64],
 ) -> None:

@@ -27,24 +27,34 @@ Span = tuple[int, int]
 ScalarBlock = tuple[int, NDArray[Any], NDArray[Any], NDArray[np.float64] | None]
 
 N_LANES = 8
-# Below this many entries a second thread costs more than it brings.
-SMALL = 1 << 17
+# From this many entries on, rows are cut into lanes; and from this many on, threads are worth it.
+LANES_FROM = 1 << 17
+THREADS_FROM = 1 << 20
 BLOCK_ENTRIES = 1 << 17
 NO_CUTS = Cuts(np.empty(0))
 
 
 def in_lanes(
-    n: int, entries_per_row: int, block_rows: int, work: Callable[[list[Span]], T]
+    n: int,
+    entries_per_row: int,
+    block_rows: int,
+    work: Callable[[list[Span]], T],
+    *,
+    state_size: int = 0,
 ) -> list[T]:
-    """Run `work` on each lane's blocks, in threads where there is much to do."""
-    lanes = N_LANES if n * entries_per_row >= SMALL and n >= N_LANES else 1
+    """Run `work` on each lane's blocks, in threads where there is much to do.
+
+    `state_size` is how many numbers a lane fills: lanes must be worth their states.
+    """
+    entries = n * entries_per_row
+    lanes = N_LANES if n >= N_LANES and entries >= max(LANES_FROM, 32 * state_size) else 1
     ends = [n * j // lanes for j in range(lanes + 1)]
     spans = [
         [(start, min(start + block_rows, high)) for start in range(low, high, block_rows)]
         for low, high in pairwise(ends)
     ]
     threads = min(n_threads(), lanes)
-    if threads == 1:
+    if threads == 1 or entries < THREADS_FROM:
         return [work(lane) for lane in spans]
     with ThreadPoolExecutor(threads) as pool:
         # Lanes are in row order and so are their errors: the first bad row is the one raised.
@@ -66,7 +76,7 @@ def scalar_blocks(
             u, z = np.empty(stop - start), np.empty(stop - start)
             engine.add_rows(
                 block.reports, block.targets, block.weights, u, z, None, None, NO_CUTS,
-                samples.row_sum_tolerance, status,
+                False, samples.row_sum_tolerance, status,
             )  # fmt: skip
             raise_bad(status, start)
             yield start, u, z, block.weights
@@ -90,7 +100,7 @@ def raise_bad(status: NDArray[np.int64], start: int) -> None:
 
 
 def scalar_sums(
-    samples: Samples, notion: Notion, cuts: Cuts
+    samples: Samples, notion: Notion, cuts: Cuts, *, squares: bool = True
 ) -> tuple[NDArray[np.float64], Findings]:
     """Bin sums (bins x fields) of the binary or the confidence problem."""
     engine = kernels()
@@ -99,7 +109,7 @@ def scalar_sums(
         sums = np.zeros((cuts.m, len(FIELDS)))
         status = new_status()
         for start, u, z, w in scalar_blocks(samples, notion, spans, engine, status):
-            engine.add_scalar(sums, u, z, w, cuts, status)
+            engine.add_scalar(sums, u, z, w, cuts, squares, status)
             raise_bad(status, start)
         return sums, Findings.from_status(status)
 
@@ -113,7 +123,7 @@ def whole_problem(
     samples: Samples, notion: Notion
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
     """The scalar problem in full, as checked float64 arrays, for rules that must sort."""
-    _, findings = scalar_sums(samples, notion, NO_CUTS)
+    _, findings = scalar_sums(samples, notion, NO_CUTS, squares=False)
     u, z = np.empty(samples.n), np.empty(samples.n)
     rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
     spans = [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
@@ -155,6 +165,7 @@ def matrix_sums(
     classwise: Cuts | None = None,
     confidence: Cuts | None = None,
     losses: bool = False,
+    squares: bool = True,
 ) -> MatrixSums:
     """Classwise bin sums, top-label bin sums and loss sums of (n, k) reports, in one read."""
     engine = kernels()
@@ -171,16 +182,17 @@ def matrix_sums(
             part = np.zeros_like(table) if table is not None else None
             engine.add_rows(
                 block.reports, block.targets, block.weights, u, z, part, sums,
-                classwise or NO_CUTS, samples.row_sum_tolerance, status,
+                classwise or NO_CUTS, squares, samples.row_sum_tolerance, status,
             )  # fmt: skip
             raise_bad(status, start)
             if table is not None and part is not None:
                 table += part
             if top is not None and confidence is not None:
-                engine.add_scalar(top, u, z, block.weights, confidence, status)
+                engine.add_scalar(top, u, z, block.weights, confidence, squares, status)
         return MatrixSums(table, top, sums, Findings.from_status(status))
 
-    parts = in_lanes(samples.n, k, row_block(k), work)
+    state_size = k * classwise.m * len(FIELDS) if classwise else 0
+    parts = in_lanes(samples.n, k, row_block(k), work, state_size=state_size)
     total = parts[0]
     for part in parts[1:]:
         total = total + part

@@ -15,7 +15,10 @@ BAD_ROW, N_CLIPPED, N_ROWS_OFF, SOFT, N_LOG_CLIPPED = range(5)
 
 
 class Kernels(Protocol):
-    """Sums over one block. `status[BAD_ROW]` is the first bad row of the block, or -1."""
+    """Sums over one block. `status[BAD_ROW]` is the first bad row of the block, or -1.
+
+    Without `squares` a kernel may leave the sums of squared reports out, if that is faster.
+    """
 
     name: str
 
@@ -26,6 +29,7 @@ class Kernels(Protocol):
         targets: NDArray[Any],
         weights: NDArray[np.float64] | None,
         cuts: Cuts,
+        squares: bool,
         status: NDArray[np.int64],
     ) -> None:
         """Add a block of a scalar problem to `sums` (bins x fields)."""
@@ -40,6 +44,7 @@ class Kernels(Protocol):
         classwise: NDArray[np.float64] | None,
         losses: NDArray[np.float64] | None,
         cuts: Cuts,
+        squares: bool,
         tolerance: float,
         status: NDArray[np.int64],
     ) -> None:

@@ -68,13 +68,21 @@ def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], NDA
     return ordered[first], np.add.reduceat(weights.astype(np.float64), first)
 
 
-def _edge(value: float, below: float, mass: float, sought: float, total: float, m: int) -> float:
-    """The left-closed inner edge at the report that holds a sought rank (`sought` of m parts).
+def _edges(
+    values: NDArray[np.float64],
+    below: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    total: float,
+    m: int,
+) -> NDArray[np.float64]:
+    """The m - 1 left-closed inner edges, at the reports that hold the sought ranks.
 
-    Its middle rank decides on which side of the edge it falls; doubled, so that it stays whole.
+    A report's middle rank decides on which side of its edge it falls; doubled, so that whole
+    numbers stay whole.
     """
-    in_lower = (2.0 * below + mass) * m <= 2.0 * sought * total
-    return float(np.nextafter(value, np.inf)) if in_lower else float(value)
+    in_lower = (2.0 * below + mass) * m <= 2.0 * np.arange(1, m) * total
+    edges = np.where(in_lower, np.nextafter(values, np.inf), values)
+    return np.maximum.accumulate(edges)
 
 
 def _cuts_from_distinct(
@@ -82,11 +90,9 @@ def _cuts_from_distinct(
 ) -> NDArray[np.float64]:
     through = np.cumsum(mass)
     total = float(through[-1])
-    edges = np.empty(m - 1)
-    for j in range(1, m):
-        i = min(int(np.searchsorted(through, j * total / m)), values.size - 1)
-        edges[j - 1] = _edge(values[i], through[i] - mass[i], mass[i], j, total, m)
-    return np.maximum.accumulate(edges)
+    at = np.searchsorted(through, np.arange(1, m) * total / m)
+    at = np.minimum(at, values.size - 1)
+    return _edges(values[at], through[at] - mass[at], mass[at], total, m)
 
 
 @dataclass
@@ -147,20 +153,18 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
         ranges = _refine(ranges, sought, n_sub, read, wanted)
 
     values, masses = _gather(ranges, read, wanted, samples.weights is not None)
-    edges = np.empty(m - 1)
+    found = np.empty((3, m - 1))
     home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
-    for j in range(m - 1):
-        i = home[j]
-        low, high = ranges.low[i], ranges.high[i]
+    for j, i in enumerate(home):
+        low, high, below = ranges.low[i], ranges.high[i], ranges.below[i]
         if high - low == 1:  # a single value: nothing to sort
-            value, below, at = float(low.view(np.float64)), ranges.below[i], ranges.mass[i]
+            found[:, j] = float(low.view(np.float64)), below, ranges.mass[i]
         else:
             a, b = np.searchsorted(_bits(values), (low, high))
-            inside = ranges.below[i] + np.cumsum(masses[a:b])
-            s = min(a + int(np.searchsorted(inside, sought[j])), b - 1)
-            value, at, below = float(values[s]), masses[s], inside[s - a] - masses[s]
-        edges[j] = _edge(value, float(below), float(at), j + 1, total, m)
-    return np.maximum.accumulate(edges)
+            inside = below + np.cumsum(masses[a:b])
+            s = min(int(np.searchsorted(inside, sought[j])), b - a - 1)
+            found[:, j] = values[a + s], inside[s] - masses[a + s], masses[a + s]
+    return _edges(found[0], found[1], found[2], total, m)
 
 
 def _wide_mass(ranges: _Ranges) -> float:

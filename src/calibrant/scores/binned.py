@@ -77,7 +77,7 @@ def ece(
     )  # fmt: skip
     settled = settle_notion(samples, notion)
     _no_full(settled)
-    return binned_error(Summary(samples).table(settled, rule), norm)
+    return binned_error(Summary(samples).table(settled, rule, squares=False), norm)
 
 
 @public
@@ -156,7 +156,8 @@ def ace(
     )  # fmt: skip
     settled = settle_notion(samples, notion or ("classwise" if samples.multiclass else None))
     _no_full(settled)
-    return binned_error(Summary(samples).table(settled, as_rule(bins, default=Quantile)), norm)
+    rule = as_rule(bins, default=Quantile)
+    return binned_error(Summary(samples).table(settled, rule, squares=False), norm)
 
 
 @public

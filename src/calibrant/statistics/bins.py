@@ -23,6 +23,8 @@ class BinTable:
 
     sums: NDArray[np.float64]
     dropped: NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, len(FIELDS))))
+    # Errors need no squared reports; a pass that leaves them out is faster.
+    has_squares: bool = True
 
     def __post_init__(self) -> None:
         if self.dropped.shape[0] != self.sums.shape[0]:
@@ -33,11 +35,12 @@ class BinTable:
     def __add__(self, other: BinTable) -> BinTable:
         if self.sums.shape != other.sums.shape:
             raise ValueError(f"tables of shapes {self.sums.shape} and {other.sums.shape}")
-        return BinTable(self.sums + other.sums, self.dropped + other.dropped)
+        both = self.has_squares and other.has_squares
+        return BinTable(self.sums + other.sums, self.dropped + other.dropped, both)
 
     def of_class(self, r: int) -> BinTable:
         """The table of one class, as a scalar problem."""
-        return BinTable(self.sums[r : r + 1], self.dropped[r : r + 1])
+        return BinTable(self.sums[r : r + 1], self.dropped[r : r + 1], self.has_squares)
 
     @property
     def n_classes(self) -> int:
@@ -74,6 +77,8 @@ class BinTable:
 
     @property
     def sum_wu2(self) -> NDArray[np.float64]:
+        if not self.has_squares:
+            raise ValueError("this table was summed without squares of reports")
         return self.sums[:, :, 5]
 
     @property

@@ -1,0 +1,279 @@
+"""Calibrant beside other tools on the same arrays, in one process, as ratios.
+
+    python benchmarks/run.py [CASE ...] [--quick] [--json FILE]
+
+Every tool runs as its users call it: Calibrant with all its checks, the others with theirs. Times
+are medians; the tools take turns, so that a slow spell of the machine hits them all. A tool that is
+not installed is left out and named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+import calibrant as cal
+
+Tools = dict[str, Callable[[], Any]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("cases", nargs="*", choices=[[], *CASES], help="which; default all")
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the rows")
+    parser.add_argument("--json", metavar="FILE", help="write the figures to a file too")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    print(machine())
+    figures = {}
+    for name in options.cases or CASES:
+        print(f"\n{name}: {(CASES[name].__doc__ or '').strip()}", flush=True)
+        figures[name] = CASES[name](100 if options.quick else 1)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"machine": machine(), "figures": figures}, file, indent=1)
+
+
+def machine() -> str:
+    packages = ("numpy", "calibrant", "relplot", "torchmetrics", "torch", "scikit-learn", "netcal")
+    versions = ", ".join(f"{name} {version(name)}" for name in packages if version(name))
+    threads = os.environ.get("CALIBRANT_THREADS", "default")
+    return f"{platform.machine()}, {os.cpu_count()} cores, threads {threads}; {versions}"
+
+
+def version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def compare(tools: Tools, unit: float, unit_name: str, repeats: int = 5) -> dict[str, float]:
+    """Median times in turns; the ratio is to Calibrant's, the first."""
+    times: dict[str, list[float]] = {name: [] for name in tools}
+    answers: dict[str, Any] = {}
+    for name in list(tools):
+        try:
+            answers[name] = tools[name]()  # once unmeasured: imports, caches
+        except ImportError as error:
+            print(f"  {name}: left out ({error})")
+            del tools[name], times[name]
+    for _ in range(repeats):
+        for name, tool in tools.items():
+            if sum(times[name]) > 60:  # the slowest tools have made their point
+                continue
+            began = time.perf_counter()
+            tool()
+            times[name].append(time.perf_counter() - began)
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    ours = next(iter(medians.values()))
+    for name, value in medians.items():
+        shown = f"{float(answers[name]):.6f}" if np.ndim(answers[name]) == 0 else ""
+        print(f"  {name:42} {value * unit:10.2f} {unit_name}  x{value / ours:8.1f}   {shown}")
+    return medians
+
+
+def binary_samples(n: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    p = rng.random(n)
+    return (rng.random(n) < p**1.2).astype(np.int64), p
+
+
+def class_samples(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(n, k)).astype(np.float32) * 2
+    p = np.exp(logits)
+    p /= p.sum(axis=1, keepdims=True)
+    return rng.integers(0, k, n), p
+
+
+def equal_width(shrink: int) -> dict[str, float]:
+    """binary ECE, 15 equal-width bins, 10^7 float64, ns a sample."""
+    n = 10**7 // shrink
+    y, p = binary_samples(n)
+    y_float = y.astype(np.float64)
+
+    def relplot() -> Any:
+        from relplot.metrics import binnedECE
+
+        return binnedECE(p, y_float, 15)
+
+    def torchmetrics() -> Any:
+        import torch
+        from torchmetrics.functional.classification import binary_calibration_error
+
+        return binary_calibration_error(torch.from_numpy(p), torch.from_numpy(y), n_bins=15)
+
+    def scikit_learn() -> Any:
+        from sklearn.calibration import calibration_curve
+
+        true, predicted = calibration_curve(y, p, n_bins=15)
+        return np.abs(true - predicted).mean()
+
+    def netcal() -> Any:
+        from netcal.metrics import ECE
+
+        return ECE(15).measure(p, y)
+
+    tools: Tools = {
+        "calibrant.ece (int labels)": lambda: cal.ece(y, p),
+        "calibrant.ece (float labels)": lambda: cal.ece(y_float, p),
+        "relplot binnedECE (no checks)": relplot,
+        "torchmetrics binary_calibration_error": torchmetrics,
+        "scikit-learn calibration_curve": scikit_learn,
+        "netcal ECE": netcal,
+    }
+    return compare(tools, 1e9 / n, "ns")
+
+
+def quantile(shrink: int) -> dict[str, float]:
+    """binary ECE, 15 quantile bins, 10^7 float64, ns a sample."""
+    n = 10**7 // shrink
+    y, p = binary_samples(n)
+    skewed = p**8
+
+    def scikit_learn(reports: np.ndarray) -> Any:
+        from sklearn.calibration import calibration_curve
+
+        true, predicted = calibration_curve(y, reports, n_bins=15, strategy="quantile")
+        return np.abs(true - predicted).mean()
+
+    tools: Tools = {
+        "calibrant.ece, Quantile(15)": lambda: cal.ece(y, p, bins=cal.Quantile(15)),
+        "scikit-learn calibration_curve": lambda: scikit_learn(p),
+        "calibrant.ece, reports crowded at 0": lambda: cal.ece(y, skewed, bins=cal.Quantile(15)),
+        "scikit-learn, reports crowded at 0": lambda: scikit_learn(skewed),
+    }
+    return compare(tools, 1e9 / n, "ns")
+
+
+def top_label(shrink: int) -> dict[str, float]:
+    """top-label ECE, 15 bins, 50,000 x 1,000 float32, ms."""
+    y, p = class_samples(50_000 // shrink, 1000)
+    edges = np.arange(1, 15) / 15
+
+    def numpy() -> Any:
+        top = p.argmax(axis=1)
+        u = p[np.arange(len(p)), top]
+        bins = np.searchsorted(edges, u, side="right")
+        return np.abs(np.bincount(bins, u - (top == y), 15)).sum() / len(p)
+
+    def torchmetrics() -> Any:
+        import torch
+        from torchmetrics.functional.classification import multiclass_calibration_error
+
+        return multiclass_calibration_error(
+            torch.from_numpy(p), torch.from_numpy(y), num_classes=1000, n_bins=15
+        )
+
+    def netcal() -> Any:
+        from netcal.metrics import ECE
+
+        return ECE(15).measure(p, y)
+
+    tools: Tools = {
+        "calibrant.ece": lambda: cal.ece(y, p),
+        "NumPy, by hand, no checks": numpy,
+        "torchmetrics multiclass_calibration_error": torchmetrics,
+        "netcal ECE": netcal,
+    }
+    return compare(tools, 1e3, "ms")
+
+
+def classwise(shrink: int) -> dict[str, float]:
+    """classwise ECE, 15 bins, 50,000 x 1,000 float32, ms."""
+    y, p = class_samples(50_000 // shrink, 1000)
+    by_column = np.asfortranarray(p)
+    edges = np.arange(1, 15) / 15
+
+    def numpy() -> Any:
+        total = 0.0
+        for r in range(p.shape[1]):
+            bins = np.searchsorted(edges, p[:, r], side="right")
+            total += np.abs(np.bincount(bins, p[:, r] - (y == r), 15)).sum()
+        return total / p.size
+
+    def pycalib() -> Any:
+        from pycalib.metrics import classwise_ECE
+
+        return classwise_ECE(y, p, bins=15)
+
+    tools: Tools = {
+        "calibrant.ece, rows in order": lambda: cal.ece(y, p, notion="classwise"),
+        "calibrant.ece, columns in order": lambda: cal.ece(y, by_column, notion="classwise"),
+        "calibrant.classwise_ce, quantile bins": lambda: cal.classwise_ce(y, p),
+        "calibrant.brier_score": lambda: cal.brier_score(y, p),
+        "NumPy loop over classes, no checks": numpy,
+        "pycalib classwise_ECE": pycalib,
+    }
+    return compare(tools, 1e3, "ms", repeats=3)
+
+
+def imports(shrink: int) -> dict[str, float]:
+    """a fresh interpreter imports the package, ms over NumPy alone."""
+    seconds: dict[str, list[float]] = {}
+    modules = ("numpy", "calibrant", "relplot", "torchmetrics", "sklearn.calibration", "netcal")
+    for _ in range(5):
+        for module in modules:
+            began = time.perf_counter()
+            command = [sys.executable, "-c", f"import numpy, {module}"]
+            done = subprocess.run(command, capture_output=True, check=False)
+            if done.returncode == 0:
+                seconds.setdefault(module, []).append(time.perf_counter() - began)
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+    for name, value in medians.items():
+        print(f"  {name:42} {(value - medians['numpy']) * 1e3:10.0f} ms over NumPy")
+    return medians
+
+
+def memory(shrink: int) -> dict[str, float]:
+    """the most that a call allocates beyond its input, KiB."""
+    n = 10**6 // shrink
+    y, p = binary_samples(n)
+    labels, rows = class_samples(20_000 // shrink, 100)
+    calls: Tools = {
+        "ece, 10^6 binary": lambda: cal.ece(y, p),
+        "ece, Quantile(15), 10^6 binary": lambda: cal.ece(y, p, bins=cal.Quantile(15)),
+        "log_loss, 10^6 binary": lambda: cal.log_loss(y, p),
+        "ks_error, 10^6 binary (sorts)": lambda: cal.ks_error(y, p),
+        "ece, 20,000 x 100": lambda: cal.ece(labels, rows),
+        "ece classwise, 20,000 x 100": lambda: cal.ece(labels, rows, notion="classwise"),
+        "brier_score, 20,000 x 100": lambda: cal.brier_score(labels, rows),
+    }
+    peaks = {}
+    for name, call in calls.items():
+        call()
+        tracemalloc.start()
+        call()
+        peaks[name] = tracemalloc.get_traced_memory()[1] / 1024
+        tracemalloc.stop()
+        print(f"  {name:42} {peaks[name]:10.0f} KiB")
+    print(f"  (input: {(y.nbytes + p.nbytes) / 1024:.0f} KiB binary, {rows.nbytes / 1024:.0f} rows)")
+    return peaks
+
+
+CASES: dict[str, Callable[[int], dict[str, float]]] = {
+    "equal-width": equal_width,
+    "quantile": quantile,
+    "top-label": top_label,
+    "classwise": classwise,
+    "imports": imports,
+    "memory": memory,
+}
+
+
+if __name__ == "__main__":
+    main()
