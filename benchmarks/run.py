@@ -261,7 +261,9 @@ def memory(shrink: int) -> dict[str, float]:
         peaks[name] = tracemalloc.get_traced_memory()[1] / 1024
         tracemalloc.stop()
         print(f"  {name:42} {peaks[name]:10.0f} KiB")
-    print(f"  (input: {(y.nbytes + p.nbytes) / 1024:.0f} KiB binary, {rows.nbytes / 1024:.0f} rows)")
+    print(
+        f"  (input: {(y.nbytes + p.nbytes) / 1024:.0f} KiB binary, {rows.nbytes / 1024:.0f} rows)"
+    )
     return peaks
 
 

@@ -16,8 +16,8 @@ from calibrant.engines.passes import (
 )
 from calibrant.engines.protocol import Findings, new_status
 from calibrant.engines.selection import kernels
-from calibrant.measures.distribution import entropy, same_ranking, total_variation
 from calibrant.samples.samples import Samples
+from calibrant.statistics.distances import entropy, same_ranking, total_variation
 from calibrant.statistics.losses import FIELDS, N_PROPER, LossSums
 
 
