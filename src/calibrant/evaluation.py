@@ -35,7 +35,9 @@ def evaluate(
     """Every measure that applies, the reliability table, and what was taken for granted.
 
     `bins` as a count means that many equal-width bins for the ordinary errors and that many
-    quantile bins for the truthful ones; a rule is used for both. `measures` chooses by name.
+    quantile bins for the truthful ones; a rule is used for both. `measures` chooses by name; left
+    out, all that apply are there (but for the distances between distributions with hard labels, and
+    full calibration with more than 200 classes).
 
     Examples
     --------
@@ -55,8 +57,8 @@ def evaluate(
     summary = Summary(samples, fixed, quantile, together=measures is None)
     chosen = choose(measures, "multiclass" if samples.multiclass else "binary")
     table, cuts = summary.table_with_cuts(summary.scalar, fixed)
-    if measures is None and not summary.findings.soft:
-        chosen = tuple(measure for measure in chosen if not measure.soft_only)
+    if measures is None:
+        chosen = tuple(m for m in chosen if _is_worth_it(m, samples, summary.findings.soft))
     with_classes = samples.multiclass and measures is None
     return assemble(
         summary,
@@ -74,6 +76,17 @@ def evaluate(
             "weighted": samples.weights is not None,
         },
     )
+
+
+# Full calibration sums a vector of k numbers in each of k m cells.
+_FULL_UP_TO = 200
+
+
+def _is_worth_it(measure: Measure, samples: Samples, soft: bool) -> bool:
+    """Whether an evaluation of everything includes the measure; by name it always can."""
+    if measure.statistic == "full_bins" and samples.n_classes > _FULL_UP_TO:
+        return False
+    return soft or not measure.soft_only
 
 
 def assemble(

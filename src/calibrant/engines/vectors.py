@@ -10,19 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import (
-    Cuts,
-    Edges,
-    EqualWidth,
-    LevelSets,
-    Quantile,
-    Rule,
-    fixed_cuts,
-    rank_bins,
-)
+from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant.engines.passes import matrix_sums, row_block
 from calibrant.engines.protocol import Findings
 from calibrant.engines.quantiles import quantile_cuts
+from calibrant.errors import InputError
 from calibrant.samples.samples import Samples
 from calibrant.statistics.bins import VectorTable
 
@@ -34,26 +26,28 @@ def vector_table(
     findings = matrix_sums(samples).findings
     d = samples.n_classes if phi is None else phi.shape[1]
     low, span = _range(phi)
-    size, total = 0, VectorTable(np.zeros(0), np.zeros((0, d)), np.zeros((0, d)))
-    rows = row_block(samples.n_classes)
     levels = _LevelIndex() if isinstance(rule, LevelSets) else None
-    cuts = None if levels else _cuts(samples, rule, phi, low, span)
-    for start in range(0, samples.n, rows):
-        u, z, w = _block(samples, start, min(start + rows, samples.n), phi)
+    cuts = None if levels else _cuts(samples, rule, phi)
+    total = VectorTable(np.zeros(0), np.zeros((0, d)))
+    for start, stop in _spans(samples):
+        u, z, w = _block(samples, start, stop, phi)
         if levels is not None:
             index = levels.of(u)
-            size = len(levels.seen)
+            total = _grown(total, len(levels.seen))
         else:
             assert cuts is not None
             unit = (u - low) / span
             top = unit.argmax(axis=1)
             index = top * cuts.m + cuts.find(unit[np.arange(len(u)), top])
-            size = d * cuts.m
-        total = _grow(total, size)
+            total = _grown(total, d * cuts.m)
         np.add.at(total.sum_w, index, w)
-        np.add.at(total.sum_wu, index, w[:, None] * u)
-        np.add.at(total.sum_wz, index, w[:, None] * z)
+        np.add.at(total.residual, index, w[:, None] * (u - z))
     return total, findings
+
+
+def _spans(samples: Samples) -> list[tuple[int, int]]:
+    rows = row_block(samples.n_classes)
+    return [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
 
 
 def _block(
@@ -82,30 +76,20 @@ def _range(
     return low, np.where(span > 0, span, 1.0)
 
 
-def _cuts(
-    samples: Samples,
-    rule: Rule,
-    phi: NDArray[np.float64] | None,
-    low: NDArray[np.float64] | float,
-    span: NDArray[np.float64] | float,
-) -> Cuts:
+def _cuts(samples: Samples, rule: Rule, phi: NDArray[np.float64] | None) -> Cuts:
+    """The cuts of the largest coordinate."""
     if isinstance(rule, EqualWidth | Edges):
-        precision = samples.precision if phi is None else np.dtype(np.float64)
-        return fixed_cuts(rule, precision)
+        return fixed_cuts(rule, samples.precision if phi is None else np.dtype(np.float64))
     assert isinstance(rule, Quantile)
+    if rule.ties == "rank":
+        raise InputError("vector reports are binned with ties together: use Quantile(m)")
     if phi is None:
         return quantile_cuts(samples, "confidence", rule.m)
-    rows = row_block(samples.n_classes)
+    low, span = _range(phi)
     largest = np.concatenate(
-        [
-            ((_block(samples, i, min(i + rows, samples.n), phi)[0] - low) / span).max(axis=1)
-            for i in range(0, samples.n, rows)
-        ]
+        [((_block(samples, i, j, phi)[0] - low) / span).max(axis=1) for i, j in _spans(samples)]
     )
-    scalar = Samples(np.clip(largest, 0.0, 1.0), np.zeros(samples.n, np.uint8), samples.weights)
-    if rule.ties == "rank":
-        ordered = np.sort(largest)
-        return Cuts(ordered[np.flatnonzero(np.diff(rank_bins(samples.n, rule.m))) + 1])
+    scalar = Samples(largest.clip(0.0, 1.0), np.zeros(samples.n, np.uint8), samples.weights)
     return quantile_cuts(scalar, "binary", rule.m)
 
 
@@ -120,13 +104,12 @@ class _LevelIndex:
         return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
 
 
-def _grow(table: VectorTable, size: int) -> VectorTable:
+def _grown(table: VectorTable, size: int) -> VectorTable:
     more = size - table.sum_w.size
     if more <= 0:
         return table
-    d = table.sum_wu.shape[1]
+    d = table.residual.shape[1]
     return VectorTable(
         np.append(table.sum_w, np.zeros(more)),
-        np.concatenate([table.sum_wu, np.zeros((more, d))]),
-        np.concatenate([table.sum_wz, np.zeros((more, d))]),
+        np.concatenate([table.residual, np.zeros((more, d))]),
     )

@@ -21,8 +21,7 @@ def linear_error(table: BinTable) -> float:
 
 def vector_linear_error(table: VectorTable) -> float:
     """LinCE of vector reports: ``sum_B ||R_B||_2^2 / W^2``."""
-    residual = table.sum_wu - table.sum_wz
-    return float((residual**2).sum() / table.sum_w.sum() ** 2)
+    return float((table.residual**2).sum() / table.sum_w.sum() ** 2)
 
 
 def confidence_correction(table: BinTable) -> float:

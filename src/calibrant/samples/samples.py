@@ -110,9 +110,9 @@ class Samples:
                     raise BadRow(start + _first_false(is_index))
                 return whole.astype(np.int64)
             return np.ascontiguousarray(raw, dtype=np.int64)
-        if raw.dtype.kind == "b":
+        if raw.ndim == 1 and raw.dtype.kind == "b":
             return np.ascontiguousarray(raw).view(np.uint8)
-        if raw.dtype.kind in "iu" and raw.ndim == 1:
+        if raw.ndim == 1 and raw.dtype.kind in "iu":
             if raw.dtype in (np.uint8, np.int32, np.int64):
                 return np.ascontiguousarray(raw)
             return raw.astype(np.int64)

@@ -120,13 +120,10 @@ def ratio(sums: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np
 
 @dataclass(frozen=True, eq=False)
 class VectorTable:
-    """Sums per cell for vector reports: weight (cells,), report and target (cells, d)."""
+    """Sums per cell for vector reports: weight (cells,) and R_B = sum of w (u - z), (cells, d)."""
 
     sum_w: NDArray[np.float64]
-    sum_wu: NDArray[np.float64]
-    sum_wz: NDArray[np.float64]
+    residual: NDArray[np.float64]
 
     def __add__(self, other: VectorTable) -> VectorTable:
-        return VectorTable(
-            self.sum_w + other.sum_w, self.sum_wu + other.sum_wu, self.sum_wz + other.sum_wz
-        )
+        return VectorTable(self.sum_w + other.sum_w, self.residual + other.residual)
