@@ -14,7 +14,7 @@ from calibrant.engines.cells import Cells
 from calibrant.engines.losses import loss_sums
 from calibrant.engines.passes import matrix_sums, scalar_sums
 from calibrant.engines.protocol import Findings
-from calibrant.errors import InputError, StateError
+from calibrant.errors import NO_WEIGHT, InputError, StateError
 from calibrant.evaluation import assemble, choose, rule_names
 from calibrant.inputs.accept import accept
 from calibrant.inputs.explain import explained
@@ -140,7 +140,7 @@ class Accumulator:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = StreamSummary(self._cells, self._state, self._n_classes, self._findings)
         if not summary.bins.total_weight[0] > 0:
-            raise InputError("sample_weight is 0 in every row: at least one must be positive")
+            raise InputError(NO_WEIGHT)
         kind: Shape = "multiclass" if self._n_classes > 1 else "binary"
         chosen = choose(measures, kind)
         kept = tuple(measure for measure in chosen if summary.has(measure))

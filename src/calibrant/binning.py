@@ -24,6 +24,10 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, nearest, one_of
 
+# Sums of weights may round either way. A rank this close to a border is on it: far above rounding,
+# far below half a row of any sample that fits a machine.
+ROUNDING = 1e-12
+
 Closed: TypeAlias = Literal["left", "right"]
 
 
@@ -89,7 +93,7 @@ class Edges:
 
     def __init__(self, edges: Sequence[float], closed: Closed = "left") -> None:
         try:
-            values = tuple(float(edge) for edge in edges)
+            values = tuple(float(edge) for edge in np.atleast_1d(edges))
         except (TypeError, ValueError) as error:
             raise InputError(f"edges must be numbers; got {edges!r}") from error
         object.__setattr__(self, "edges", values)
@@ -145,8 +149,11 @@ def as_rule(bins: Bins, *, default: type[EqualWidth] | type[Quantile] = EqualWid
         raise InputError(f"bins={bins!r} is not a known rule: {nearest(bins, _NAMED)}")
     if isinstance(bins, numbers.Integral):
         return default(_bin_count(bins))
-    if isinstance(bins, Sequence | np.ndarray):
-        return Edges([float(edge) for edge in bins])
+    if isinstance(bins, Sequence | np.ndarray) and np.ndim(bins) > 0:
+        try:
+            return Edges(bins)  # type: ignore[arg-type]
+        except InputError as error:
+            raise InputError(f"bins: {error}") from None
     raise InputError(
         "bins must be a count, a rule such as calibrant.Quantile(15), or increasing edges; "
         f"got {bins!r}"
@@ -231,5 +238,7 @@ def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
     """
     through = np.cumsum(mass)
     doubled_middle = 2.0 * (through - mass) + mass
-    bins: NDArray[np.float64] = np.ceil(doubled_middle * m / (2.0 * through[-1])) - 1
+    bins: NDArray[np.float64] = (
+        np.ceil(doubled_middle * m / (2.0 * through[-1]) * (1 - ROUNDING)) - 1
+    )
     return np.clip(bins, 0, m - 1).astype(np.intp)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+NO_WEIGHT = "sample_weight is 0 in every row: at least one must be positive"
+
 
 class CalibrantError(Exception):
     """The root of every error that Calibrant raises on purpose."""

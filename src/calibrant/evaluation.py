@@ -58,7 +58,9 @@ def evaluate(
     chosen = choose(measures, "multiclass" if samples.multiclass else "binary")
     table, cuts = summary.table_with_cuts(summary.scalar, fixed)
     if measures is None:
-        chosen = tuple(m for m in chosen if _is_worth_it(m, samples, summary.findings.soft))
+        chosen = tuple(
+            m for m in chosen if _is_worth_it(m, samples, quantile, summary.findings.soft)
+        )
     with_classes = samples.multiclass and measures is None
     return assemble(
         summary,
@@ -82,10 +84,11 @@ def evaluate(
 _FULL_UP_TO = 200
 
 
-def _is_worth_it(measure: Measure, samples: Samples, soft: bool) -> bool:
+def _is_worth_it(measure: Measure, samples: Samples, rule: Rule, soft: bool) -> bool:
     """Whether an evaluation of everything includes the measure; by name it always can."""
-    if measure.statistic == "full_bins" and samples.n_classes > _FULL_UP_TO:
-        return False
+    if measure.statistic == "full_bins":
+        ranked = isinstance(rule, Quantile) and rule.ties == "rank"
+        return samples.n_classes <= _FULL_UP_TO and not ranked
     return soft or not measure.soft_only
 
 
@@ -211,7 +214,7 @@ def notes_of(findings: Findings, table: BinTable) -> tuple[str, ...]:
     notes = []
     if findings.n_reports_clipped:
         notes.append(
-            f"{findings.n_reports_clipped} reports overshot [0, 1] by at most 1e-4 and were "
+            f"{findings.n_reports_clipped} numbers overshot [0, 1] by at most 1e-4 and were "
             "brought back to it"
         )
     if findings.n_rows_off_simplex:
@@ -220,7 +223,7 @@ def notes_of(findings: Findings, table: BinTable) -> tuple[str, ...]:
         )
     if findings.n_log_clipped:
         notes.append(
-            f"{findings.n_log_clipped} reports of 0 on what happened count as 2.2e-16 in the "
+            f"{findings.n_log_clipped} reports below 1e-12 on what happened count as 1e-12 in the "
             "log loss"
         )
     if table.n_dropped:

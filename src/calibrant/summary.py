@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant.engines.counting import bin_table, class_columns, classwise_table, stack
 from calibrant.engines.losses import loss_sums
-from calibrant.engines.passes import MatrixSums, matrix_sums, whole_problem
+from calibrant.engines.passes import NO_CUTS, MatrixSums, matrix_sums, scalar_sums
 from calibrant.engines.protocol import Findings
 from calibrant.engines.vectors import vector_table
-from calibrant.errors import InputError, one_of
+from calibrant.errors import NO_WEIGHT, InputError, one_of
 from calibrant.inputs.explain import explained
 from calibrant.samples.samples import Notion, Samples
 from calibrant.statistics.bins import BinTable, VectorTable
@@ -63,13 +64,27 @@ class Summary:
             self.scalar = "confidence"
 
     def _note(self, found: Findings) -> None:
-        # Passes see the same rows again: the largest count is the count.
         mine = self.findings
+        if found.soft and not mine.soft:
+            self._refuse_swapped()
+        # Passes see the same rows again: the largest count is the count.
         self.findings = Findings(
             max(mine.n_reports_clipped, found.n_reports_clipped),
             max(mine.n_rows_off_simplex, found.n_rows_off_simplex),
             max(mine.n_log_clipped, found.n_log_clipped),
             mine.soft or found.soft,
+        )
+
+    def _refuse_swapped(self) -> None:
+        samples = self.samples
+        step = max(1, (1 << 14) // samples.n_classes)
+        for start in range(0, samples.n, step):
+            reports = samples.reports[start : start + step]
+            if samples.from_logits or not ((reports == 0) | (reports == 1)).all():
+                return
+        raise InputError(
+            "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
+            "swapped. The order is (y_true, y_proba)"
         )
 
     def table(self, notion: Notion, rule: Rule, *, squares: bool = True) -> BinTable:
@@ -90,18 +105,8 @@ class Summary:
 
     def _checked(self, table: BinTable) -> BinTable:
         if not table.total_weight[0] > 0:
-            raise InputError("sample_weight is 0 in every row: at least one must be positive")
-        if self.findings.soft and not self.samples.multiclass:
-            self._refuse_swapped()
+            raise InputError(NO_WEIGHT)
         return table
-
-    def _refuse_swapped(self) -> None:
-        reports = self.samples.reports
-        if not self.samples.from_logits and bool(((reports == 0) | (reports == 1)).all()):
-            raise InputError(
-                "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
-                "swapped. The order is (y_true, y_proba)"
-            )
 
     # --- what the catalogue's measures read ------------------------------------------------------
 
@@ -182,7 +187,7 @@ class Summary:
 
     def _weighed(self, losses: LossSums) -> LossSums:
         if not losses.sums[1] > 0:
-            raise InputError("sample_weight is 0 in every row: at least one must be positive")
+            raise InputError(NO_WEIGHT)
         return losses
 
     def vectors(self, phi: NDArray[np.float64] | None = None) -> VectorTable:
@@ -191,7 +196,7 @@ class Summary:
             table, found = vector_table(self.samples, self.quantile, phi)
         self._note(found)
         if not table.sum_w.sum() > 0:
-            raise InputError("sample_weight is 0 in every row: at least one must be positive")
+            raise InputError(NO_WEIGHT)
         return table
 
     @cached_property
@@ -201,16 +206,18 @@ class Summary:
 
     def above(self, threshold: float) -> BinTable:
         """Reports above a threshold in bins of equal mass, for each class that has any."""
-        with explained(self.samples):
-            if self.samples.multiclass:
-                self._note(matrix_sums(self.samples).findings)
-                problems = [_kept(column, threshold) for column in class_columns(self.samples)]
+        samples = self.samples
+        if samples.weights is not None and not (samples.weights > 0).any():
+            raise InputError(NO_WEIGHT)
+        with explained(samples):
+            if samples.multiclass:
+                self._note(matrix_sums(samples).findings)
+                columns: Iterable[Samples] = class_columns(samples)
             else:
-                problems = [_kept(self.samples, threshold)]
-                self._note(whole_problem(self.samples, "binary")[3])
-            held = [p for p in problems if p is not None]
-            tables = [bin_table(p, "binary", self.quantile)[0] for p in held]
-        tables = [table for table in tables if table.total_weight[0] > 0]
+                self._note(scalar_sums(samples, "binary", NO_CUTS)[1])
+                columns = [samples]
+            kept = [part for column in columns if (part := _kept(column, threshold)) is not None]
+            tables = [bin_table(part, "binary", self.quantile)[0] for part in kept]
         if not tables:
             raise InputError(
                 f"no report is above threshold={threshold!r}: choose a lower threshold"
@@ -221,7 +228,10 @@ class Summary:
 def _kept(samples: Samples, threshold: float) -> Samples | None:
     """The rows whose report is above the threshold; None if there are none."""
     whole = samples.block(0, samples.n).reports if samples.from_logits else samples.reports
-    rows = np.flatnonzero(whole > threshold)
+    above = whole > threshold
+    if samples.weights is not None:
+        above &= samples.weights > 0
+    rows = np.flatnonzero(above)
     if rows.size == 0:
         return None
     weights: NDArray[Any] | None = None if samples.weights is None else samples.weights[rows]

@@ -140,7 +140,7 @@ cdef inline cuts_t cuts_of(
 
 
 cdef inline bint clip_overshoot(double* x, int64_t* n_clipped) noexcept nogil:
-    """Bring a report that float32 pushed past an end back to it; False if it is truly outside."""
+    """Bring a number that rounding pushed past an end back to it; False if it is truly outside."""
     if x[0] >= 0.0 and x[0] <= 1.0:
         return True
     if x[0] < 0.0 and x[0] >= -OVERSHOOT:
@@ -190,7 +190,7 @@ def add_unweighted(
             while i < stop:
                 x = u[i]
                 z = <double> t[i]
-                if not (z >= 0.0 and z <= 1.0 and clip_overshoot(&x, &n_clipped)):
+                if not (clip_overshoot(&z, &n_clipped) and clip_overshoot(&x, &n_clipped)):
                     status[BAD_ROW] = i
                     break
                 if z == 0.0 or z == 1.0:
@@ -258,7 +258,7 @@ def add_weighted(
             w = wp[i]
             if not ((x >= 0.0) & (x <= 1.0) & (z >= 0.0) & (z <= 1.0)
                     & (w - w == 0.0) & (w >= 0.0)):  # w - w is NaN for an infinite weight
-                if not (z >= 0.0 and z <= 1.0 and w - w == 0.0 and w >= 0.0
+                if not (w - w == 0.0 and w >= 0.0 and clip_overshoot(&z, &n_clipped)
                         and clip_overshoot(&x, &n_clipped)):
                     status[BAD_ROW] = i
                     break
@@ -330,7 +330,7 @@ cdef inline int64_t add_row_losses(
     for r in range(k if target != NULL else 1):
         if target == NULL:
             r = label
-        elif target[r] == 0.0:
+        elif target[r] <= 0.0:
             continue
         x = row[r]
         at_target += x if target == NULL else target[r] * x
@@ -401,7 +401,7 @@ def add_rows(
             n_rows_off += fabs(total - 1.0) > ROW_SUM_TOLD
             # At least: an entry past 1 was brought back to the top.
             top_class = first_at_least(row, 0, k, top)
-            hit = (1.0 if y == top_class else 0.0) if hard else q_row[top_class]
+            hit = (1.0 if y == top_class else 0.0) if hard else unit(q_row[top_class])
             confidences[i] = top
             hits[i] = hit
             if want_losses:
@@ -437,7 +437,7 @@ def add_rows(
             else:
                 for r in range(k):
                     x = clipped[r] if mended else row[r]
-                    z = (1.0 if r == y else 0.0) if hard else q_row[r]
+                    z = (1.0 if r == y else 0.0) if hard else unit(q_row[r])
                     cell = table + FIELDS * (r * m + bin_of(x, &cuts))
                     cell[N] += w > 0.0
                     cell[W] += w
@@ -467,12 +467,17 @@ def add_rows(
     free(scratch)
 
 
+cdef inline double unit(double z) noexcept nogil:
+    """A soft label that passed the check, without what rounding added to it."""
+    return 1.0 if z > 1.0 else (0.0 if z < 0.0 else z)
+
+
 cdef inline bint simplex_row(const double* row, Py_ssize_t k, int64_t* soft) noexcept nogil:
     """Whether a row of soft labels is one: entries in [0, 1], summing to 1 within the tolerance."""
     cdef double total = 0.0
     cdef Py_ssize_t r
     for r in range(k):
-        if not (row[r] >= 0.0 and row[r] <= 1.0 + OVERSHOOT):
+        if not (row[r] >= -OVERSHOOT and row[r] <= 1.0 + OVERSHOOT):
             return False
         soft[0] |= (row[r] != 0.0) & (row[r] != 1.0)
         total += row[r]
@@ -577,6 +582,8 @@ def gather(
             x = reports[i]
             x = 0.0 if x <= 0.0 else (1.0 if x > 1.0 else x)
             if not wanted[<Py_ssize_t> (x * scale)]:
+                continue
+            if weighted and weights[i] == 0.0:
                 continue
             if range_of(key_of(x), &low[0], &high[0], low.shape[0]) >= 0:
                 if found < room:

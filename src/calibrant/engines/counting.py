@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.binning import (
+    ROUNDING,
     Cuts,
     Edges,
     EqualWidth,
@@ -21,10 +21,18 @@ from calibrant.binning import (
     rank_bins,
 )
 from calibrant.engines.numpy_kernels import sums_by_index
-from calibrant.engines.passes import matrix_sums, row_block, scalar_sums, whole_problem
+from calibrant.engines.passes import (
+    THREADS_FROM,
+    in_threads,
+    matrix_sums,
+    row_block,
+    scalar_sums,
+    whole_problem,
+)
 from calibrant.engines.protocol import Findings
 from calibrant.engines.quantiles import distinct, quantile_cuts
 from calibrant.engines.selection import n_threads
+from calibrant.errors import NO_WEIGHT, InputError
 from calibrant.samples.samples import Notion, Samples
 from calibrant.statistics.bins import FIELDS, BinTable
 
@@ -61,12 +69,8 @@ def classwise_table(
         assert total.classwise is not None
         return _without_dropped(total.classwise, rule, squares), total.findings
     findings = matrix_sums(samples).findings  # rows are checked as rows before they are taken apart
-    columns = class_columns(samples)
-    if n_threads() > 1 and samples.n * samples.n_classes > 1 << 20:
-        with ThreadPoolExecutor(n_threads()) as pool:
-            tables = list(pool.map(lambda column: bin_table(column, "binary", rule)[0], columns))
-    else:
-        tables = [bin_table(column, "binary", rule)[0] for column in columns]
+    threads = n_threads() if samples.n * samples.n_classes >= THREADS_FROM else 1
+    tables = in_threads(lambda c: bin_table(c, "binary", rule)[0], class_columns(samples), threads)
     return stack(tables), findings
 
 
@@ -127,10 +131,12 @@ def _by_rank(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, 
     order = np.argsort(u, kind="stable")
     if w is None:
         bins = rank_bins(u.size, m)
-    else:  # a row's place is the middle of its own weight
+    else:  # ranks are cumulative weights
         through = np.cumsum(w[order])
-        middle = through - w[order] / 2
-        bins = np.clip(np.ceil(middle * m / through[-1]) - 1, 0, m - 1).astype(np.intp)
+        if not through[-1] > 0:
+            raise InputError(NO_WEIGHT)
+        place = np.ceil(through * m / through[-1] * (1 - ROUNDING)) - 1
+        bins = np.clip(place, 0, m - 1).astype(np.intp)
     sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])
     firsts = np.searchsorted(bins, np.arange(1, m))
     cuts = Cuts(np.append(u[order], 1.0)[firsts])  # for display: ties may straddle a cut

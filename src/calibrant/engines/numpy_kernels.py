@@ -60,15 +60,15 @@ def add_scalar(
 ) -> None:
     u = reports.astype(np.float64)
     z = targets.astype(np.float64)
-    good = (u >= -OVERSHOOT) & (u <= 1 + OVERSHOOT) & (z >= 0) & (z <= 1)
+    good = (u >= -OVERSHOOT) & (u <= 1 + OVERSHOOT) & (z >= -OVERSHOOT) & (z <= 1 + OVERSHOOT)
     if weights is not None:
         good &= (weights >= 0) & np.isfinite(weights)
     if not good.all():
         status[BAD_ROW] = int(np.argmin(good))
         return
-    outside = (u < 0) | (u > 1)
-    status[N_CLIPPED] += np.count_nonzero(outside)
-    u = np.clip(u, 0.0, 1.0)
+    for values in (u, z):
+        status[N_CLIPPED] += np.count_nonzero((values < 0) | (values > 1))
+        np.clip(values, 0.0, 1.0, out=values)
     status[SOFT] |= int(((z != 0) & (z != 1)).any())
     sums += sums_by_index(cuts.find(u), sums.shape[0], u, z, weights)
 
@@ -98,7 +98,7 @@ def add_rows(
         q[np.arange(n), np.clip(targets, 0, k - 1)] = 1.0
     else:
         q = targets
-        good &= (q >= 0).all(axis=1) & (q <= 1 + OVERSHOOT).all(axis=1)
+        good &= (q >= -OVERSHOOT).all(axis=1) & (q <= 1 + OVERSHOOT).all(axis=1)
         good &= np.abs(q.sum(axis=1) - 1.0) <= OVERSHOOT
         status[SOFT] |= int(((q != 0) & (q != 1)).any())
     if weights is not None:
@@ -108,7 +108,7 @@ def add_rows(
         return
     status[N_CLIPPED] += np.count_nonzero((p < 0) | (p > 1))
     status[N_ROWS_OFF] += np.count_nonzero(np.abs(total - 1.0) > ROW_SUM_TOLD)
-    p = np.clip(p, 0.0, 1.0)
+    p, q = np.clip(p, 0.0, 1.0), np.clip(q, 0.0, 1.0)
     top = p.argmax(axis=1)
     rows = np.arange(n)
     confidences[:] = p[rows, top]

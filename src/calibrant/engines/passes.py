@@ -6,8 +6,9 @@ bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ from calibrant.samples.samples import BadRow, Block, Notion, Samples
 from calibrant.statistics.bins import FIELDS
 from calibrant.statistics.losses import FIELDS as LOSS_FIELDS
 
+S = TypeVar("S")
 T = TypeVar("T")
 Span = tuple[int, int]
 ScalarBlock = tuple[int, NDArray[Any], NDArray[Any], NDArray[np.float64] | None]
@@ -53,12 +55,16 @@ def in_lanes(
         [(start, min(start + block_rows, high)) for start in range(low, high, block_rows)]
         for low, high in pairwise(ends)
     ]
-    threads = min(n_threads(), lanes)
-    if threads == 1 or entries < THREADS_FROM:
-        return [work(lane) for lane in spans]
+    return in_threads(work, spans, 1 if entries < THREADS_FROM else n_threads())
+
+
+def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
+    """`work` on each item, in order, with the caller's choice of engine."""
+    if threads == 1:
+        return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
-        # Lanes are in row order and so are their errors: the first bad row is the one raised.
-        return list(pool.map(work, spans))
+        jobs = ((copy_context(), item) for item in items)
+        return list(pool.map(lambda job: job[0].run(work, job[1]), jobs))
 
 
 def row_block(n_classes: int) -> int:

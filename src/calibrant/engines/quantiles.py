@@ -14,17 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Cuts
+from calibrant.binning import ROUNDING, Cuts
 from calibrant.engines.passes import (
     BLOCK_ENTRIES,
+    NO_CUTS,
     Span,
     in_lanes,
     raise_bad,
     row_block,
     scalar_blocks,
+    scalar_sums,
 )
 from calibrant.engines.protocol import new_status
 from calibrant.engines.selection import kernels
+from calibrant.errors import NO_WEIGHT, InputError
 from calibrant.samples.samples import Notion, Samples
 
 # Samples smaller than this are sorted outright.
@@ -33,7 +36,7 @@ N_CELLS = 1 << 14
 # Reports that may be taken out and sorted: a fixed amount of memory, whatever n is.
 GATHER = 1 << 18
 
-Feed = Callable[[NDArray[Any], NDArray[np.float64] | None], None]
+Feed = Callable[[int, NDArray[Any], NDArray[np.float64] | None], None]
 
 
 def quantile_cuts(samples: Samples, notion: Notion, m: int) -> Cuts:
@@ -41,13 +44,14 @@ def quantile_cuts(samples: Samples, notion: Notion, m: int) -> Cuts:
     if m == 1:
         return Cuts(np.empty(0))
     if kernels().name == "numpy" or samples.n < SORT_BELOW:
+        scalar_sums(samples, notion, NO_CUTS, squares=False)  # what is sorted must be numbers
         values, mass = distinct(_reports(samples, notion), samples.weights)
         return Cuts(_cuts_from_distinct(values.astype(np.float64), mass, m))
     return Cuts(_select(samples, notion, m))
 
 
 def _reports(samples: Samples, notion: Notion) -> NDArray[Any]:
-    """The reports of the scalar problem, in their own precision; the counting pass checks them."""
+    """The reports of the scalar problem, in their own precision."""
     rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
     spans = [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
     blocks = scalar_blocks(samples, notion, spans, kernels(), new_status())
@@ -80,7 +84,7 @@ def _edges(
     A report's middle rank decides on which side of its edge it falls; doubled, so that whole
     numbers stay whole.
     """
-    in_lower = (2.0 * below + mass) * m <= 2.0 * np.arange(1, m) * total
+    in_lower = (2.0 * below + mass) * m <= 2.0 * np.arange(1, m) * total * (1 + ROUNDING)
     edges = np.where(in_lower, np.nextafter(values, np.inf), values)
     return np.maximum.accumulate(edges)
 
@@ -90,6 +94,8 @@ def _cuts_from_distinct(
 ) -> NDArray[np.float64]:
     through = np.cumsum(mass)
     total = float(through[-1])
+    if not total > 0:
+        raise InputError(NO_WEIGHT)
     at = np.searchsorted(through, np.arange(1, m) * total / m)
     at = np.minimum(at, values.size - 1)
     return _edges(values[at], through[at] - mass[at], mass[at], total, m)
@@ -116,14 +122,15 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
     from calibrant.engines import _kernels
 
     wanted = np.zeros(N_CELLS + 1, dtype=np.uint8)
+    engine = kernels()
 
     def read(make: Callable[[], tuple[Any, Feed]]) -> list[Any]:
         """One pass; each lane fills a state of its own."""
 
         def work(spans: list[Span]) -> Any:
             state, feed = make()
-            for _, u, _, w in scalar_blocks(samples, notion, spans, kernels(), new_status()):
-                feed(u, w)
+            for start, u, _, w in scalar_blocks(samples, notion, spans, engine, new_status()):
+                feed(start, u, w)
             return state
 
         rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
@@ -132,22 +139,24 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
     def cells() -> tuple[Any, Feed]:
         mass, status = np.zeros(N_CELLS + 1), new_status()
 
-        def feed(u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+        def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
             _kernels.add_cells(mass, u, w, status)
-            raise_bad(status, 0)
+            raise_bad(status, start)
 
         return mass, feed
 
     mass = np.sum(read(cells), axis=0)
     through = np.cumsum(mass)
     total = float(through[-1])
+    if not total > 0:
+        raise InputError(NO_WEIGHT)
     sought = np.arange(1, m) * total / m
     ends = np.append(np.arange(N_CELLS + 1) / N_CELLS, np.nextafter(1.0, 2.0))
-    hit = np.unique(np.minimum(np.searchsorted(through, sought), N_CELLS))
+    hit = np.unique(_held(mass, np.searchsorted(through, sought)))
     wanted[hit] = 1
     ranges = _Ranges(_bits(ends)[hit], _bits(ends)[hit + 1], (through - mass)[hit], mass[hit])
 
-    n_sub = min(1 << 14, max(64, 1 << ((1 << 20) // m).bit_length() - 1))
+    n_sub = max(64, 1 << ((1 << 16) // m).bit_length() - 1)
     # The rows in the ranges, as far as their mass tells.
     while _wide_mass(ranges) * samples.n / total > GATHER:
         ranges = _refine(ranges, sought, n_sub, read, wanted)
@@ -165,6 +174,13 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
             s = min(int(np.searchsorted(inside, sought[j])), b - a - 1)
             found[:, j] = values[a + s], inside[s] - masses[a + s], masses[a + s]
     return _edges(found[0], found[1], found[2], total, m)
+
+
+def _held(mass: NDArray[np.float64], at: Any) -> NDArray[np.intp]:
+    """The cell at a place, or the nearest one that holds anything: sums may round either way."""
+    held = np.flatnonzero(mass)
+    place = np.minimum(np.searchsorted(held, at), held.size - 1)
+    return np.asarray(held[place], dtype=np.intp)
 
 
 def _wide_mass(ranges: _Ranges) -> float:
@@ -191,7 +207,7 @@ def _refine(
         mass = np.zeros(shape)
         smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
 
-        def feed(u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+        def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
             _kernels.add_subcells(
                 mass, smallest, largest, u, w, wanted, ranges.low, ranges.high, shift
             )
@@ -204,11 +220,11 @@ def _refine(
     largest = np.max([lane[2] for lane in lanes], axis=0)
     through = ranges.below[:, None] + np.cumsum(mass, axis=1)
     home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
-    pairs = sorted(
-        {(int(i), int(np.searchsorted(through[i], s))) for i, s in zip(home, sought, strict=True)}
-    )
-    at = np.array([i for i, _ in pairs])
-    sub = np.minimum(np.array([j for _, j in pairs]), n_sub)
+    pairs = {
+        (int(i), int(_held(mass[i], np.searchsorted(through[i], s))))
+        for i, s in zip(home, sought, strict=True)
+    }
+    at, sub = np.array(sorted(pairs)).T
     # The keys seen bound the new range as closely as can be; one key is a range of one value.
     return _Ranges(
         smallest[at, sub],
@@ -234,7 +250,7 @@ def _gather(
     def taken() -> tuple[Any, Feed]:
         parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
 
-        def feed(u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+        def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
             buffer = np.empty((2, u.size))
             found = _kernels.gather(buffer[0], buffer[1], u, w, wanted, wide.low, wide.high)
             parts.append((buffer[0, :found].copy(), buffer[1, :found].copy()))

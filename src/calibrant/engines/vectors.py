@@ -42,6 +42,8 @@ def vector_table(
             total = _grown(total, d * cuts.m)
         np.add.at(total.sum_w, index, w)
         np.add.at(total.residual, index, w[:, None] * (u - z))
+    if cuts is not None and isinstance(rule, EqualWidth) and rule.drop_one:
+        total.residual[cuts.m - 1 :: cuts.m] = 0.0  # in no bin, but of the weight
     return total, findings
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
-from calibrant.inputs.arrays import to_array
+from calibrant.inputs.arrays import precision_name, to_array
 from calibrant.inputs.columns import pick
 from calibrant.inputs.labels import encode
 from calibrant.samples.samples import Samples
+from calibrant.samples.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
 
 def accept(
@@ -35,17 +36,25 @@ def accept(
         y_proba = pick(data, y_proba, "y_proba")
         if sample_weight is not None:
             sample_weight = pick(data, sample_weight, "sample_weight")
+    else:
+        for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
+            if value is None or isinstance(value, str):
+                raise InputError(
+                    f"{argument} must be numbers; it is {value!r}: give an array, or name a "
+                    "column of data=frame"
+                )
     if not isinstance(from_logits, bool | np.bool_):
         raise InputError(f"from_logits must be True or False; got {from_logits!r}")
 
+    tolerance = HALF_ROW_SUM_TOLERANCE.get(precision_name(y_proba), ROW_SUM_TOLERANCE)
     reports = _reports(to_array(y_proba, "y_proba"))
     targets = to_array(y_true, "y_true")
     if targets.size == 0 or reports.shape[0] == 0:
         raise InputError("y_true and y_proba must hold at least one row; got none")
     n_classes = reports.shape[1] if reports.ndim == 2 else 2
     if classes is not None:
-        names = tuple(str(name) for name in classes)
         targets = encode(targets, classes, n_classes, reports.ndim == 2)
+        names = tuple(str(name) for name in classes)
     targets = _targets(targets, reports)
     weights = None if sample_weight is None else _weights(sample_weight, reports.shape[0])
     return Samples(
@@ -55,6 +64,7 @@ def accept(
         bool(from_logits),
         names,
         _inferred(targets, reports, from_logits),
+        tolerance,
     )
 
 
@@ -78,6 +88,10 @@ def _reports(reports: NDArray[Any]) -> NDArray[Any]:
         raise InputError(
             f"y_proba must have the shape (n,) for binary or (n, k) for multiclass reports; "
             f"got {reports.shape}"
+        )
+    if reports.ndim == 2 and reports.shape[1] == 0:
+        raise InputError(
+            f"y_proba has the shape {reports.shape}: it has no columns, where every class needs one"
         )
     if reports.ndim == 2 and reports.shape[1] < 2:
         raise InputError(
@@ -103,7 +117,8 @@ def _targets(targets: NDArray[Any], reports: NDArray[Any]) -> NDArray[Any]:
     if reports.ndim == 1 and targets.ndim != 1:
         raise InputError(
             f"y_true has the shape {targets.shape} while y_proba is (n,): binary reports need "
-            "targets of the shape (n,). If there are several classes, give y_proba as (n, k)"
+            "targets of the shape (n,). If there are several classes, give y_proba as (n, k); the "
+            "order is (y_true, y_proba)"
         )
     if reports.ndim == 2 and targets.ndim == 2 and targets.shape != reports.shape:
         raise InputError(

@@ -20,7 +20,8 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
             raise _nulls(argument, np.ma.getmaskarray(value))
         return value.data
     if isinstance(value, np.ndarray):
-        return value
+        # NumPy itself has no bfloat16; float32 holds every value of it.
+        return value.astype(np.float32) if value.dtype.name == "bfloat16" else value
     library = type(value).__module__.partition(".")[0]
     if library in _FRAME_LIBRARIES:
         return _from_frame_library(value, argument)
@@ -38,10 +39,15 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
     return array
 
 
+def precision_name(value: Any) -> str:
+    """The name of the numbers' type as they came: "float16", "bfloat16", ... or nothing."""
+    return str(getattr(value, "dtype", "")).rpartition(".")[2]
+
+
 def _from_torch(value: Any) -> NDArray[Any]:
     torch = sys.modules["torch"]
     tensor = value.detach().cpu()
-    if tensor.dtype == torch.bfloat16:  # NumPy has no such type; float32 holds every value of it
+    if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
     array: NDArray[Any] = tensor.numpy()
     return array
@@ -51,25 +57,38 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
     """A column or a frame of columns, by position: an index is not looked at."""
     import narwhals as nw
 
+    names = [str(name) for name in getattr(value, "columns", [])]
+    if hasattr(value, "set_axis") and names:
+        # Columns are taken in order: their names may be numbers, or the same.
+        value = value.set_axis([str(j) for j in range(value.shape[1])], axis="columns")
     try:
         native = nw.from_native(value, allow_series=True, eager_only=True)
     except TypeError:
         return np.asarray(value)
-    columns = [native] if isinstance(native, nw.Series) else [native[c] for c in native.columns]
-    arrays = [_column(column, argument) for column in columns]
     if isinstance(native, nw.Series):
-        return arrays[0]
-    return np.column_stack(arrays)
+        _refuse_nulls([native], [str(native.name or "")], argument)
+        return _column(native)
+    columns = list(native.iter_columns())
+    _refuse_nulls(columns, names or [column.name for column in columns], argument)
+    return np.column_stack([_column(column) for column in columns])
 
 
-def _column(column: Any, argument: str) -> NDArray[Any]:
+def _refuse_nulls(columns: list[Any], names: list[str], argument: str) -> None:
+    if any(column.null_count() > 0 for column in columns):
+        missing = np.column_stack([c.is_null().to_numpy() for c in columns])
+        row = int(np.argmax(missing.any(axis=1)))
+        name = names[int(np.argmax(missing[row]))]
+        raise _nulls(f"{argument} (column {name!r})" if name else argument, missing)
+
+
+def _column(column: Any) -> NDArray[Any]:
     import narwhals as nw
 
-    if column.null_count() > 0:
-        named = f"{argument} (column {column.name!r})" if column.name else argument
-        raise _nulls(named, column.is_null().to_numpy())
     if column.dtype == nw.Categorical or isinstance(column.dtype, nw.Enum):
-        column = column.cast(nw.String)
+        native = column.to_native()
+        # pandas categories may be of any type; the others' are text.
+        of_any_type = type(native).__module__.partition(".")[0] == "pandas"
+        return np.asarray(native if of_any_type else column.cast(nw.String).to_numpy())
     array: NDArray[Any] = column.to_numpy()
     if array.dtype.kind == "O" and column.dtype in (nw.Float32, nw.Float64):
         return array.astype(np.float64)  # a nullable column without nulls

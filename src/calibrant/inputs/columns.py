@@ -13,6 +13,8 @@ def pick(data: Any, names: Any, argument: str) -> Any:
 
     try:
         frame = nw.from_native(data, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError("data has two columns of one name: give each its own") from error
     except TypeError as error:
         raise InputError(
             f"data must be a pandas, polars or pyarrow frame; got {type(data).__name__}"
@@ -28,6 +30,9 @@ def pick(data: Any, names: Any, argument: str) -> Any:
                 f"{argument} names the column {name!r}, which data does not have: "
                 f"{nearest(name, frame.columns)}"
             )
+    if len(set(wanted)) < len(wanted):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise InputError(f"{argument} names the column {twice!r} twice: name each class once")
     if isinstance(names, str):
         return frame[names].to_native()
     return frame.select(list(wanted)).to_native()

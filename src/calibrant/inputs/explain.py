@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.samples.samples import BadRow, Samples
@@ -20,7 +21,43 @@ def explained(samples: Samples) -> Iterator[None]:
     try:
         yield
     except BadRow as bad:
-        raise InputError(explain(samples, bad.row)) from None
+        raise InputError(explain(samples, _first_bad_row(samples, bad.row))) from None
+
+
+def _first_bad_row(samples: Samples, known: int) -> int:
+    """The first bad row, given one that is bad.
+
+    Threads and columns stop where they are, which need not be at the first; there is time to look.
+    """
+    step = max(1, (1 << 16) // samples.n_classes)
+    for start in range(0, known, step):
+        bad = _bad_rows(samples, slice(start, min(start + step, known)))
+        if bad.any():
+            return start + int(np.argmax(bad))
+    return known
+
+
+def _bad_rows(samples: Samples, rows: slice) -> NDArray[np.bool_]:
+    """Which of these rows no measure can take."""
+    with np.errstate(invalid="ignore"):
+        u = samples.reports[rows].astype(np.float64).reshape(-1, samples.reports[0].size)
+        bad = ~np.isfinite(u).all(axis=1)
+        if not samples.from_logits:
+            bad |= ((u < -OVERSHOOT) | (u > 1 + OVERSHOOT)).any(axis=1)
+            if samples.multiclass:
+                bad |= np.abs(u.sum(axis=1) - 1.0) > samples.row_sum_tolerance
+        z = samples.targets[rows].astype(np.float64)
+        if z.ndim == 2:
+            bad |= ~((z >= -OVERSHOOT) & (z <= 1 + OVERSHOOT)).all(axis=1)
+            bad |= ~(np.abs(z.sum(axis=1) - 1.0) <= OVERSHOOT)
+        elif samples.multiclass:
+            bad |= ~((z >= 0) & (z < samples.n_classes) & (z == np.floor(z)))
+        else:
+            bad |= ~((z >= -OVERSHOOT) & (z <= 1 + OVERSHOOT))
+        if samples.weights is not None:
+            w = samples.weights[rows].astype(np.float64)
+            bad |= ~(np.isfinite(w) & (w >= 0))
+    return bad
 
 
 def explain(samples: Samples, row: int) -> str:
@@ -65,7 +102,9 @@ def _target(samples: Samples, row: int) -> str | None:
     if target.ndim == 1:
         return _target_row(target, row)
     value: Any = target.item()
-    shown = int(value) if math.isfinite(value) and value == int(value) else value
+    shown = samples.targets[row].item()  # as it came: a float may not hold it
+    if isinstance(shown, float) and shown.is_integer():
+        shown = int(shown)
     if not math.isfinite(value):
         return f"y_true[{row}] is {value!r}: targets must be finite numbers. Remove that row"
     if samples.multiclass:
@@ -80,7 +119,7 @@ def _target(samples: Samples, row: int) -> str | None:
                 f"y_true[{row}] is {shown!r}: class indices must lie in 0..{k - 1}. If the labels "
                 "are names or numbers of another kind, pass classes=[...] in column order"
             )
-    elif not 0 <= value <= 1:
+    elif not -OVERSHOOT <= value <= 1 + OVERSHOOT:
         hint = "If the labels are names or other numbers, pass classes=[negative, positive]"
         return f"y_true[{row}] is {shown!r}: targets must be 0, 1 or a probability. {hint}"
     return None
@@ -88,7 +127,7 @@ def _target(samples: Samples, row: int) -> str | None:
 
 def _target_row(target: np.ndarray[Any, np.dtype[np.float64]], row: int) -> str | None:
     for column, value in enumerate(target.tolist()):
-        if not (math.isfinite(value) and 0 <= value <= 1 + OVERSHOOT):
+        if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (
                 f"y_true[{row}, {column}] is {value!r}: soft labels must lie in [0, 1]. Counts of "
                 "votes must be divided by their row's total first"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -43,7 +44,7 @@ class Measure:
     shapes: tuple[Shape, ...]
     statistic: str
     low: float
-    high: float | None
+    high: float
     claims: Claims
     reference: str
     function: str
@@ -52,9 +53,12 @@ class Measure:
     # Whether `evaluate` leaves it out for hard labels, where it says nothing of its own.
     soft_only: bool = False
 
+    # The upper end in words, where it depends on the data.
+    high_text: str = ""
+
     @property
     def range(self) -> str:
-        return f"[{self.low:g}, {'log k' if self.high is None else format(self.high, 'g')}]"
+        return f"[{self.low:g}, {self.high_text or format(self.high, 'g')}]"
 
 
 _BINNED = Claims(truthful=False, continuous=False, complete=True, sound=True)
@@ -68,7 +72,7 @@ _NIXON = "Nixon et al. (2019), arXiv:1904.01685"
 _LU = "Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction"
 _BAAN = "Baan et al. (2022), arXiv:2210.16133"
 _CORP = "Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118"
-_LOG_HIGH = 36.05  # -log of the floor of clipped reports
+_LOG_HIGH = 27.64  # -log of the floor of clipped reports
 
 _BOTH: tuple[Shape, ...] = ("binary", "multiclass")
 _BINARY: tuple[Shape, ...] = ("binary",)
@@ -148,7 +152,8 @@ _ENTRIES = (
             "confidence_ce(corrected=False)", lambda s: linear_error(s.confidence_bins)),
     Measure("confidence_ce_corrected", "truthful confidence error",
             "(1/W^2) sum_B R_B^2 + (1/W)(1 - sum wz / W) of the top label", "confidence", _BOTH,
-            "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce", _corrected),
+            "confidence_bins", 0, math.inf, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
+            _corrected, high_text="1 + 1/W"),
     # --- losses ---
     Measure("brier", "Brier score", "(1/W) sum w sum_r (p_r - z_r)^2", "loss", _BOTH, "losses",
             0, 2, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
@@ -183,8 +188,8 @@ _ENTRIES = (
             "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, _BAAN, "dist_ce",
             lambda s: s.distribution.mean("distribution"), soft_only=True),
     Measure("ent_ce", "entropy calibration error", "(1/W) sum w |H(p) - H(q)|", "distribution",
-            _BOTH, "distribution", 0, None, _DISTANCE, _BAAN, "ent_ce",
-            lambda s: s.distribution.mean("entropy"), soft_only=True),
+            _BOTH, "distribution", 0, math.inf, _DISTANCE, _BAAN, "ent_ce",
+            lambda s: s.distribution.mean("entropy"), soft_only=True, high_text="log k"),
     Measure("rank_cs", "ranking calibration score",
             "(1/W) sum w 1[q_a > q_b implies p_a > p_b]", "distribution", _BOTH, "distribution",
             0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",

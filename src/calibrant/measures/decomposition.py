@@ -65,20 +65,22 @@ def isotonic_fit(levels: BinTable) -> NDArray[np.float64]:
 
 def _one_class(table: BinTable, fitted: NDArray[np.float64] | None) -> BrierDecomposition:
     w, wu, wz = table.sum_w[0], table.sum_wu[0], table.sum_wz[0]
-    total = float(w.sum())
-    brier = float((table.sum_wu2 - 2 * table.sum_wuz + table.sum_wz2).sum()) / total
-    base = float(wz.sum()) / total
-    uncertainty = float(table.sum_wz2.sum()) / total - base**2
+    # What a rule drops is in no bin, so it is in no part but the rest; the score itself counts it.
+    _, lost_w, _, _, lost_wz, lost_wu2, lost_wuz, lost_wz2 = table.dropped[0]
+    total = float(w.sum() + lost_w)
+    square_z = float(table.sum_wz2.sum() + lost_wz2)
+    square_u = float(table.sum_wu2.sum() + lost_wu2)
+    brier = (square_u - 2 * float(table.sum_wuz.sum() + lost_wuz) + square_z) / total
+    base = float(wz.sum() + lost_wz) / total
+    uncertainty = max(0.0, square_z / total - base**2)
     if fitted is None:
         held = w > 0
         mean_u, mean_z = wu[held] / w[held], wz[held] / w[held]
         miscalibration = float(w[held] @ (mean_u - mean_z) ** 2) / total
         discrimination = float(w[held] @ (mean_z - base) ** 2) / total
-    else:
-        # The score of the recalibrated reports, from sums alone.
-        after = float((w * fitted**2 - 2 * fitted * wz + table.sum_wz2[0]).sum()) / total
-        miscalibration, discrimination = brier - after, uncertainty - after
-    within = brier - (miscalibration - discrimination + uncertainty)
-    return BrierDecomposition(
-        brier, miscalibration, discrimination, uncertainty, within if fitted is None else 0.0
-    )
+        within = brier - (miscalibration - discrimination + uncertainty)
+        return BrierDecomposition(brier, miscalibration, discrimination, uncertainty, within)
+    # The score of the recalibrated reports, from sums alone.
+    after = float((w * fitted**2 - 2 * fitted * wz + table.sum_wz2[0]).sum()) / total
+    miscalibration, discrimination = max(0.0, brier - after), max(0.0, uncertainty - after)
+    return BrierDecomposition(brier, miscalibration, discrimination, uncertainty)

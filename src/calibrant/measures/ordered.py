@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.binning import middle_rank_bins
+from calibrant.binning import ROUNDING, middle_rank_bins
 from calibrant.measures.binned import binned_error
 from calibrant.statistics.bins import FIELDS, BinTable
 
@@ -30,7 +30,7 @@ def sweep_bins(levels: BinTable) -> BinTable:
         candidate = merge_levels(sums, m)
         mean_z = candidate.mean_z[0]
         held = mean_z[~np.isnan(mean_z)]
-        if (np.diff(held) < 0).any():
+        if (np.diff(held) < -ROUNDING).any():
             break
         best = candidate
     return best

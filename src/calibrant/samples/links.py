@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# A report of 0 on what then happened has infinite log loss. Such reports are lifted to this floor
-# and counted; it is the spacing of doubles at 1, the clip that scikit-learn uses too.
-LOG_FLOOR = float(np.finfo(np.float64).eps)
+# A report of 0 on what then happened has infinite log loss. Reports below this floor are lifted to
+# it and counted, whether they came as probabilities or as logits: one such row must not decide the
+# mean, and the same predictions must not score differently in another form.
+LOG_FLOOR = 1e-12
 
 
 def sigmoid(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
@@ -21,9 +22,10 @@ def sigmoid(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 
 
 def softmax(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Rows of logits to rows of probabilities in float64."""
-    h = np.asarray(logits, dtype=np.float64)
-    out: NDArray[np.float64] = np.exp(h - h.max(axis=1, keepdims=True))
+    """Rows of logits to rows of probabilities in float64, in C order."""
+    h = np.ascontiguousarray(logits, dtype=np.float64)
+    with np.errstate(over="ignore"):  # a difference past the largest double is a probability of 0
+        out: NDArray[np.float64] = np.exp(h - h.max(axis=1, keepdims=True))
     out /= out.sum(axis=1, keepdims=True)
     return out
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.samples.links import sigmoid, softmax
+from calibrant.samples.tolerances import ROW_SUM_TOLERANCE
 
 Notion: TypeAlias = Literal["binary", "confidence", "classwise", "full"]
 
@@ -35,10 +36,6 @@ class Block:
     targets: NDArray[Any]
     weights: NDArray[np.float64] | None
 
-    @property
-    def hard(self) -> bool:
-        return self.targets.dtype.kind in "iu"
-
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -54,6 +51,8 @@ class Samples:
     from_logits: bool = False
     class_names: tuple[str, ...] | None = None
     inferred: tuple[str, ...] = ()
+    # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
+    row_sum_tolerance: float = ROW_SUM_TOLERANCE
 
     @property
     def n(self) -> int:
@@ -73,11 +72,6 @@ class Samples:
         if self.from_logits or self.reports.dtype.kind != "f":
             return np.dtype(np.float64)
         return self.reports.dtype
-
-    @property
-    def row_sum_tolerance(self) -> float:
-        """How far from 1 a row may sum: 1e-4, and what rounding alone does to half precision."""
-        return 5e-3 if self.precision.itemsize == 2 else 1e-4
 
     def block(self, start: int, stop: int) -> Block:
         """Rows start..stop in kernel types; without a copy where they are in those already."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -193,11 +194,13 @@ def tace(
     0.0
     """
     rule = as_rule(bins, default=Quantile)
+    if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
+        raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
     samples = accept(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    return binned_error(Summary(samples, quantile=rule).above(threshold), norm)
+    return binned_error(Summary(samples, quantile=rule).above(float(threshold)), norm)
 
 
 @public

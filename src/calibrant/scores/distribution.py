@@ -69,8 +69,8 @@ def ent_ce(
     Examples
     --------
     >>> import calibrant as cal
-    >>> round(cal.ent_ce([[0.5, 0.5]], [[1.0, 0.0]]), 4)
-    0.6931
+    >>> round(cal.ent_ce([[0.5, 0.5]], [[0.9, 0.1]]), 4)
+    0.3681
     """
     samples = accept(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,

@@ -73,8 +73,7 @@ def log_loss(
 
     .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
 
-    where a reported 0 on something that happened counts as 2.2e-16. Range [0, 36.05], lower is
-    better. Proper.
+    where a report below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. Proper.
 
     References
     ----------

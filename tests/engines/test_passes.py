@@ -1,0 +1,388 @@
+"""The same sums from one thread or many, from compiled kernels or NumPy, across block borders."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import calibrant as cal
+from calibrant.binning import EqualWidth, Quantile, Rule, fixed_cuts
+from calibrant.engines import passes
+from calibrant.engines.counting import bin_table, classwise_table
+from calibrant.engines.losses import loss_sums
+from calibrant.engines.passes import BLOCK_ENTRIES, LANES_FROM, matrix_sums, row_block
+from calibrant.engines.protocol import Findings
+from calibrant.engines.selection import available, engine, kernels
+from calibrant.inputs.accept import accept
+from calibrant.samples.samples import Samples
+
+Array = NDArray[Any]
+Pass = Callable[[Samples], tuple[Array, Findings]]
+
+compiled_only = pytest.mark.skipif(
+    "native" not in available(), reason="the compiled kernels were not built here"
+)
+every_engine = pytest.mark.parametrize("engine_name", available())
+
+
+@pytest.fixture
+def early_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have lanes shared out to threads as soon as there are lanes."""
+    monkeypatch.setattr(passes, "THREADS_FROM", LANES_FROM)
+
+
+def softmax_rows(rng: np.random.Generator, n: int, k: int) -> Array:
+    logits = 3 * rng.standard_normal((n, k))
+    rows = np.exp(logits - logits.max(axis=1, keepdims=True))
+    softmax: Array = rows / rows.sum(axis=1, keepdims=True)
+    return softmax
+
+
+def problem(
+    n: int,
+    k: int = 1,
+    *,
+    dtype: Any = np.float64,
+    order: str = "C",
+    soft: bool = False,
+    weighted: bool = False,
+) -> Samples:
+    """Random reports, (n,) where k is 1 and (n, k) elsewhere, with targets and weights."""
+    rng = np.random.default_rng([n, k, soft, weighted])
+    if k == 1:
+        reports = rng.random(n).astype(dtype)
+        targets: Array = rng.random(n) if soft else rng.integers(0, 2, n)
+    else:
+        reports = np.asarray(softmax_rows(rng, n, k).astype(dtype), order=order)  # type: ignore[call-overload]
+        targets = softmax_rows(rng, n, k) if soft else rng.integers(0, k, n)
+    weights = rng.exponential(size=n) * (rng.random(n) < 0.9) if weighted else None
+    return accept(targets, reports, sample_weight=weights)
+
+
+def scalar_pass(rule: Rule, notion: Any = "binary") -> Pass:
+    def run(samples: Samples) -> tuple[Array, Findings]:
+        table, _, findings = bin_table(samples, notion, rule)
+        return table.sums, findings
+
+    return run
+
+
+def classwise_pass(rule: Rule) -> Pass:
+    def run(samples: Samples) -> tuple[Array, Findings]:
+        table, findings = classwise_table(samples, rule)
+        return table.sums, findings
+
+    return run
+
+
+def loss_pass(distribution: bool = False) -> Pass:
+    def run(samples: Samples) -> tuple[Array, Findings]:
+        sums, findings = loss_sums(samples, distribution=distribution)
+        return sums.sums, findings
+
+    return run
+
+
+def fused_pass(samples: Samples) -> tuple[Array, Findings]:
+    """Everything from one read, as `evaluate` asks for it."""
+    cuts = fixed_cuts(EqualWidth(15), samples.precision)
+    total = matrix_sums(samples, classwise=cuts, confidence=cuts, losses=True)
+    parts = (total.classwise, total.confidence, total.losses)
+    return np.concatenate([np.ravel(part) for part in parts if part is not None]), total.findings
+
+
+BINARY: dict[str, Pass] = {
+    "binary, equal width": scalar_pass(EqualWidth(15)),
+    "binary, quantile": scalar_pass(Quantile(15)),
+    "folded to the top label": scalar_pass(EqualWidth(15), "confidence"),
+    "losses": loss_pass(),
+}
+ROWS: dict[str, Pass] = {
+    "confidence, equal width": scalar_pass(EqualWidth(15), "confidence"),
+    "confidence, quantile": scalar_pass(Quantile(15), "confidence"),
+    "classwise, equal width": classwise_pass(EqualWidth(15)),
+    "classwise, quantile": classwise_pass(Quantile(7)),
+    "losses of rows": loss_pass(),
+    "losses and distributions of rows": loss_pass(distribution=True),
+    "everything in one read": fused_pass,
+}
+
+
+def run_on(engine_name: str, work: Pass, samples: Samples) -> tuple[Array, Findings]:
+    with engine(engine_name):
+        return work(samples)
+
+
+def assert_engines_agree(work: Pass, samples: Samples) -> None:
+    sums, findings = run_on("native", work, samples)
+    expected, expected_findings = run_on("numpy", work, samples)
+    assert sums.shape == expected.shape
+    assert findings == expected_findings
+    # The sums' own magnitude is the scale of their rounding: an empty bin must be exactly empty.
+    np.testing.assert_allclose(sums, expected, rtol=1e-12, atol=0)
+    if sums.ndim == 3:
+        np.testing.assert_array_equal(sums[:, :, 0], expected[:, :, 0], err_msg="counts")
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+@every_engine
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.usefixtures("early_threads")
+def test_threads_do_not_change_a_bit_of_binary_sums(
+    name: str, weighted: bool, engine_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = problem(2 * LANES_FROM + 12_345, weighted=weighted)
+    found = []
+    for threads in ("1", "2", "4"):
+        monkeypatch.setenv("CALIBRANT_THREADS", threads)
+        found.append(run_on(engine_name, BINARY[name], samples)[0].tobytes())
+    assert found[0] == found[1] == found[2]
+
+
+@every_engine
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.usefixtures("early_threads")
+def test_threads_do_not_change_a_bit_of_sums_over_rows(
+    name: str, soft: bool, engine_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = problem(LANES_FROM // 5 + 77, 7, dtype=np.float32, soft=soft)
+    found = []
+    for threads in ("1", "2", "4"):
+        monkeypatch.setenv("CALIBRANT_THREADS", threads)
+        found.append(run_on(engine_name, ROWS[name], samples)[0].tobytes())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.usefixtures("early_threads")
+@pytest.mark.parametrize("threads", ["0", "-1", "two", "1.5", ""])
+def test_a_senseless_number_of_threads_is_refused(
+    threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CALIBRANT_THREADS", threads)
+    n = LANES_FROM + 1
+    with pytest.raises(cal.InputError, match=r"CALIBRANT_THREADS .*got"):
+        cal.ece(np.zeros(n, int), np.full(n, 0.5))
+
+
+# --- engines --------------------------------------------------------------------------------------
+
+
+def binary_variants(n: int) -> Iterator[Samples]:
+    for dtype in (np.float32, np.float64):
+        for soft in (False, True):
+            for weighted in (False, True):
+                yield problem(n, dtype=dtype, soft=soft, weighted=weighted)
+
+
+@compiled_only
+@pytest.mark.parametrize("name", BINARY)
+def test_engines_agree_on_binary_problems(name: str) -> None:
+    for samples in binary_variants(20_011):
+        assert_engines_agree(BINARY[name], samples)
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("k", [2, 3, 8, 17])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_engines_agree_on_rows(name: str, k: int, order: str) -> None:
+    for dtype in (np.float32, np.float64):
+        for soft in (False, True):
+            for weighted in (False, True):
+                samples = problem(1003, k, dtype=dtype, order=order, soft=soft, weighted=weighted)
+                assert_engines_agree(ROWS[name], samples)
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ROWS)
+def test_engines_agree_on_long_rows(name: str) -> None:
+    """Most entries of a row of 300 classes lie in the first bin, which has a loop of its own."""
+    assert_engines_agree(ROWS[name], problem(2000, 300, dtype=np.float32))
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ROWS)
+def test_engines_agree_on_rows_that_float32_pushed_past_an_end(name: str) -> None:
+    rows = softmax_rows(np.random.default_rng(1), 500, 4)
+    rows[::5] = [1.00008, -0.00003, -0.00005, 0.0]
+    rows[1::5] = [-0.00009, 0.5, 0.50009, 0.0]
+    samples = accept(np.arange(500) % 4, rows)
+    assert run_on("native", ROWS[name], samples)[1].n_reports_clipped == 400
+    assert_engines_agree(ROWS[name], samples)
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ROWS)
+def test_engines_agree_on_rows_with_ties_zeros_and_ones(name: str) -> None:
+    rows = np.array([[1.0, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5], [0, 0.5, 0.5]])
+    samples = accept(np.arange(100) % 3, np.tile(rows, (20, 1)))
+    assert_engines_agree(ROWS[name], samples)
+
+
+@compiled_only
+@pytest.mark.parametrize("name", [*BINARY, *ROWS])
+@pytest.mark.usefixtures("early_threads")
+def test_the_engine_asked_for_works_in_every_thread(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comparison of engines is void where a thread quietly uses the other one."""
+
+    def must_not_run(*_: Any) -> None:
+        raise AssertionError("the compiled kernels ran although NumPy was asked for")
+
+    monkeypatch.setenv("CALIBRANT_THREADS", "2")
+    monkeypatch.setattr("calibrant.engines.native.add_scalar", must_not_run)
+    monkeypatch.setattr("calibrant.engines.native.add_rows", must_not_run)
+    if name in BINARY:
+        run_on("numpy", BINARY[name], problem(LANES_FROM + 5))
+    else:
+        # Enough entries that also the classes are shared out to threads.
+        run_on("numpy", ROWS[name], problem(27_000, 40, dtype=np.float32))
+
+
+def test_the_engine_is_chosen_by_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kernels().name == available()[0]
+    monkeypatch.setenv("CALIBRANT_ENGINE", "numpy")
+    assert kernels().name == "numpy"
+    monkeypatch.setenv("CALIBRANT_ENGINE", "nump")
+    with pytest.raises(cal.InputError, match="did you mean 'numpy'"):
+        kernels()
+
+
+@compiled_only
+@pytest.mark.parametrize("labels", [np.uint8, np.int32, np.int64, np.int8, np.uint64, np.bool_])
+def test_integer_and_float_labels_give_the_same_bits(labels: Any) -> None:
+    rng = np.random.default_rng(2)
+    reports, targets = rng.random(5003), rng.integers(0, 2, 5003)
+    by_label = bin_table(accept(targets.astype(labels), reports), "binary", EqualWidth(15))[0]
+    by_number = bin_table(accept(targets * 1.0, reports), "binary", EqualWidth(15))[0]
+    assert by_label.sums.tobytes() == by_number.sums.tobytes()
+
+
+def test_weights_of_one_are_no_weights() -> None:
+    rng = np.random.default_rng(3)
+    reports, targets = rng.random(5003), rng.integers(0, 2, 5003)
+    rows, labels = softmax_rows(rng, 503, 5), rng.integers(0, 5, 503)
+    for work, y, p in ((BINARY, targets, reports), (ROWS, labels, rows)):
+        for run in work.values():
+            plain = run(accept(y, p))[0]
+            weighted = run(accept(y, p, sample_weight=np.ones(len(y))))[0]
+            np.testing.assert_allclose(plain, weighted, rtol=1e-13)
+
+
+# --- sums against sums without rounding -----------------------------------------------------------
+
+
+@every_engine
+def test_bin_sums_are_the_sums_of_their_rows(engine_name: str) -> None:
+    samples = problem(3001, soft=True, weighted=True)
+    assert samples.weights is not None
+    sums = run_on(engine_name, BINARY["binary, equal width"], samples)[0][0]
+    rows = list(zip(samples.reports.tolist(), samples.targets.tolist(),
+                    samples.weights.tolist(), strict=True))  # fmt: skip
+    for j in range(15):
+        held = [(u, z, w) for u, z, w in rows if j / 15 <= u < (j + 1) / 15 and w > 0]
+        expected = [
+            len(held),
+            math.fsum(w for _, _, w in held),
+            math.fsum(w * w for _, _, w in held),
+            math.fsum(w * u for u, _, w in held),
+            math.fsum(w * z for _, z, w in held),
+            math.fsum(w * u * u for u, _, w in held),
+            math.fsum(w * u * z for u, z, w in held),
+            math.fsum(w * z * z for _, z, w in held),
+        ]
+        assert sums[j].tolist() == pytest.approx(expected, rel=1e-12)
+
+
+@every_engine
+def test_losses_are_the_means_of_their_rows(engine_name: str) -> None:
+    samples = problem(701, 4, soft=True, weighted=True)
+    assert samples.weights is not None
+    brier, log, spherical, wrong, confidence = [], [], [], [], []
+    for p, q in zip(samples.reports.tolist(), samples.targets.tolist(), strict=True):
+        hit = q[p.index(max(p))]
+        brier.append(math.fsum((a - b) ** 2 for a, b in zip(p, q, strict=True)))
+        log.append(-math.fsum(b * math.log(a) for a, b in zip(p, q, strict=True)))
+        product = math.fsum(a * b for a, b in zip(p, q, strict=True))
+        spherical.append(1 - product / math.hypot(*p))
+        wrong.append(1 - hit)
+        confidence.append(1 - hit + (max(p) - hit) ** 2)
+    weights = samples.weights.tolist()
+    sums = run_on(engine_name, ROWS["losses of rows"], samples)[0]
+    for found, values in zip(sums[2:7], (brier, log, spherical, wrong, confidence), strict=True):
+        expected = math.fsum(w * value for w, value in zip(weights, values, strict=True))
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+@every_engine
+def test_float32_sums_do_not_saturate(engine_name: str) -> None:
+    """A float32 count stops at 2**24; concentrated reports reach that in one bin."""
+    n = 2**24 + 2**20
+    reports = np.broadcast_to(np.float32(0.9), n)  # no memory: n views of one number
+    targets = np.resize(np.array([0, 1, 1, 1, 1, 1, 1, 1], np.uint8), n)
+    with engine(engine_name):
+        table = cal.reliability(targets, reports, bins=15)
+    columns = table.columns()
+    occupied = columns["n"].index(n)
+    assert columns["mean_report"][occupied] == pytest.approx(float(np.float32(0.9)), rel=1e-12)
+    assert columns["mean_target"][occupied] == pytest.approx(0.875, rel=1e-12)
+
+
+# --- borders --------------------------------------------------------------------------------------
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    "n", [1, 2, 3, 4, 5, 7, 8, 9, LANES_FROM - 1, LANES_FROM, LANES_FROM + 1, 8 * BLOCK_ENTRIES + 9]
+)
+def test_every_row_is_counted_once_around_the_borders_of_blocks(n: int) -> None:
+    samples = problem(n, dtype=np.float32)
+    assert_engines_agree(BINARY["binary, equal width"], samples)
+    assert run_on("native", BINARY["binary, equal width"], samples)[0][:, :, 0].sum() == n
+    # A row moved across a border, or read twice, would change this sum.
+    once = run_on("native", BINARY["binary, equal width"], samples)[0][:, :, 3].sum()
+    assert once == pytest.approx(math.fsum(samples.reports.astype(np.float64).tolist()), rel=1e-12)
+
+
+@compiled_only
+@pytest.mark.parametrize("k", [3, 1000])
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+def test_every_row_is_counted_once_around_the_borders_of_blocks_of_rows(
+    k: int, offset: int
+) -> None:
+    n = row_block(k) + offset
+    rng = np.random.default_rng(k)
+    top = rng.uniform(0.5, 1, n)
+    rows = np.zeros((n, k), np.float32)
+    rows[:, 0], rows[:, k - 1] = top, 1 - top
+    labels = rng.integers(0, 2, n) * (k - 1)
+    samples = accept(labels, rows)
+    for name in ("confidence, equal width", "classwise, equal width", "losses of rows"):
+        assert_engines_agree(ROWS[name], samples)
+    sums = run_on("native", ROWS["classwise, equal width"], samples)[0]
+    assert (sums[:, :, 0].sum(axis=1) == n).all()
+    assert sums[:, :, 4].sum(axis=1)[[0, k - 1]].tolist() == [
+        (labels == 0).sum(),
+        (labels == k - 1).sum(),
+    ]
+
+
+@compiled_only
+def test_blocks_shrink_to_no_less_than_what_makes_them_worth_while() -> None:
+    """Very long rows still go through whole blocks, and the last one is a short one."""
+    k = 40_000
+    n = row_block(k) + 3
+    rows = np.zeros((n, k), np.float32)
+    rows[np.arange(n), np.arange(n)] = 0.75
+    rows[:, k - 1] = 0.25
+    samples = accept(np.arange(n), rows)
+    assert_engines_agree(ROWS["confidence, equal width"], samples)
+    assert cal.ece(np.arange(n), rows) == pytest.approx(0.25, rel=1e-6)

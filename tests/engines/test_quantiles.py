@@ -1,0 +1,413 @@
+"""Quantile cuts: the compiled selection finds what sorting finds, and both follow the rule of the
+middle rank.
+"""
+
+import math
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from calibrant import Quantile, ace, reliability
+from calibrant.engines import quantiles
+from calibrant.engines.counting import bin_table
+from calibrant.engines.quantiles import quantile_cuts
+from calibrant.engines.selection import available, engine
+from calibrant.inputs.accept import accept
+from calibrant.samples.samples import Samples
+
+Array = NDArray[Any]
+
+every_engine = pytest.mark.parametrize("engine_name", available())
+compiled_only = pytest.mark.skipif(
+    "native" not in available(), reason="the compiled kernels were not built here"
+)
+
+
+@pytest.fixture
+def always_select(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the compiled engine select in samples that are small enough to be sorted, too."""
+    monkeypatch.setattr(quantiles, "SORT_BELOW", 0)
+
+
+def softmax_confidences(rng: np.random.Generator, n: int) -> Array:
+    """Top-label confidences of a sure network in float32: most of them crowd just below 1."""
+    logits = 12 * rng.standard_normal((n, 4)).astype(np.float32)
+    rows = np.exp(logits - logits.max(axis=1, keepdims=True))
+    confidences: Array = (rows / rows.sum(axis=1, keepdims=True)).max(axis=1)
+    return confidences
+
+
+SHAPES: dict[str, Callable[[np.random.Generator, int], Array]] = {
+    "uniform": lambda rng, n: rng.random(n),
+    "crowded at 0": lambda rng, n: rng.random(n) ** 8,
+    "crowded at 1": lambda rng, n: 1 - rng.random(n) ** 8,
+    "all equal": lambda rng, n: np.full(n, 0.3),
+    "two values": lambda rng, n: rng.choice([0.2, 0.7], n, p=[0.31, 0.69]),
+    "ties at 0 and 1": lambda rng, n: np.clip(3 * rng.random(n) - 1, 0, 1),
+    "few levels": lambda rng, n: rng.integers(0, 21, n) / 20,
+    "denormals": lambda rng, n: rng.integers(0, 10**6, n) * 5e-324,
+    "neighbouring doubles": lambda rng, n: 0.5 + rng.integers(0, 9, n) * 2.0**-53,
+    "float32": lambda rng, n: rng.random(n, dtype=np.float32),
+    "float32 confidences": softmax_confidences,
+}
+every_shape = pytest.mark.parametrize("shape", SHAPES)
+
+WEIGHTS: dict[str, Callable[[np.random.Generator, int], Array | None]] = {
+    "no weights": lambda rng, n: None,
+    "integer weights": lambda rng, n: rng.integers(0, 6, n).astype(np.float64),
+    "random weights": lambda rng, n: rng.random(n),
+    "weights over many magnitudes": lambda rng, n: np.exp(8 * rng.standard_normal(n)),
+}
+every_weighting = pytest.mark.parametrize("weighting", WEIGHTS)
+
+
+def problem(shape: str, weighting: str, n: int) -> Samples:
+    rng = np.random.default_rng([n, list(SHAPES).index(shape), list(WEIGHTS).index(weighting)])
+    reports = SHAPES[shape](rng, n)
+    weights = WEIGHTS[weighting](rng, n)
+    if weights is not None and not weights.any():
+        weights[0] = 1.0
+    return accept(np.zeros(n, np.uint8), reports, sample_weight=weights)
+
+
+def cuts_by(engine_name: str, samples: Samples, m: int) -> Array:
+    with engine(engine_name):
+        return quantile_cuts(samples, "binary", m).inner
+
+
+def assert_engines_agree(samples: Samples, m: int) -> None:
+    compiled, reference = cuts_by("native", samples, m), cuts_by("numpy", samples, m)
+    np.testing.assert_array_equal(compiled, reference, err_msg=f"{m} bins")
+
+
+def slow_bins(reports: Array, weights: Array | None, m: int) -> list[int]:
+    """Bins by the middle of the ranks that equal reports occupy, in exact fractions."""
+    values = reports.astype(np.float64).tolist()
+    masses = [1.0] * len(values) if weights is None else weights.tolist()
+    mass_at: Counter[float] = Counter()
+    for value, mass in zip(values, masses, strict=True):
+        mass_at[value] += Fraction(mass)  # type: ignore[assignment]
+    total = sum(mass_at.values())
+    bin_at, below = {}, Fraction(0)
+    for value in sorted(mass_at):
+        middle = below + Fraction(mass_at[value]) / 2
+        bin_at[value] = max(math.ceil(middle * m / total) - 1, 0)
+        below += Fraction(mass_at[value])
+    return [bin_at[value] for value in values]
+
+
+# --- the two engines ------------------------------------------------------------------------------
+
+
+@compiled_only
+@every_shape
+@every_weighting
+@pytest.mark.parametrize("n", [1, 3, 16_384])
+@pytest.mark.usefixtures("always_select")
+def test_engines_agree_on_small_samples(shape: str, weighting: str, n: int) -> None:
+    samples = problem(shape, weighting, n)
+    for m in (1, 2, 15):
+        assert_engines_agree(samples, m)
+
+
+@compiled_only
+@every_weighting
+@pytest.mark.parametrize("beyond", [-1, 0])
+def test_engines_agree_around_the_size_where_sorting_stops(weighting: str, beyond: int) -> None:
+    assert_engines_agree(problem("uniform", weighting, quantiles.SORT_BELOW + beyond), 15)
+
+
+@compiled_only
+@every_shape
+@pytest.mark.usefixtures("always_select")
+def test_engines_agree_for_every_number_of_bins(shape: str) -> None:
+    samples = problem(shape, "no weights", 20_000)
+    for m in (*range(1, 51), 2000):
+        assert_engines_agree(samples, m)
+
+
+@compiled_only
+@every_shape
+@every_weighting
+def test_engines_agree_on_large_samples(shape: str, weighting: str) -> None:
+    assert_engines_agree(problem(shape, weighting, 400_000), 15)
+
+
+@compiled_only
+@every_shape
+@every_weighting
+@pytest.mark.parametrize("n", [2, 7, 3000])
+def test_selection_agrees_with_sorting_on_samples_it_would_sort(
+    shape: str, weighting: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small samples, and little room for sorting, so that every refinement step is taken."""
+    samples = problem(shape, weighting, n)
+    sorted_cuts = {m: cuts_by("native", samples, m) for m in (2, 15)}
+    monkeypatch.setattr(quantiles, "SORT_BELOW", 0)
+    for room in (0, 1 << 18):
+        monkeypatch.setattr(quantiles, "GATHER", room)
+        for m, expected in sorted_cuts.items():
+            np.testing.assert_array_equal(cuts_by("native", samples, m), expected)
+
+
+@compiled_only
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.usefixtures("always_select")
+def test_engines_agree_on_the_top_label_of_rows(dtype: Any) -> None:
+    rng = np.random.default_rng(3)
+    logits = 6 * rng.standard_normal((60_000, 5))
+    rows = np.exp(logits - logits.max(axis=1, keepdims=True))
+    rows = (rows / rows.sum(axis=1, keepdims=True)).astype(dtype)
+    samples = accept(rng.integers(0, 5, 60_000), rows)
+    for m in (2, 15, 50, 2000):
+        found = []
+        for name in ("native", "numpy"):
+            with engine(name):
+                found.append(quantile_cuts(samples, "confidence", m).inner)
+        np.testing.assert_array_equal(*found)
+
+
+@compiled_only
+@pytest.mark.usefixtures("always_select")
+def test_overshoot_is_brought_back_before_it_is_ranked() -> None:
+    rng = np.random.default_rng(4)
+    reports = np.where(rng.random(50_000) < 0.3, 1 + 5e-5, rng.random(50_000))
+    reports[::7] = -3e-5
+    for m in (2, 15, 200):
+        assert_engines_agree(accept(np.zeros(50_000, int), reports), m)
+
+
+# --- the rule -------------------------------------------------------------------------------------
+
+
+@every_engine
+@every_shape
+@every_weighting
+@pytest.mark.parametrize("n", [1, 5, 200])
+@pytest.mark.usefixtures("always_select")
+def test_equal_reports_go_to_the_bin_of_their_middle_rank(
+    shape: str, weighting: str, n: int, engine_name: str
+) -> None:
+    samples = problem(shape, weighting, n)
+    for m in (1, 2, 7, 15, 300):
+        with engine(engine_name):
+            cuts = quantile_cuts(samples, "binary", m)
+        assert cuts.m == m
+        weighed = np.ones(n, bool) if samples.weights is None else samples.weights > 0
+        expected = np.array(slow_bins(samples.reports, samples.weights, m))
+        found = cuts.find(samples.reports)
+        np.testing.assert_array_equal(found[weighed], expected[weighed])
+
+
+levels = st.integers(0, 6).map(lambda j: j / 6)
+
+
+@given(
+    rows=st.lists(st.tuples(levels, st.integers(0, 4)), min_size=1, max_size=40).filter(
+        lambda rows: any(weight for _, weight in rows)
+    ),
+    m=st.integers(1, 12),
+)
+@settings(max_examples=80, deadline=None)
+def test_an_integer_weight_is_a_repetition(rows: list[tuple[float, int]], m: int) -> None:
+    reports = np.array([report for report, _ in rows])
+    weights = np.array([weight for _, weight in rows])
+    repeated = np.repeat(reports, weights)
+    for name in available():
+        with engine(name), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(quantiles, "SORT_BELOW", 0)
+            weighted = quantile_cuts(
+                accept(np.zeros(reports.size, int), reports, sample_weight=weights), "binary", m
+            )
+            plain = quantile_cuts(accept(np.zeros(repeated.size, int), repeated), "binary", m)
+        np.testing.assert_array_equal(weighted.inner, plain.inner)
+        assert plain.find(repeated).tolist() == slow_bins(repeated, None, m)
+
+
+@every_engine
+@pytest.mark.parametrize("shape", ["uniform", "few levels", "ties at 0 and 1", "crowded at 1"])
+@pytest.mark.usefixtures("always_select")
+def test_an_integer_weight_is_a_repetition_in_large_samples(shape: str, engine_name: str) -> None:
+    samples = problem(shape, "integer weights", 60_000)
+    assert samples.weights is not None
+    repeated = np.repeat(samples.reports, samples.weights.astype(int))
+    plain = accept(np.zeros(repeated.size, int), repeated)
+    for m in (2, 15, 50):
+        np.testing.assert_array_equal(
+            cuts_by(engine_name, samples, m), cuts_by(engine_name, plain, m)
+        )
+
+
+@every_engine
+@every_shape
+@pytest.mark.parametrize("weighting", ["no weights", "integer weights"])
+@pytest.mark.parametrize("n", [500, 140_000])
+def test_the_order_of_rows_does_not_matter(
+    shape: str, weighting: str, n: int, engine_name: str
+) -> None:
+    samples = problem(shape, weighting, n)
+    order = np.random.default_rng(5).permutation(n)
+    weights = None if samples.weights is None else samples.weights[order]
+    shuffled = accept(samples.targets[order], samples.reports[order], sample_weight=weights)
+    np.testing.assert_array_equal(
+        cuts_by(engine_name, samples, 15), cuts_by(engine_name, shuffled, 15)
+    )
+
+
+@every_engine
+@pytest.mark.usefixtures("always_select")
+def test_the_scale_of_weights_does_not_matter(engine_name: str) -> None:
+    samples = problem("few levels", "integer weights", 30_000)
+    assert samples.weights is not None
+    for scale in (2.0**-40, 2.0**30):
+        scaled = accept(samples.targets, samples.reports, sample_weight=samples.weights * scale)
+        np.testing.assert_array_equal(
+            cuts_by(engine_name, samples, 15), cuts_by(engine_name, scaled, 15)
+        )
+
+
+@every_engine
+@pytest.mark.parametrize("weight", [0.1, 1 / 3, 3.7])
+def test_a_weight_that_all_rows_share_does_not_matter(weight: float, engine_name: str) -> None:
+    """Where a middle rank lies exactly on a border, rounding must not decide."""
+    rng = np.random.default_rng(11)
+    different = []
+    for _ in range(100):
+        n, m = int(rng.integers(1, 200)), int(rng.integers(2, 40))
+        reports = rng.integers(0, 6, n) / 5
+        labels = np.zeros(n, int)
+        with engine(engine_name):
+            plain = quantile_cuts(accept(labels, reports), "binary", m)
+            shared = accept(labels, reports, sample_weight=np.full(n, weight))
+            weighted = quantile_cuts(shared, "binary", m)
+        if plain.find(reports).tolist() != weighted.find(reports).tolist():
+            different.append((n, m))
+    assert not different, f"{len(different)} of 100 samples, such as (n, bins) {different[0]}"
+
+
+@compiled_only
+@pytest.mark.usefixtures("always_select")
+@pytest.mark.parametrize("room", [0, 1 << 18])
+def test_selection_survives_weights_that_doubles_do_not_hold(
+    room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums of tenths in another order differ in the last bit, and ranks lie on borders."""
+    monkeypatch.setattr(quantiles, "GATHER", room)
+    rng = np.random.default_rng(12)
+    different = []
+    for _ in range(300):
+        n, m = int(rng.integers(1, 200)), int(rng.integers(2, 40))
+        weights = rng.integers(0, 3, n) * 0.1
+        weights[0] = 0.1
+        reports = rng.random(n)
+        samples = accept(np.zeros(n, int), reports, sample_weight=weights)
+        found = []
+        for name in ("native", "numpy"):
+            with engine(name):
+                found.append(quantile_cuts(samples, "binary", m).find(reports)[weights > 0])
+        if found[0].tolist() != found[1].tolist():
+            different.append((n, m))
+    assert not different, f"{len(different)} of 300 samples, such as (n, bins) {different[0]}"
+
+
+@every_engine
+@pytest.mark.parametrize("n", [100, 20_000, 150_000])
+def test_distinct_reports_fill_the_bins_evenly(n: int, engine_name: str) -> None:
+    reports = np.random.default_rng(6).permutation(n) / n
+    with engine(engine_name):
+        for m in (1, 3, 7, 15, 50):
+            counts = reliability(np.zeros(n, int), reports, bins=Quantile(m)).columns()["n"]
+            assert sum(counts) == n
+            assert max(counts) - min(counts) <= 1
+
+
+@every_engine
+def test_more_bins_than_rows_leaves_bins_empty_and_loses_no_row(engine_name: str) -> None:
+    with engine(engine_name):
+        columns = reliability([0, 1, 1], [0.2, 0.7, 0.9], bins=Quantile(2000)).columns()
+    assert len(columns["n"]) == 2000
+    assert sum(columns["n"]) == 3
+    assert max(columns["n"]) == 1
+
+
+@every_engine
+@pytest.mark.parametrize("n", [7, 20, 101])
+def test_by_rank_bins_hold_the_ranks_that_the_definition_says(n: int, engine_name: str) -> None:
+    """Bin j holds the ranks (j-1)n/m < i <= jn/m of a stable sort, ties or not."""
+    reports = np.random.default_rng(7).integers(0, 4, n) / 4
+    labels = np.random.default_rng(8).integers(0, 2, n)
+    order = np.argsort(reports, kind="stable")
+    for m in (1, 2, 3, 6, 20):
+        with engine(engine_name):
+            table = bin_table(accept(labels, reports), "binary", Quantile(m, ties="rank"))[0]
+        expected = [
+            [i for i in range(1, n + 1) if Fraction((j - 1) * n, m) < i <= Fraction(j * n, m)]
+            for j in range(1, m + 1)
+        ]
+        assert table.n[0].tolist() == [len(ranks) for ranks in expected]
+        for ranks, hits in zip(expected, table.sum_wz[0].tolist(), strict=True):
+            assert hits == labels[order[[i - 1 for i in ranks]]].sum() if ranks else hits == 0
+
+
+# --- what it costs --------------------------------------------------------------------------------
+
+N_LARGE = 5_000_000
+# Bytes for the blocks in work and for the rows that may be sorted. A copy of the reports is 40 MB.
+FIXED_AMOUNT = 32e6
+
+
+def peak_of_selection(samples: Samples) -> int:
+    tracemalloc.start()
+    try:
+        cuts_by("native", samples, 50)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("shape", "weighting"),
+    [
+        ("uniform", "no weights"),
+        ("uniform", "random weights"),
+        ("crowded at 1", "no weights"),
+        ("all equal", "random weights"),
+    ],
+)
+def test_selection_needs_little_memory_whatever_n_is(shape: str, weighting: str) -> None:
+    assert peak_of_selection(problem(shape, weighting, N_LARGE)) < FIXED_AMOUNT
+
+
+@compiled_only
+def test_rows_of_no_weight_do_not_fill_the_memory() -> None:
+    """Mass alone does not tell how many rows a range holds: most rows here weigh nothing."""
+    n = N_LARGE
+    rng = np.random.default_rng(9)
+    reports = np.where(rng.random(n) < 0.01, rng.random(n), 0.5 + 1e-5 * rng.random(n))
+    weights = (np.abs(reports - 0.5) > 2e-5).astype(np.float64)
+    # One row among the weightless ones holds 1/25 of all weight, so a sought rank is there.
+    weights[np.argmin(np.abs(reports - 0.500005))] = weights.sum() / 24
+    samples = accept(np.zeros(n, np.uint8), reports, sample_weight=weights)
+    assert peak_of_selection(samples) < FIXED_AMOUNT
+
+
+@pytest.mark.usefixtures("always_select")
+def test_adaptive_error_is_the_same_number_from_both_engines() -> None:
+    rng = np.random.default_rng(10)
+    reports = rng.random(50_000)
+    labels = (rng.random(50_000) < reports**1.3).astype(int)
+    found = []
+    for name in available():
+        with engine(name):
+            found.append(ace(labels, reports, bins=15))
+    assert found == pytest.approx([found[0]] * len(found), rel=1e-13)
+    assert found[0] > 0.01

@@ -1,0 +1,118 @@
+"""The house rules that a reader would otherwise have to watch over."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import examples
+from calibrant.errors import InputError, UnknownOption
+
+SOURCE = Path(cal.__file__).parent
+ROOMS = ("inputs", "samples", "statistics", "engines", "measures", "scores", "results", "show")
+
+
+def imports_of(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("room", "forbidden"),
+    [
+        ("samples", ("inputs", "engines", "measures", "scores", "results", "show")),
+        ("statistics", ("inputs", "samples", "engines", "measures", "scores", "results", "show")),
+        ("measures", ("inputs", "samples", "engines", "scores", "results", "show")),
+        ("inputs", ("engines", "measures", "scores", "results", "show")),
+        ("engines", ("inputs", "measures", "scores", "results", "show")),
+        ("results", ("inputs", "engines", "scores", "show")),
+        ("show", ("inputs", "samples", "engines", "measures", "scores")),
+    ],
+)
+def test_arrows_point_one_way(room, forbidden):
+    for path in (SOURCE / room).glob("*.py"):
+        for module in imports_of(path):
+            for other in forbidden:
+                assert not module.startswith(f"calibrant.{other}"), f"{path.name} imports {module}"
+
+
+def test_importing_costs_no_heavy_package():
+    program = (
+        "import sys, calibrant\n"
+        "heavy = ('scipy', 'pandas', 'polars', 'pyarrow', 'torch', 'sklearn', 'rich', 'narwhals',"
+        " 'matplotlib')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_every_public_name_is_documented_and_there():
+    for name in cal.__all__:
+        thing = getattr(cal, name)
+        if callable(thing):
+            assert inspect.getdoc(thing), name
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in cal.__all__ if inspect.isfunction(getattr(cal, n)) and n != "catalogue"]
+)
+def test_options_are_keywords_and_typing_mistakes_are_caught(name):
+    function = getattr(cal, name)
+    parameters = list(inspect.signature(function).parameters.values())
+    assert [p.name for p in parameters[:2]] == ["y_true", "y_proba"]
+    assert all(p.kind is p.KEYWORD_ONLY for p in parameters[2:])
+    with pytest.raises(UnknownOption, match="did you mean 'from_logits'"):
+        function([0, 1], [0.2, 0.7], from_logit=True)
+
+
+@pytest.mark.parametrize("measure", cal.catalogue(), ids=lambda m: f"{m.name}-{m.shapes[0]}")
+def test_catalogue_entries_are_complete(measure):
+    assert measure.formula and measure.title and measure.reference
+    statistics = {"bins", "quantile_bins", "levels", "class_bins", "class_quantile_bins"}
+    statistics |= {"confidence_bins", "full_bins", "losses", "distribution", "above"}
+    assert measure.statistic in statistics
+    assert measure.function.partition("(")[0] in cal.__all__
+
+
+class TestExample:
+    @pytest.mark.parametrize("name", examples.names())
+    def test_splits_fit_together(self, name):
+        example = examples.load(name)
+        for split, rows in (("val", 2000), ("test", 4000)):
+            logits = getattr(example, f"{split}_logits")
+            labels = getattr(example, f"{split}_labels")
+            soft = getattr(example, f"{split}_soft_labels")
+            proba = getattr(example, f"{split}_proba")
+            assert len(logits) == len(labels) == len(soft) == len(proba) == rows
+            assert soft.shape == proba.shape == logits.shape
+            assert labels.min() == 0 and labels.max() == len(example.class_names) - 1
+            assert not any(a.flags.writeable for a in (logits, labels, soft, proba))
+            if proba.ndim == 2:
+                np.testing.assert_allclose(soft.sum(axis=1), 1, atol=1e-12)
+
+    def test_the_binary_view_is_a_column_of_the_other(self):
+        rows, column = examples.load("fashion"), examples.load("fashion-shirt")
+        shirt = rows.class_names.index("Shirt")
+        np.testing.assert_allclose(column.test_proba, rows.test_proba[:, shirt], atol=1e-12)
+        np.testing.assert_array_equal(column.test_labels, rows.test_labels == shirt)
+
+    def test_an_unknown_example_is_named(self):
+        with pytest.raises(InputError, match="did you mean 'fashion'"):
+            examples.load("fasion")
+
+    def test_it_is_small(self):
+        assert (SOURCE / "examples" / "fashion.npz").stat().st_size <= 300_000

@@ -1,0 +1,210 @@
+"""An Accumulator's sums are those of the whole stream, however it was cut, merged or saved."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.errors import InputError, StateError
+
+rng = np.random.default_rng(7)
+N, K = 3000, 5
+LOGITS = rng.normal(size=(N, K)) * 2
+ROWS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+LABELS = rng.integers(0, K, N)
+SOFT_ROWS = rng.dirichlet(np.ones(K), N)
+REPORTS = rng.random(N)
+OUTCOMES = (rng.random(N) < REPORTS**1.3).astype(int)
+WEIGHTS = rng.random(N)
+
+STREAMS = {
+    "binary": (OUTCOMES, REPORTS),
+    "binary soft": (REPORTS**1.3, REPORTS),
+    "multiclass": (LABELS, ROWS),
+    "multiclass soft": (SOFT_ROWS, ROWS),
+}
+EXACT = {"ece", "rmsce", "mce", "classwise_ece", "brier", "log_loss", "spherical_loss"}
+EXACT |= {"classification_error", "confidence_loss", "brier_uncertainty"}
+EXACT |= {"dist_ce", "ent_ce", "rank_cs"}
+
+
+def pieces(*arrays):
+    ends = [0, 1, 700, 701, 2500, N]
+    for start, stop in pairwise(ends):
+        yield tuple(array[start:stop] for array in arrays)
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("bins", [15, cal.EqualWidth(10, "right"), cal.Edges([0, 0.1, 0.35, 1])])
+def test_exact_measures_equal_those_of_the_whole(kind, bins):
+    y, p = STREAMS[kind]
+    stream = cal.Accumulator(bins=bins)
+    for part_y, part_p, part_w in pieces(y, p, WEIGHTS):
+        stream.update(part_y, part_p, sample_weight=part_w)
+    whole = cal.evaluate(y, p, bins=bins, sample_weight=WEIGHTS)
+    found = stream.evaluate()
+    for name in EXACT:
+        if name in whole and name in found:
+            assert found[name] == pytest.approx(whole[name], rel=1e-12), name
+    assert found.reliability.n == whole.reliability.n == N
+    assert found.recipe["n"] == N
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_merging_equals_updating(kind):
+    y, p = STREAMS[kind]
+    one, merged = cal.Accumulator(), cal.Accumulator()
+    for part_y, part_p in pieces(y, p):
+        one.update(part_y, part_p)
+        merged.merge(cal.Accumulator().update(part_y, part_p))
+    a, b = one.evaluate().values, merged.evaluate().values
+    assert a.keys() == b.keys()
+    for name in a:
+        assert a[name] == pytest.approx(b[name], rel=1e-12, abs=1e-15), name
+
+
+def test_measures_from_cells_are_close_and_say_so():
+    stream = cal.Accumulator().update(OUTCOMES, REPORTS).evaluate()
+    whole = cal.evaluate(OUTCOMES, REPORTS)
+    for name in ("ks_error", "lin_ce", "debiased_l2", "brier_miscalibration", "ace"):
+        assert stream[name] == pytest.approx(whole[name], abs=3e-3), name
+    rules = dict(zip(stream.columns()["measure"], stream.columns()["bins"], strict=True))
+    assert "cells" in rules["ks_error"] and "cells" in rules["lin_ce"]
+
+
+def test_float32_and_float64_streams_add_up():
+    reports = np.round(REPORTS, 1)
+    narrow = cal.Accumulator(bins=10).update(OUTCOMES[:1000], reports[:1000].astype(np.float32))
+    wide = cal.Accumulator(bins=10).update(OUTCOMES[1000:], reports[1000:])
+    whole = cal.reliability(OUTCOMES, reports, bins=10)
+    found = narrow.merge(wide).evaluate().reliability
+    assert found.columns()["n"] == whole.columns()["n"]
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_a_saved_state_comes_back_whole(kind, tmp_path):
+    y, p = STREAMS[kind]
+    stream = cal.Accumulator(bins=cal.EqualWidth(12, "right")).update(y, p)
+    stream.save(tmp_path / "day.state")
+    loaded = cal.Accumulator.load(tmp_path / "day.state")
+    assert loaded.evaluate().values == stream.evaluate().values
+    assert loaded.evaluate().to_dict() == stream.evaluate().to_dict()
+    assert loaded.merge(stream).n_rows == 2 * N
+    assert os.listdir(tmp_path) == ["day.state"]
+
+
+def test_the_file_is_not_a_pickle_and_knows_its_version(tmp_path):
+    path = tmp_path / "s"
+    cal.Accumulator().update(OUTCOMES, REPORTS).save(path)
+    content = path.read_bytes()
+    assert content.startswith(b'calibrant-state 1\n{"arrays"')
+    path.write_bytes(content.replace(b"calibrant-state 1", b"calibrant-state 2", 1))
+    with pytest.raises(StateError, match="version 2"):
+        cal.Accumulator.load(path)
+
+
+@pytest.mark.parametrize("place", [30, 200, -40, -1])
+def test_damage_is_found(tmp_path, place):
+    path = tmp_path / "s"
+    cal.Accumulator().update(OUTCOMES, REPORTS).save(path)
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(StateError, match="damaged"):
+        cal.Accumulator.load(path)
+
+
+def test_a_truncated_or_foreign_file_is_refused(tmp_path):
+    path = tmp_path / "s"
+    cal.Accumulator().update(OUTCOMES, REPORTS).save(path)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(StateError, match="damaged"):
+        cal.Accumulator.load(path)
+    path.write_bytes(b"something else")
+    with pytest.raises(StateError, match="not a Calibrant state"):
+        cal.Accumulator.load(path)
+
+
+def test_killed_in_a_save_leaves_the_old_state_whole(tmp_path):
+    path = tmp_path / "s"
+    cal.Accumulator().update(OUTCOMES, REPORTS).save(path)
+    program = (
+        "import numpy as np, calibrant as cal\n"
+        "a = cal.Accumulator().update(np.arange(50000) % 100, np.full((50000, 100), 0.01))\n"
+        "print('ready', flush=True)\n"
+        f"while True: a.save({str(path)!r})\n"
+    )
+    for delay in (0.02, 0.11, 0.23):
+        child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(delay)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        assert cal.Accumulator.load(path).n_rows in (N, 50_000)
+
+
+def test_bad_input_leaves_the_state_as_it_was():
+    stream = cal.Accumulator().update(OUTCOMES, REPORTS)
+    before = stream.evaluate().values
+    bad = REPORTS.copy()
+    bad[17] = np.nan
+    with pytest.raises(InputError, match=r"y_proba\[17\]"):
+        stream.update(OUTCOMES, bad)
+    with pytest.raises(InputError, match="column"):
+        stream.update(LABELS, ROWS)
+    assert stream.evaluate().values == before
+
+
+def test_different_recipes_refuse_to_merge():
+    with pytest.raises(StateError, match="rule"):
+        cal.Accumulator(bins=10).merge(cal.Accumulator(bins=11))
+    a = cal.Accumulator().update(OUTCOMES, REPORTS)
+    b = cal.Accumulator().update(LABELS, ROWS)
+    with pytest.raises(StateError, match="columns"):
+        a.merge(b)
+
+
+def test_what_a_stream_cannot_tell_is_said():
+    stream = cal.Accumulator().update(LABELS, ROWS)
+    for name in ("tace", "lin_ce", "ace"):
+        assert name not in stream.evaluate()
+        with pytest.raises(InputError, match="needs the samples themselves"):
+            stream.evaluate(measures=[name])
+    with pytest.raises(InputError, match="no samples yet"):
+        cal.Accumulator().evaluate()
+    with pytest.raises(InputError, match="fixed before the data"):
+        cal.Accumulator(bins=cal.Quantile(10))
+
+
+def test_distances_are_left_out_when_only_some_updates_had_them():
+    stream = cal.Accumulator().update(SOFT_ROWS, ROWS)
+    assert "dist_ce" in stream.evaluate()
+    stream.update(LABELS, ROWS)
+    assert "dist_ce" not in stream.evaluate()
+
+
+def test_logits_and_named_classes():
+    names = [f"class {r}" for r in range(K)]
+    stream = cal.Accumulator(from_logits=True, classes=names)
+    stream.update([names[y] for y in LABELS], LOGITS)
+    assert stream.evaluate()["ece"] == pytest.approx(cal.ece(LABELS, LOGITS, from_logits=True))
+
+
+def test_the_dropped_one_rule_counts_what_it_drops():
+    reports = np.array([0.2, 1.0, 0.7, 1.0])
+    outcomes = np.array([0, 1, 1, 0])
+    rule = cal.EqualWidth(10, drop_one=True)
+    found = cal.Accumulator(bins=rule).update(outcomes, reports).evaluate()
+    assert found.reliability.n_dropped == 2
+    assert found["ece"] == pytest.approx(cal.ece(outcomes, reports, bins=rule))
+    assert any("in no bin" in note for note in found.notes)

@@ -1,0 +1,430 @@
+"""Slow twins of every measure and every binning rule: plain Python, one sample at a time.
+
+They share nothing with the package. Reports, targets and weights are lists of floats; rows are
+lists of lists. Sums are ``math.fsum`` (correctly rounded), and wherever a comparison decides
+something, a bin or the end of a sweep, it is made between fractions, so that a twin never owes its
+answer to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+# A reported 0 on what happened counts as this in the log loss: the spacing of doubles at 1.
+LOG_FLOOR = 1e-12
+
+Rows = Sequence[Sequence[float]]
+# A bin's name for each report; None for a report that is in no bin.
+Bins = list[Hashable | None]
+# From reports and weights to bins: a rule never sees a target.
+Rule = Callable[[Sequence[float], Sequence[float]], Bins]
+
+
+class Problem(NamedTuple):
+    """A scalar problem: reports u held against targets z, with weights w."""
+
+    u: list[float]
+    z: list[float]
+    w: list[float]
+
+
+def exact(numbers: Sequence[float]) -> list[Fraction] | list[int]:
+    """The same numbers in a type that adds without rounding (whole ones as int, for speed)."""
+    if all(number.is_integer() for number in numbers):
+        return [int(number) for number in numbers]
+    return [Fraction(number) for number in numbers]
+
+
+# --- binning rules --------------------------------------------------------------------------------
+
+
+def equal_width(m: int, closed: str = "left", drop_one: bool = False) -> Rule:
+    """[(j-1)/m, j/m) with 1 in the last bin, or ((j-1)/m, j/m] with 0 in the first."""
+    between = edges([j / m for j in range(m + 1)], closed)
+
+    def rule(u: Sequence[float], w: Sequence[float]) -> Bins:
+        bins = between(u, w)
+        return [None if drop_one and x == 1.0 else b for x, b in zip(u, bins, strict=True)]
+
+    return rule
+
+
+def edges(values: Sequence[float], closed: str = "left") -> Rule:
+    """Bins between increasing edges; the outermost two hold nothing out."""
+    inner = list(values)[1:-1]
+
+    def rule(u: Sequence[float], w: Sequence[float]) -> Bins:
+        if closed == "left":
+            return [sum(1 for edge in inner if edge <= x) for x in u]
+        return [sum(1 for edge in inner if edge < x) for x in u]
+
+    return rule
+
+
+def quantile_by_rank(m: int) -> Rule:
+    """Stable sort; bin j holds the ranks (j-1)W/m < i <= jW/m; ranks are cumulative weights."""
+
+    def rule(u: Sequence[float], w: Sequence[float]) -> Bins:
+        weights = exact(w)
+        total = sum(weights)
+        order = sorted(range(len(u)), key=lambda i: u[i])  # Python's sort is stable
+        bins: Bins = [None] * len(u)
+        rank: Fraction | int = 0
+        for i in order:
+            rank += weights[i]
+            # The smallest j with rank <= j * total / m; rows of no weight may come before rank 1.
+            bins[i] = max(1, -(-rank * m // total))
+        return bins
+
+    return rule
+
+
+def quantile_ties_together(m: int) -> Rule:
+    """Equal reports share the bin of their middle rank; ranks are cumulative weights."""
+
+    def rule(u: Sequence[float], w: Sequence[float]) -> Bins:
+        mass: dict[float, Fraction | int] = {}
+        for x, weight in zip(u, exact(w), strict=True):
+            mass[x] = mass.get(x, 0) + weight
+        total = sum(mass.values())
+        bin_of: dict[float, int] = {}
+        below: Fraction | int = 0
+        for x in sorted(mass):
+            twice_the_middle = 2 * below + mass[x]
+            # The smallest j with middle <= j * total / m; a middle of 0 (no mass) is in the first.
+            bin_of[x] = max(1, -(-twice_the_middle * m // (2 * total)))
+            below += mass[x]
+        return [bin_of[x] for x in u]
+
+    return rule
+
+
+def level_sets() -> Rule:
+    """One bin per distinct report."""
+    return lambda u, w: list(u)
+
+
+# --- projections ----------------------------------------------------------------------------------
+
+
+def argmax(row: Sequence[float]) -> int:
+    """The index of the largest entry; the lowest one wins ties."""
+    best = 0
+    for r, value in enumerate(row):
+        if value > row[best]:
+            best = r
+    return best
+
+
+def one_hot(label: float, k: int) -> list[float]:
+    return [1.0 if r == label else 0.0 for r in range(k)]
+
+
+def two_columns(class_one: Sequence[float]) -> list[list[float]]:
+    """Probabilities of class 1 as rows of two classes."""
+    return [[1.0 - value, value] for value in class_one]
+
+
+def confidence_problem(p: Rows, q: Rows, w: Sequence[float]) -> Problem:
+    """The top label's probability against the target's mass on that label."""
+    top = [argmax(row) for row in p]
+    return Problem(
+        [row[r] for row, r in zip(p, top, strict=True)],
+        [row[r] for row, r in zip(q, top, strict=True)],
+        list(w),
+    )
+
+
+def class_problems(p: Rows, q: Rows, w: Sequence[float]) -> list[Problem]:
+    """Each class against the rest."""
+    return [
+        Problem([row[r] for row in p], [row[r] for row in q], list(w)) for r in range(len(p[0]))
+    ]
+
+
+def above(problem: Problem, threshold: float) -> Problem:
+    """The samples whose report is above the threshold."""
+    kept = [i for i, report in enumerate(problem.u) if report > threshold]
+    return Problem(*([column[i] for i in kept] for column in problem))
+
+
+# --- bins and binned errors -----------------------------------------------------------------------
+
+
+class Bin(NamedTuple):
+    """What one bin holds."""
+
+    n: int
+    weight: float
+    mean_report: float
+    mean_target: float
+    residual: float
+    target_square: float
+
+
+def bins_of(problem: Problem, rule: Rule) -> list[Bin]:
+    """The bins that hold weight, in increasing order of their reports."""
+    members: dict[Hashable, list[int]] = {}
+    for i, name in enumerate(rule(problem.u, problem.w)):
+        if name is not None:
+            members.setdefault(name, []).append(i)
+    out = []
+    for name in sorted(members):  # type: ignore[type-var]
+        held = [i for i in members[name] if problem.w[i] > 0]
+        if not held:
+            continue
+        u, z, w = ([column[i] for i in held] for column in problem)
+        weight = math.fsum(w)
+        sum_u = math.fsum(a * b for a, b in zip(w, u, strict=True))
+        sum_z = math.fsum(a * b for a, b in zip(w, z, strict=True))
+        residual = math.fsum(a * (b - c) for a, b, c in zip(w, u, z, strict=True))
+        squares = math.fsum(a * c * c for a, c in zip(w, z, strict=True))
+        out.append(Bin(len(held), weight, sum_u / weight, sum_z / weight, residual, squares))
+    return out
+
+
+def binned_error(problem: Problem, rule: Rule, norm: str = "l1") -> float:
+    """ECE, the root mean square gap, or the largest gap. Dropped samples count in W."""
+    total = math.fsum(problem.w)
+    bins = bins_of(problem, rule)
+    if norm == "l1":
+        return math.fsum(abs(b.residual) for b in bins) / total
+    if norm == "l2":
+        return math.sqrt(math.fsum(b.residual**2 / b.weight for b in bins) / total)
+    return max((abs(b.residual) / b.weight for b in bins), default=0.0)
+
+
+def over_classes(errors: Sequence[float], norm: str = "l1") -> float:
+    """One number for all classes: the mean, the root of the mean square, or the worst."""
+    if norm == "l1":
+        return math.fsum(errors) / len(errors)
+    if norm == "l2":
+        return math.sqrt(math.fsum(e * e for e in errors) / len(errors))
+    return max(errors)
+
+
+def debiased_square(problem: Problem, rule: Rule) -> float:
+    """Mean square gap less the variance of each bin's mean target; may be below 0."""
+    terms = []
+    for b in bins_of(problem, rule):
+        if b.weight <= 1:
+            continue  # one sample says nothing about its variance
+        variance = max(0.0, b.target_square / b.weight - b.mean_target**2) / (b.weight - 1)
+        terms.append(b.weight * ((b.residual / b.weight) ** 2 - variance))
+    return math.fsum(terms) / math.fsum(problem.w)
+
+
+def debiased_l2(problems: Sequence[Problem], rule: Rule) -> float:
+    squares = [debiased_square(problem, rule) for problem in problems]
+    return math.sqrt(max(0.0, math.fsum(squares) / len(squares)))
+
+
+def sweep_bin_count(problem: Problem) -> int:
+    """The most equal-mass bins, no more than distinct reports, before a mean target first falls."""
+    held = [i for i, weight in enumerate(problem.w) if weight > 0]
+    u, z, w = ([column[i] for i in held] for column in problem)
+    best = 1
+    weights = exact(w)
+    hits = [weight * target for weight, target in zip(weights, exact(z), strict=True)]
+    for m in range(2, len(set(u)) + 1):
+        sums: dict[Hashable, list[Fraction | int]] = {}
+        for name, hit, weight in zip(quantile_ties_together(m)(u, w), hits, weights, strict=True):
+            cell = sums.setdefault(name, [0, 0])
+            cell[0] += hit
+            cell[1] += weight
+        cells = [sums[name] for name in sorted(sums)]  # type: ignore[type-var]
+        if any(a[0] * b[1] > b[0] * a[1] for a, b in pairwise(cells)):
+            break
+        best = m
+    return best
+
+
+def ks_error(problem: Problem) -> float:
+    """max over t of |sum of w (u - z) over reports up to t| / W."""
+    rows = list(zip(*problem, strict=True))
+    partial = [math.fsum(w * (u - z) for u, z, w in rows if u <= t) for t in set(problem.u)]
+    return max(abs(gap) for gap in partial) / math.fsum(problem.w)
+
+
+def tace(problems: Sequence[Problem], m: int, threshold: float, norm: str = "l1") -> float:
+    """Adaptive error of the reports above a threshold, over the classes that have any."""
+    kept = [above(problem, threshold) for problem in problems]
+    errors = [
+        binned_error(problem, quantile_ties_together(m), norm)
+        for problem in kept
+        if math.fsum(problem.w) > 0
+    ]
+    return over_classes(errors, norm)
+
+
+# --- truthful errors ------------------------------------------------------------------------------
+
+
+def lin_ce(problem: Problem, rule: Rule) -> float:
+    """sum_B R_B^2 / W^2."""
+    total = math.fsum(problem.w)
+    return math.fsum(b.residual**2 for b in bins_of(problem, rule)) / total**2
+
+
+def confidence_correction(problem: Problem) -> float:
+    """(1/W)(1 - sum wz / W)."""
+    total = math.fsum(problem.w)
+    hits = math.fsum(w * z for w, z in zip(problem.w, problem.z, strict=True))
+    return (1.0 - hits / total) / total
+
+
+def mean_of_property(rows: Rows, phi: Rows) -> list[list[float]]:
+    """The expectation of phi (a row of d numbers per class) under each row of probabilities."""
+    return [
+        [
+            math.fsum(chance * values[j] for chance, values in zip(row, phi, strict=True))
+            for j in range(len(phi[0]))
+        ]
+        for row in rows
+    ]
+
+
+def vector_cells(reports: Rows, w: Sequence[float], rule: Rule | None, phi: Rows) -> Bins:
+    """Which coordinate is largest, and that coordinate's bin; None as a rule is exact level sets.
+
+    Coordinates are compared and binned as shares of the range that phi gives them.
+    """
+    if rule is None:
+        return [tuple(row) for row in reports]
+    low = [min(values[j] for values in phi) for j in range(len(phi[0]))]
+    high = [max(values[j] for values in phi) for j in range(len(phi[0]))]
+    span = [b - a if b > a else 1.0 for a, b in zip(low, high, strict=True)]
+    shares = [[(x - a) / s for x, a, s in zip(row, low, span, strict=True)] for row in reports]
+    top = [argmax(row) for row in shares]
+    bins = rule([row[r] for row, r in zip(shares, top, strict=True)], w)
+    return [None if b is None else (r, b) for r, b in zip(top, bins, strict=True)]
+
+
+def vector_lin_ce(reports: Rows, targets: Rows, w: Sequence[float], cells: Bins) -> float:
+    """sum_B ||R_B||_2^2 / W^2 for vector reports in given cells."""
+    members: dict[Hashable, list[int]] = {}
+    for i, name in enumerate(cells):
+        if name is not None:
+            members.setdefault(name, []).append(i)
+    squares = [
+        math.fsum(w[i] * (reports[i][j] - targets[i][j]) for i in held) ** 2
+        for held in members.values()
+        for j in range(len(reports[0]))
+    ]
+    return math.fsum(squares) / math.fsum(w) ** 2
+
+
+# --- losses and distances, row by row -------------------------------------------------------------
+
+
+def weighted_mean(values: Sequence[float], w: Sequence[float]) -> float:
+    return math.fsum(a * b for a, b in zip(w, values, strict=True)) / math.fsum(w)
+
+
+def brier(p: Sequence[float], q: Sequence[float]) -> float:
+    return math.fsum((a - b) ** 2 for a, b in zip(p, q, strict=True))
+
+
+def log_loss(p: Sequence[float], q: Sequence[float]) -> float:
+    return -math.fsum(b * math.log(max(a, LOG_FLOOR)) for a, b in zip(p, q, strict=True) if b > 0)
+
+
+def spherical_loss(p: Sequence[float], q: Sequence[float]) -> float:
+    length = math.sqrt(math.fsum(a * a for a in p))
+    return 1.0 - math.fsum(a * b for a, b in zip(p, q, strict=True)) / length
+
+
+def classification_error(p: Sequence[float], q: Sequence[float]) -> float:
+    return 1.0 - q[argmax(p)]
+
+
+def confidence_loss(p: Sequence[float], q: Sequence[float]) -> float:
+    r = argmax(p)
+    return 1.0 - q[r] + (p[r] - q[r]) ** 2
+
+
+def total_variation(p: Sequence[float], q: Sequence[float]) -> float:
+    return math.fsum(abs(a - b) for a, b in zip(p, q, strict=True)) / 2
+
+
+def entropy(p: Sequence[float]) -> float:
+    return -math.fsum(a * math.log(a) for a in p if a > 0)
+
+
+def entropy_difference(p: Sequence[float], q: Sequence[float]) -> float:
+    return entropy(p) - entropy(q)
+
+
+def same_ranking(p: Sequence[float], q: Sequence[float]) -> float:
+    """1 if every pair that the target ranks strictly is ranked strictly alike by the report."""
+    k = len(p)
+    kept = all(p[a] > p[b] for a in range(k) for b in range(k) if q[a] > q[b])
+    return 1.0 if kept else 0.0
+
+
+# --- the Brier score taken apart ------------------------------------------------------------------
+
+
+class Decomposition(NamedTuple):
+    brier: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    within_bin: float
+
+
+def pool_adjacent_violators(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """The increasing fit of least squares: neighbours that fall are averaged until none does."""
+    blocks: list[tuple[Fraction, Fraction, int]] = []  # sum of w * value, sum of w, how many
+    for value, weight in zip(values, weights, strict=True):
+        blocks.append((Fraction(value) * Fraction(weight), Fraction(weight), 1))
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
+            last, before = blocks.pop(), blocks.pop()
+            blocks.append((before[0] + last[0], before[1] + last[1], before[2] + last[2]))
+    return [float(total / weight) for total, weight, count in blocks for _ in range(count)]
+
+
+def _brier_against(reports: Sequence[float], problem: Problem) -> float:
+    squares = [(u - z) ** 2 for u, z in zip(reports, problem.z, strict=True)]
+    return weighted_mean(squares, problem.w)
+
+
+def isotonic_decomposition(problem: Problem) -> Decomposition:
+    """What recalibrating by an increasing function gains, and what it then gains over the mean."""
+    levels = sorted({u for u, w in zip(problem.u, problem.w, strict=True) if w > 0})
+    means, masses = [], []
+    for level in levels:
+        held = [i for i, u in enumerate(problem.u) if u == level]
+        w = [problem.w[i] for i in held]
+        masses.append(math.fsum(w))
+        means.append(weighted_mean([problem.z[i] for i in held], w))
+    fitted = dict(zip(levels, pool_adjacent_violators(means, masses), strict=True))
+    brier_now = _brier_against(problem.u, problem)
+    # A level that only rows of weight 0 hold has no fit, and needs none.
+    after = _brier_against([fitted.get(u, 0.0) for u in problem.u], problem)
+    base = weighted_mean(problem.z, problem.w)
+    uncertainty = _brier_against([base] * len(problem.z), problem)
+    return Decomposition(brier_now, brier_now - after, uncertainty - after, uncertainty, 0.0)
+
+
+def binned_decomposition(problem: Problem, rule: Rule) -> Decomposition:
+    """Murphy's parts, and what the bins hide. The rule must put every report into a bin."""
+    total = math.fsum(problem.w)
+    base = weighted_mean(problem.z, problem.w)
+    bins = bins_of(problem, rule)
+    brier_now = _brier_against(problem.u, problem)
+    gaps = [b.weight * (b.mean_report - b.mean_target) ** 2 for b in bins]
+    miscalibration = math.fsum(gaps) / total
+    discrimination = math.fsum(b.weight * (b.mean_target - base) ** 2 for b in bins) / total
+    uncertainty = _brier_against([base] * len(problem.z), problem)
+    within = brier_now - (miscalibration - discrimination + uncertainty)
+    return Decomposition(brier_now, miscalibration, discrimination, uncertainty, within)
+
+
+def total_decomposition(parts: Sequence[Decomposition]) -> Decomposition:
+    """The parts of every class, summed, as the Brier score is."""
+    return Decomposition(*(math.fsum(column) for column in zip(*parts, strict=True)))
