@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+KERNELS := $(wildcard src/calibrant/engines/*.pyx src/calibrant/engines/*.h)
 
 .PHONY: demo test lint bench clean
 
@@ -9,11 +10,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.demo: $(BIN)/python pyproject.toml setup.py src/calibrant/engines/_kernels.pyx
+$(VENV)/.demo: $(BIN)/python pyproject.toml setup.py $(KERNELS)
 	$(BIN)/python -m pip install --quiet --editable '.[cli]'
 	touch $@
 
-$(VENV)/.test: $(BIN)/python pyproject.toml setup.py src/calibrant/engines/_kernels.pyx
+$(VENV)/.test: $(BIN)/python pyproject.toml setup.py $(KERNELS)
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@ $(VENV)/.demo
 
@@ -30,4 +31,4 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) build src/*.egg-info src/calibrant/engines/_kernels.c src/calibrant/engines/*.so
+	rm -rf $(VENV) build src/*.egg-info src/calibrant/engines/*.c src/calibrant/engines/*.so

@@ -10,15 +10,21 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    kernels = Extension(
-        "calibrant.engines._kernels",
-        ["src/calibrant/engines/_kernels.pyx"],
-        depends=[f"src/calibrant/engines/{name}.h" for name in ("_bins", "_rows", "_rows_of")],
-        # Without contraction x * x + s is the same bits on every processor and in every loop.
-        extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
-        optional=True,
-    )
-    return cythonize([kernels], language_level=3)
+    headers = [
+        f"src/calibrant/engines/{name}.h" for name in ("_bins", "_rows", "_rows_of", "_tolerance")
+    ]
+    modules = [
+        Extension(
+            f"calibrant.engines.{name}",
+            [f"src/calibrant/engines/{name}.pyx"],
+            depends=headers,
+            # Without contraction x * x + s is the same bits on every processor, in every loop.
+            extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
+            optional=True,
+        )
+        for name in ("_kernels", "_ranks")
+    ]
+    return cythonize(modules, language_level=3)
 
 
 setup(ext_modules=extensions())

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_tolerance.h"
+
 /* The loops below are only fast when everything in them is compiled in place. */
 #if defined(__GNUC__)
 #define IN_PLACE static inline __attribute__((always_inline))

@@ -1,6 +1,6 @@
 from typing import Any
 
-from numpy import float64, int32, int64, uint8, uint64
+from numpy import float64, int32, int64
 from numpy.typing import NDArray
 
 _F = NDArray[float64]
@@ -42,26 +42,3 @@ def add_rows(
     log_floor: float,
     status: NDArray[int64],
 ) -> None: ...
-def add_cells(
-    mass: _F, reports: NDArray[Any], weights: _F | None, status: NDArray[int64]
-) -> None: ...
-def add_subcells(
-    mass: _F,
-    smallest: NDArray[uint64],
-    largest: NDArray[uint64],
-    reports: NDArray[Any],
-    weights: _F | None,
-    wanted: NDArray[uint8],
-    low: NDArray[uint64],
-    high: NDArray[uint64],
-    shift: NDArray[int32],
-) -> None: ...
-def gather(
-    values: _F,
-    masses: _F,
-    reports: NDArray[Any],
-    weights: _F | None,
-    wanted: NDArray[uint8],
-    low: NDArray[uint64],
-    high: NDArray[uint64],
-) -> int: ...

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.binning import Cuts
-from calibrant.engines import _kernels
+from calibrant.engines import _kernels, _ranks
 from calibrant.samples.links import LOG_FLOOR
 
 name = "native"
+
+# The search for quantiles, built together with the kernels or not at all.
+ranks = _ranks
 
 
 def add_scalar(

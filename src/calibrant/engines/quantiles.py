@@ -119,7 +119,7 @@ def _bits(x: NDArray[np.float64]) -> NDArray[np.uint64]:
 
 
 def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
-    from calibrant.engines import _kernels
+    from calibrant.engines.native import ranks
 
     wanted = np.zeros(N_CELLS + 1, dtype=np.uint8)
     engine = kernels()
@@ -140,7 +140,7 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
         mass, status = np.zeros(N_CELLS + 1), new_status()
 
         def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
-            _kernels.add_cells(mass, u, w, status)
+            ranks.add_cells(mass, u, w, status)
             raise_bad(status, start)
 
         return mass, feed
@@ -196,7 +196,7 @@ def _refine(
     wanted: NDArray[np.uint8],
 ) -> _Ranges:
     """Cut each range into subcells and keep those that hold a sought rank."""
-    from calibrant.engines import _kernels
+    from calibrant.engines.native import ranks
 
     width = (ranges.high - ranges.low).astype(np.float64)
     shift = np.maximum(0, np.ceil(np.log2(width / n_sub))).astype(np.int32)
@@ -208,7 +208,7 @@ def _refine(
         smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
 
         def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
-            _kernels.add_subcells(
+            ranks.add_subcells(
                 mass, smallest, largest, u, w, wanted, ranges.low, ranges.high, shift
             )
 
@@ -241,7 +241,7 @@ def _gather(
     weighted: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The distinct reports within the ranges, in order, and the mass at each."""
-    from calibrant.engines import _kernels
+    from calibrant.engines.native import ranks
 
     wide = ranges.keep(np.flatnonzero(ranges.high - ranges.low > 1))
     if wide.low.size == 0:
@@ -252,7 +252,7 @@ def _gather(
 
         def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
             buffer = np.empty((2, u.size))
-            found = _kernels.gather(buffer[0], buffer[1], u, w, wanted, wide.low, wide.high)
+            found = ranks.gather(buffer[0], buffer[1], u, w, wanted, wide.low, wide.high)
             parts.append((buffer[0, :found].copy(), buffer[1, :found].copy()))
 
         return parts, feed
