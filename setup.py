@@ -1,5 +1,6 @@
 """The compiled kernels. They are optional: where they cannot be built, NumPy stands in."""
 
+import glob
 import os
 
 from setuptools import Extension, setup
@@ -10,9 +11,7 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    headers = [
-        f"src/calibrant/engines/{name}.h" for name in ("_bins", "_rows", "_rows_of", "_tolerance")
-    ]
+    headers = glob.glob("src/calibrant/engines/*.h")
     modules = [
         Extension(
             f"calibrant.engines.{name}",

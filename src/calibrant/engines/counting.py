@@ -91,7 +91,8 @@ def class_columns(samples: Samples) -> Iterator[Samples]:
         last = min(first + COLUMN_GROUP, k)
         group = np.ascontiguousarray(samples.reports[:, first:last].T)
         if log_total is not None:
-            group = np.exp(group.astype(np.float64) - log_total)
+            with np.errstate(over="ignore"):  # past the largest double: a probability of 0
+                group = np.exp(group.astype(np.float64) - log_total)
         for r in range(first, last):
             soft = samples.targets.ndim == 2
             targets: NDArray[Any] = samples.targets[:, r] if soft else samples.targets == r
@@ -105,7 +106,8 @@ def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
     for start in range(0, samples.n, rows):
         h = samples.reports[start : start + rows].astype(np.float64)
         top = h.max(axis=1)
-        out[start : start + rows] = top + np.log(np.exp(h - top[:, None]).sum(axis=1))
+        with np.errstate(over="ignore"):
+            out[start : start + rows] = top + np.log(np.exp(h - top[:, None]).sum(axis=1))
     return out
 
 
