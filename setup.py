@@ -21,7 +21,7 @@ def extensions() -> list[Extension]:
             extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
             optional=True,
         )
-        for name in ("_kernels", "_ranks")
+        for name in ("_kernels", "_ranks", "_smooth")
     ]
     return cythonize(modules, language_level=3)
 

@@ -117,6 +117,16 @@ def equal_width(shrink: int) -> dict[str, float]:
 
         return binary_calibration_error(torch.from_numpy(p), torch.from_numpy(y), n_bins=15)
 
+    def torchmetrics_alone() -> Any:
+        import torch
+
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            return torchmetrics()
+        finally:
+            torch.set_num_threads(threads)
+
     def scikit_learn() -> Any:
         from sklearn.calibration import calibration_curve
 
@@ -133,6 +143,7 @@ def equal_width(shrink: int) -> dict[str, float]:
         "calibrant.ece (float labels)": lambda: cal.ece(y_float, p),
         "relplot binnedECE (no checks)": relplot,
         "torchmetrics binary_calibration_error": torchmetrics,
+        "torchmetrics, one thread": torchmetrics_alone,
         "scikit-learn calibration_curve": scikit_learn,
         "netcal ECE": netcal,
     }
@@ -222,6 +233,25 @@ def classwise(shrink: int) -> dict[str, float]:
     return compare(tools, 1e3, "ms", repeats=3)
 
 
+def smooth(shrink: int) -> dict[str, float]:
+    """smooth errors, 10^6 float64, ns a sample."""
+    n = 10**6 // shrink
+    y, p = binary_samples(n)
+
+    def relplot() -> Any:
+        from relplot.metrics import smECE
+
+        return smECE(p, y.astype(np.float64))
+
+    tools: Tools = {
+        "calibrant.smooth_ece": lambda: cal.smooth_ece(y, p),
+        "relplot smECE": relplot,
+        "calibrant.ls_ece, sigma 0.1": lambda: cal.ls_ece(y, p, sigma=0.1),
+        "calibrant.ls_ece, uniform noise": lambda: cal.ls_ece(y, p, sigma=0.1, noise="uniform"),
+    }
+    return compare(tools, 1e9 / n, "ns")
+
+
 def imports(shrink: int) -> dict[str, float]:
     """a fresh interpreter imports the package, ms over NumPy alone."""
     seconds: dict[str, list[float]] = {}
@@ -272,6 +302,7 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "quantile": quantile,
     "top-label": top_label,
     "classwise": classwise,
+    "smooth": smooth,
     "imports": imports,
     "memory": memory,
 }

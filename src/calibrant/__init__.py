@@ -14,6 +14,7 @@ from calibrant.peer_conventions import conventions
 from calibrant.results.conventions import Conventions
 from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.results.reliability import ReliabilityTable
+from calibrant.results.smooth_curve import SmoothCurve
 from calibrant.scores.binned import ace, debiased_l2, ece, ks_error, soft_ece, sweep_ece, tace
 from calibrant.scores.distribution import dist_ce, ent_ce, rank_cs
 from calibrant.scores.losses import (
@@ -24,6 +25,7 @@ from calibrant.scores.losses import (
     log_loss,
     spherical_loss,
 )
+from calibrant.scores.smooth import ls_ece, smooth_ece, smooth_reliability
 from calibrant.scores.truthful import classwise_ce, confidence_ce, lin_ce
 
 __version__ = "0.1.0"
@@ -41,6 +43,7 @@ __all__ = [
     "MissingExtra",
     "Quantile",
     "ReliabilityTable",
+    "SmoothCurve",
     "StateError",
     "__version__",
     "ace",
@@ -60,8 +63,11 @@ __all__ = [
     "ks_error",
     "lin_ce",
     "log_loss",
+    "ls_ece",
     "rank_cs",
     "reliability",
+    "smooth_ece",
+    "smooth_reliability",
     "soft_ece",
     "spherical_loss",
     "sweep_ece",

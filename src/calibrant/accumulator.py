@@ -14,6 +14,7 @@ from calibrant.engines.cells import Cells
 from calibrant.engines.losses import loss_sums
 from calibrant.engines.passes import matrix_sums, scalar_sums
 from calibrant.engines.protocol import Findings
+from calibrant.engines.smooth import logit_grid, unit_grid
 from calibrant.errors import NO_WEIGHT, InputError, StateError
 from calibrant.evaluation import assemble, choose, rule_names
 from calibrant.inputs.accept import accept
@@ -21,8 +22,8 @@ from calibrant.inputs.explain import explained
 from calibrant.measures.catalogue import Shape
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
-from calibrant.samples.samples import Samples
-from calibrant.state_file import read, write
+from calibrant.samples.samples import Notion, Samples
+from calibrant.smooth_summary import EPS
 from calibrant.statistics.losses import LossSums
 from calibrant.stream_summary import StreamSummary
 
@@ -81,6 +82,7 @@ class Accumulator:
             )
         with explained(samples):
             part, findings = self._sums(samples)
+            part |= self._smooth_sums(samples)
         self._n_classes = columns
         self._findings = self._findings + findings
         self.n_rows += samples.n
@@ -109,6 +111,16 @@ class Accumulator:
             losses, _ = loss_sums(samples, distribution=True)
         sums = {"cells": total.confidence, "classwise": total.classwise, **_loss_arrays(losses)}
         return sums, total.findings
+
+    def _smooth_sums(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
+        notion: Notion = "confidence" if samples.multiclass else "binary"
+        logits, _, clipped = logit_grid(samples, notion, StreamSummary.SPACING, EPS)
+        residuals, _ = unit_grid(samples, notion, StreamSummary.UNIT_CELLS)
+        return {
+            "logits": np.stack([logits.plus[0], logits.minus[0]]),
+            "logits_clipped": np.array([float(clipped)]),
+            "residuals": residuals.sums,
+        }
 
     def _add(self, part: dict[str, NDArray[np.float64]]) -> None:
         for name, values in part.items():
@@ -182,6 +194,9 @@ class Accumulator:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file; the old file stays whole until the new one is complete."""
+        # Late, as in load(): most users never touch a state file, and it takes time to import.
+        from calibrant.state_file import write
+
         counts = np.array([
             self.n_rows,
             self._n_classes,
@@ -195,6 +210,8 @@ class Accumulator:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Accumulator:
         """The accumulator that was saved to a file."""
+        from calibrant.state_file import read
+
         recipe, arrays = read(path)
         rule = recipe["rule"]
         bins: EqualWidth | Edges = (

@@ -11,6 +11,7 @@ from calibrant.errors import InputError
 from calibrant.inputs.accept import accept
 from calibrant.measures.binned import binned_errors
 from calibrant.measures.catalogue import Measure, Shape, catalogue, find
+from calibrant.measures.smooth import LS_SIGMA
 from calibrant.measures.truthful import linear_errors
 from calibrant.options import public
 from calibrant.results.evaluation import Estimate, Evaluation
@@ -105,7 +106,7 @@ def assemble(
     """An Evaluation from whatever summary there is, of samples or of a stream."""
     estimates = tuple(estimate_of(measure, summary, rules) for measure in chosen)
     # Notes come last: computing an estimate may find something to tell.
-    notes = notes_of(summary.findings, table.table)
+    notes = notes_of(summary.findings, table.table, summary.n_logits_clipped)
     return Evaluation(estimates, table, classes, inferred, notes, recipe)
 
 
@@ -167,6 +168,8 @@ def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
         "above": str(quantile),
         "full_bins": f"top class x {quantile}",
         "levels": str(LevelSets()),
+        "logit_grid": f"Gaussian noise, sigma {LS_SIGMA:g}",
+        "smooth": "bandwidth at its fixed point",
     }
 
 
@@ -209,7 +212,7 @@ def said_of(samples: Samples, findings: Findings) -> tuple[str, ...]:
     return (*samples.inferred, f"labels are {kind}")
 
 
-def notes_of(findings: Findings, table: BinTable) -> tuple[str, ...]:
+def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> tuple[str, ...]:
     """What was clipped, tolerated or left out, in words."""
     notes = []
     if findings.n_reports_clipped:
@@ -225,6 +228,11 @@ def notes_of(findings: Findings, table: BinTable) -> tuple[str, ...]:
         notes.append(
             f"{findings.n_log_clipped} reports below 1e-12 on what happened count as 1e-12 in the "
             "log loss"
+        )
+    if n_logits_clipped:
+        notes.append(
+            f"{n_logits_clipped} reports closer to 0 or 1 than 1e-6 (logits beyond 40) were moved "
+            "there for the logit-smoothed error"
         )
     if table.n_dropped:
         notes.append(f"{table.n_dropped} reports of exactly 1 are in no bin (drop_one)")

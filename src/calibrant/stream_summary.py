@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,10 @@ from calibrant.engines.cells import Cells
 from calibrant.engines.protocol import Findings
 from calibrant.measures.catalogue import Measure
 from calibrant.measures.ordered import merge_levels
+from calibrant.measures.smooth import smooth_ece_of_grid
 from calibrant.samples.samples import Notion
 from calibrant.statistics.bins import FIELDS, BinTable
+from calibrant.statistics.grid import LogitGrid, UnitGrid
 from calibrant.statistics.losses import LossSums
 
 
@@ -66,6 +69,24 @@ class StreamSummary:
         if isinstance(self.cells.rule, EqualWidth) and self.cells.rule.drop_one:
             return BinTable(sums[:, :-1].copy(), sums[:, -1].copy())
         return BinTable(sums.copy())
+
+    # Grids that every state shares; the logit grid is fine enough for LS_SIGMA three times over.
+    SPACING: ClassVar[float] = 2.0**-10
+    UNIT_CELLS: ClassVar[int] = 1 << 14
+
+    @cached_property
+    def logit_grid(self) -> LogitGrid:
+        plus, minus = self.sums["logits"]
+        return LogitGrid(self.SPACING, plus[None], minus[None])
+
+    @property
+    def n_logits_clipped(self) -> int:
+        return int(self.sums["logits_clipped"][0])
+
+    @cached_property
+    def smooth(self) -> float:
+        grid = UnitGrid(self.sums["residuals"])
+        return smooth_ece_of_grid(grid, float(self.bins.total_weight[0]))
 
     @property
     def class_quantile_bins(self) -> BinTable:

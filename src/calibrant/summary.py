@@ -18,8 +18,11 @@ from calibrant.engines.protocol import Findings
 from calibrant.engines.vectors import vector_table
 from calibrant.errors import NO_WEIGHT, InputError, one_of
 from calibrant.inputs.explain import explained
+from calibrant.measures.smooth import LS_SIGMA
 from calibrant.samples.samples import Notion, Samples
+from calibrant.smooth_summary import SmoothSummary
 from calibrant.statistics.bins import BinTable, VectorTable
+from calibrant.statistics.grid import LogitGrid
 from calibrant.statistics.losses import LossSums
 
 NOTIONS = ("binary", "confidence", "classwise", "full")
@@ -57,6 +60,7 @@ class Summary:
     # Whether to read (n, k) reports once for all that the ordinary bins and the losses need.
     together: bool = False
     findings: Findings = Findings()
+    n_logits_clipped: int = 0
 
     def __post_init__(self) -> None:
         self.scalar: Notion = settle_notion(self.samples, self.notion)
@@ -198,6 +202,23 @@ class Summary:
         if not table.sum_w.sum() > 0:
             raise InputError(NO_WEIGHT)
         return table
+
+    @cached_property
+    def logit_grid(self) -> LogitGrid:
+        """The scalar problem on the logit grid."""
+        smooth = SmoothSummary(self.samples, self.scalar)
+        grid = smooth.logit_grid(LS_SIGMA)
+        self._note(smooth.findings)
+        self.n_logits_clipped = smooth.n_logits_clipped
+        return grid
+
+    @cached_property
+    def smooth(self) -> float:
+        """smECE of the scalar problem, at its fixed point."""
+        smooth = SmoothSummary(self.samples, self.scalar)
+        value = smooth.smooth_ece(None)
+        self._note(smooth.findings)
+        return value
 
     @cached_property
     def full_bins(self) -> VectorTable:

@@ -13,8 +13,8 @@ from calibrant.binning import EqualWidth, Quantile, Rule, fixed_cuts
 from calibrant.engines import passes
 from calibrant.engines.counting import bin_table, classwise_table
 from calibrant.engines.losses import loss_sums
-from calibrant.engines.passes import BLOCK_ENTRIES, LANES_FROM, matrix_sums, row_block
-from calibrant.engines.protocol import Findings
+from calibrant.engines.passes import LANES_FROM, matrix_sums, row_block
+from calibrant.engines.protocol import BLOCK_ENTRIES, Findings
 from calibrant.engines.selection import available, engine, kernels
 from calibrant.inputs.accept import accept
 from calibrant.samples.samples import Samples

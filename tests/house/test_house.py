@@ -84,6 +84,7 @@ def test_catalogue_entries_are_complete(measure):
     assert measure.formula and measure.title and measure.reference
     statistics = {"bins", "quantile_bins", "levels", "class_bins", "class_quantile_bins"}
     statistics |= {"confidence_bins", "full_bins", "losses", "distribution", "above"}
+    statistics |= {"logit_grid", "smooth"}
     assert measure.statistic in statistics
     assert measure.function.partition("(")[0] in cal.__all__
 

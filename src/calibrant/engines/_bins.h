@@ -81,27 +81,42 @@ IN_PLACE uint64_t label_of_double(double target, uint64_t *odd)
     return label;
 }
 
+/* Whether a report is outside [0, 1], or NaN, in the top bit: its bits are above those of 1, or it
+ * has a sign. (-0.0 has one too, and takes the slow way.) In integers, because the other unit is
+ * busy with the sums. */
+IN_PLACE uint64_t outside_double(const double *report)
+{
+    uint64_t bits;
+    memcpy(&bits, report, sizeof bits);
+    return (((uint64_t)1023 << 52) - bits) | bits;
+}
+
+IN_PLACE uint64_t outside_float(const float *report)
+{
+    uint32_t bits;
+    memcpy(&bits, report, sizeof bits);
+    return (uint64_t)((((uint32_t)127 << 23) - bits) | bits) << 32;
+}
+
 /* Add groups of four samples to four replicas of the cells, in turn, so that no addition waits for
  * the one before. Stops before a group that holds a report outside [0, 1] or a target that is not
  * 0 or 1; returns how many samples were added. */
 #define DEFINE_ADD_GROUPS(NAME, REPORT, TARGET, LABEL)                                            \
-    IN_PLACE ptrdiff_t NAME##_with(double *cells, ptrdiff_t replica, const REPORT *u,            \
-                                        const TARGET *t, ptrdiff_t i, ptrdiff_t n, cuts_t cuts,   \
-                                        const int squares)                                        \
+    IN_PLACE ptrdiff_t NAME##_with(double *cells, ptrdiff_t replica, const REPORT *u,             \
+                                   const TARGET *t, ptrdiff_t i, ptrdiff_t n, cuts_t cuts,        \
+                                   const int squares)                                             \
     {                                                                                             \
         double *c1 = cells + replica, *c2 = c1 + replica, *c3 = c2 + replica;                     \
         for (; i + 4 <= n; i += 4) {                                                              \
-            double x0 = u[i], x1 = u[i + 1], x2 = u[i + 2], x3 = u[i + 3];                        \
-            uint64_t odd = 0;                                                                     \
+            uint64_t odd = 0, out = outside_##REPORT(u + i) | outside_##REPORT(u + i + 1)         \
+                                    | outside_##REPORT(u + i + 2) | outside_##REPORT(u + i + 3);  \
             uint64_t y0 = LABEL(t[i], &odd), y1 = LABEL(t[i + 1], &odd);                          \
             uint64_t y2 = LABEL(t[i + 2], &odd), y3 = LABEL(t[i + 3], &odd);                      \
-            if (!((x0 >= 0.0) & (x0 <= 1.0) & (x1 >= 0.0) & (x1 <= 1.0) & (x2 >= 0.0)             \
-                  & (x2 <= 1.0) & (x3 >= 0.0) & (x3 <= 1.0) & (odd == 0)))                        \
-                break;                                                                            \
-            add_to_cell(cells, x0, y0, &cuts, squares);                                           \
-            add_to_cell(c1, x1, y1, &cuts, squares);                                              \
-            add_to_cell(c2, x2, y2, &cuts, squares);                                              \
-            add_to_cell(c3, x3, y3, &cuts, squares);                                              \
+            if ((odd | (out >> 63)) != 0) break;                                                  \
+            add_to_cell(cells, u[i], y0, &cuts, squares);                                         \
+            add_to_cell(c1, u[i + 1], y1, &cuts, squares);                                        \
+            add_to_cell(c2, u[i + 2], y2, &cuts, squares);                                        \
+            add_to_cell(c3, u[i + 3], y3, &cuts, squares);                                        \
         }                                                                                         \
         return i;                                                                                 \
     }                                                                                             \

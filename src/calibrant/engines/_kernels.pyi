@@ -13,6 +13,7 @@ def add_unweighted(
     start: NDArray[int32],
     crowded: bool,
     squares: bool,
+    block: int,
     status: NDArray[int64],
 ) -> None: ...
 def add_weighted(

@@ -9,6 +9,7 @@ The twin of this file, in plain NumPy, is ``numpy_kernels``; both are held to on
 from libc.math cimport fabs, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 ctypedef fused report_t:
     float
@@ -143,14 +144,14 @@ cdef inline cuts_t cuts_of(
 def add_unweighted(
     double[:, ::1] sums, const report_t[::1] reports, const target_t[::1] targets,
     const double[::1] inner, const int32_t[::1] start, bint crowded, bint squares,
-    int64_t[::1] status,
+    Py_ssize_t block, int64_t[::1] status,
 ):
     """Add unweighted samples to `sums` (bins x fields); without `squares`, sum_wu2 stays as it is.
 
     A 0/1 target, whatever its type, goes to a cell (bin, label): the label's own sums then come
     free, two or three additions a sample. A fraction goes to cells of its own, with all fields.
     """
-    cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i = 0, b, stop
+    cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i = 0, b, stop, end
     cdef Py_ssize_t replica = 8 * m if m <= 1024 else 0
     cdef Py_ssize_t n_hard = (4 if replica else 1) * 8 * m
     cdef Py_ssize_t n_soft = m * FIELDS if target_t is double else 0
@@ -170,44 +171,46 @@ def add_unweighted(
     cdef const report_t* u = &reports[0]
     cdef const target_t* t = &targets[0]
     with nogil:
-        while i < n:
-            # Groups of four while all is plain; one by one around a value that needs a look.
-            i = add_groups(hard, replica, u, t, i, n, cuts, squares)
-            stop = i + 4 if i + 4 < n else n
-            while i < stop:
-                x = u[i]
-                z = <double> t[i]
-                if not (clip_overshoot(&z, &n_clipped) and clip_overshoot(&x, &n_clipped)):
-                    status[BAD_ROW] = i
-                    break
-                if z == 0.0 or z == 1.0:
-                    add_to_cell(hard + (i & 3) * replica, x, <uint64_t> z, &cuts, squares)
-                else:
-                    any_soft = 1
-                    cell = soft + FIELDS * bin_of(x, &cuts)
-                    cell[N] += 1.0
-                    cell[WU] += x
-                    cell[WZ] += z
-                    cell[WU2] += x * x
-                    cell[WUZ] += x * z
-                    cell[WZ2] += z * z
-                i += 1
-            if status[BAD_ROW] >= 0:
-                break
-        for r in range(4 if replica else 1):
-            for b in range(m):
-                cell = hard + r * replica + 8 * b
-                other = cell + 4
-                sums[b, N] += cell[0] + other[0]
-                sums[b, WU] += cell[1] + other[1]
-                sums[b, WZ] += other[0]
-                sums[b, WU2] += cell[2] + other[2]
-                sums[b, WUZ] += other[1]
-                sums[b, WZ2] += other[0]
-        if any_soft:
-            for b in range(m):
-                for f in range(FIELDS):
-                    sums[b, f] += soft[FIELDS * b + f]
+        while i < n and status[BAD_ROW] < 0:
+            # A block's sums are put together on their own, however many blocks come in one call.
+            end = i + block if i + block < n else n
+            memset(hard, 0, (n_hard + n_soft) * sizeof(double))
+            while i < end and status[BAD_ROW] < 0:
+                # Groups of four while all is plain; one by one around a value that needs a look.
+                i = add_groups(hard, replica, u, t, i, end, cuts, squares)
+                stop = i + 4 if i + 4 < end else end
+                while i < stop:
+                    x = u[i]
+                    z = <double> t[i]
+                    if not (clip_overshoot(&z, &n_clipped) and clip_overshoot(&x, &n_clipped)):
+                        status[BAD_ROW] = i
+                        break
+                    if z == 0.0 or z == 1.0:
+                        add_to_cell(hard + (i & 3) * replica, x, <uint64_t> z, &cuts, squares)
+                    else:
+                        any_soft = 1
+                        cell = soft + FIELDS * bin_of(x, &cuts)
+                        cell[N] += 1.0
+                        cell[WU] += x
+                        cell[WZ] += z
+                        cell[WU2] += x * x
+                        cell[WUZ] += x * z
+                        cell[WZ2] += z * z
+                    i += 1
+            for r in range(4 if replica else 1):
+                for b in range(m):
+                    cell = hard + r * replica + 8 * b
+                    other = cell + 4
+                    sums[b, N] += cell[0] + other[0]
+                    sums[b, WU] += cell[1] + other[1]
+                    sums[b, WZ] += other[0]
+                    sums[b, WU2] += cell[2] + other[2]
+                    sums[b, WUZ] += other[1]
+                    sums[b, WZ2] += other[0]
+            if any_soft:
+                for b in range(m):
+                    for f in range(FIELDS):
+                        sums[b, f] += soft[FIELDS * b + f]
         for b in range(m):
             sums[b, W] = sums[b, N]
             sums[b, W2] = sums[b, N]

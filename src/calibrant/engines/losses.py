@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engines.passes import (
-    BLOCK_ENTRIES,
     NO_CUTS,
     Span,
     in_lanes,
@@ -14,7 +13,7 @@ from calibrant.engines.passes import (
     raise_bad,
     row_block,
 )
-from calibrant.engines.protocol import Findings, new_status
+from calibrant.engines.protocol import BLOCK_ENTRIES, Findings, new_status
 from calibrant.engines.selection import kernels
 from calibrant.samples.samples import Samples
 from calibrant.statistics.distances import entropy, same_ranking, total_variation

@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.binning import Cuts
-from calibrant.engines import _kernels, _ranks
+from calibrant.engines import _kernels, _ranks, _smooth
+from calibrant.engines.protocol import scalar_block
 from calibrant.samples.links import LOG_FLOOR
 
 name = "native"
 
 # The search for quantiles, built together with the kernels or not at all.
 ranks = _ranks
+
+deposit_logits = _smooth.deposit_logits
+deposit_units = _smooth.deposit_units
 
 
 def add_scalar(
@@ -30,7 +34,7 @@ def add_scalar(
 ) -> None:
     place = (cuts.guarded, cuts.start, cuts.crowded)
     if weights is None:
-        _kernels.add_unweighted(sums, reports, targets, *place, squares, status)
+        _kernels.add_unweighted(sums, reports, targets, *place, squares, scalar_block(cuts), status)
     else:
         numbers = targets.astype(np.float64, copy=False)
         _kernels.add_weighted(sums, reports, numbers, weights, *place, status)

@@ -14,6 +14,7 @@ from calibrant.engines.protocol import (
     BAD_ROW,
     N_CLIPPED,
     N_LOG_CLIPPED,
+    N_LOGIT_CLIPPED,
     N_ROWS_OFF,
     SOFT,
 )
@@ -146,3 +147,87 @@ def _add_losses(
     for j, values in enumerate(per_row, start=2):
         losses[j] += w @ values
     return int(np.count_nonzero((p < LOG_FLOOR) & (q > 0)))
+
+
+def deposit_logits(
+    plus: NDArray[np.float64],
+    minus: NDArray[np.float64],
+    reports: NDArray[Any],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    nodes_per_unit: float,
+    low: float,
+    high: float,
+    from_logits: bool,
+    status: NDArray[np.int64],
+) -> None:
+    u = reports.astype(np.float64)
+    good = np.isfinite(u) if from_logits else _in_unit(u)
+    checked = _checked(u, targets, weights, good, status, clip_reports=not from_logits)
+    if checked is None:
+        return
+    u, z, w = checked
+    status[N_LOGIT_CLIPPED] += np.count_nonzero((u < low) | (u > high))
+    u = np.clip(u, low, high)
+    h = u if from_logits else np.log(u / (1.0 - u))
+    place = h * nodes_per_unit + (plus.size - 1) // 2
+    _deposit(plus, place, w * z)
+    _deposit(minus, place, w * (1.0 - z))
+
+
+def deposit_units(
+    nodes: NDArray[np.float64],
+    reports: NDArray[Any],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    status: NDArray[np.int64],
+) -> None:
+    u = reports.astype(np.float64)
+    checked = _checked(u, targets, weights, _in_unit(u), status, clip_reports=True)
+    if checked is None:
+        return
+    u, z, w = checked
+    place = u * (nodes.shape[1] - 4) + 1
+    masses = (w * (z - u),) if nodes.shape[0] == 1 else (w, w * u, w * z)
+    for row, mass in zip(nodes, masses, strict=True):
+        _deposit(row, place, mass)
+
+
+def _in_unit(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return (values >= -OVERSHOOT) & (values <= 1 + OVERSHOOT)
+
+
+def _checked(
+    u: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    good: NDArray[np.bool_],
+    status: NDArray[np.int64],
+    *,
+    clip_reports: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+    """Reports, targets and weights without overshoot; None, and the row told, if one is bad."""
+    good = good & _in_unit(targets)
+    w = np.ones(u.size) if weights is None else weights
+    good &= (w >= 0) & np.isfinite(w)
+    if not good.all():
+        status[BAD_ROW] = int(np.argmin(good))
+        return None
+    z = targets.copy()
+    for values in (u, z) if clip_reports else (z,):
+        status[N_CLIPPED] += np.count_nonzero((values < 0) | (values > 1))
+        np.clip(values, 0.0, 1.0, out=values)
+    status[SOFT] |= int(((z != 0) & (z != 1)).any())
+    return u, z, w
+
+
+def _deposit(
+    nodes: NDArray[np.float64], place: NDArray[np.float64], mass: NDArray[np.float64]
+) -> None:
+    """Each mass to the four nodes around its place, with the weights of cubic interpolation."""
+    j = np.floor(place).astype(np.intp)
+    t = place - j
+    a, b, c = t + 1.0, t - 1.0, t - 2.0
+    parts = (-t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0)
+    for offset, part in enumerate(parts, start=-1):
+        nodes += np.bincount(j + offset, weights=mass * part, minlength=nodes.size)

@@ -7,7 +7,6 @@ bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.binning import Cuts
-from calibrant.engines.protocol import BAD_ROW, Findings, Kernels, new_status
+from calibrant.engines.protocol import (
+    BAD_ROW,
+    BLOCK_ENTRIES,
+    Findings,
+    Kernels,
+    new_status,
+    scalar_block,
+)
 from calibrant.engines.selection import kernels, n_threads
 from calibrant.samples.samples import BadRow, Block, Notion, Samples
 from calibrant.statistics.bins import FIELDS
@@ -32,7 +38,6 @@ N_LANES = 8
 # From this many entries on, rows are cut into lanes; and from this many on, threads are worth it.
 LANES_FROM = 1 << 17
 THREADS_FROM = 1 << 20
-BLOCK_ENTRIES = 1 << 17
 NO_CUTS = Cuts(np.empty(0))
 
 
@@ -43,6 +48,7 @@ def in_lanes(
     work: Callable[[list[Span]], T],
     *,
     state_size: int = 0,
+    threads_from: int | None = None,
 ) -> list[T]:
     """Run `work` on each lane's blocks, in threads where there is much to do.
 
@@ -55,13 +61,16 @@ def in_lanes(
         [(start, min(start + block_rows, high)) for start in range(low, high, block_rows)]
         for low, high in pairwise(ends)
     ]
-    return in_threads(work, spans, 1 if entries < THREADS_FROM else n_threads())
+    worth_it = entries >= (THREADS_FROM if threads_from is None else threads_from)
+    return in_threads(work, spans, n_threads() if worth_it else 1)
 
 
 def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
     """`work` on each item, in order, with the caller's choice of engine."""
     if threads == 1:
         return [work(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor  # slow to import, and small samples never do
+
     with ThreadPoolExecutor(threads) as pool:
         jobs = ((copy_context(), item) for item in items)
         return list(pool.map(lambda job: job[0].run(work, job[1]), jobs))
@@ -119,9 +128,13 @@ def scalar_sums(
             raise_bad(status, start)
         return sums, Findings.from_status(status)
 
-    rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
+    rows = max(row_block(samples.n_classes), 16 * cuts.m)
+    if not samples.multiclass:
+        # The compiled kernel cuts a lane into blocks itself where nothing must be converted.
+        whole_lanes = engine.name == "native" and notion == "binary" and samples.is_plain
+        rows = samples.n if whole_lanes else scalar_block(cuts)
     entries = samples.n_classes if samples.multiclass else 1
-    parts = in_lanes(samples.n, entries, max(rows, 16 * cuts.m), work)
+    parts = in_lanes(samples.n, entries, rows, work)
     return sum((p[0] for p in parts[1:]), parts[0][0]), sum((p[1] for p in parts), Findings())
 
 

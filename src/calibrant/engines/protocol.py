@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from calibrant.binning import Cuts
 
 # Slots of the status array that a kernel fills while it sums.
-BAD_ROW, N_CLIPPED, N_ROWS_OFF, SOFT, N_LOG_CLIPPED = range(5)
+BAD_ROW, N_CLIPPED, N_ROWS_OFF, SOFT, N_LOG_CLIPPED, N_LOGIT_CLIPPED = range(6)
+
+
+# Rows of a block of scalars. A block is large enough to outweigh its table of sums.
+BLOCK_ENTRIES = 1 << 17
+
+
+def scalar_block(cuts: Cuts) -> int:
+    """Rows of a scalar block whose sums are put together before they are added to others."""
+    return max(BLOCK_ENTRIES, 16 * cuts.m)
 
 
 class Kernels(Protocol):
@@ -50,6 +59,31 @@ class Kernels(Protocol):
     ) -> None:
         """Read a block of probability rows once: top label, classwise sums, losses."""
 
+    def deposit_logits(
+        self,
+        plus: NDArray[np.float64],
+        minus: NDArray[np.float64],
+        reports: NDArray[Any],
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        nodes_per_unit: float,
+        low: float,
+        high: float,
+        from_logits: bool,
+        status: NDArray[np.int64],
+    ) -> None:
+        """Add w z and w (1 - z) at the logit of each report, clipped to [low, high]."""
+
+    def deposit_units(
+        self,
+        nodes: NDArray[np.float64],
+        reports: NDArray[Any],
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        status: NDArray[np.int64],
+    ) -> None:
+        """Add w (z - u) at each report; with three rows of `nodes`: w, w u and w z."""
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -79,6 +113,6 @@ class Findings:
 
 
 def new_status() -> NDArray[np.int64]:
-    status = np.zeros(5, dtype=np.int64)
+    status = np.zeros(6, dtype=np.int64)
     status[BAD_ROW] = -1
     return status

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from calibrant.binning import ROUNDING, Cuts
 from calibrant.engines.passes import (
-    BLOCK_ENTRIES,
     NO_CUTS,
     Span,
     in_lanes,
@@ -25,7 +24,7 @@ from calibrant.engines.passes import (
     scalar_blocks,
     scalar_sums,
 )
-from calibrant.engines.protocol import new_status
+from calibrant.engines.protocol import BLOCK_ENTRIES, new_status
 from calibrant.engines.selection import kernels
 from calibrant.errors import NO_WEIGHT, InputError
 from calibrant.samples.samples import Notion, Samples

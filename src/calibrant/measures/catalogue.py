@@ -11,6 +11,7 @@ from calibrant.errors import InputError, nearest
 from calibrant.measures.binned import binned_error, debiased_l2
 from calibrant.measures.decomposition import decompose, isotonic_fit
 from calibrant.measures.ordered import ks_error, sweep_error
+from calibrant.measures.smooth import LS_SIGMA, ls_ece_of_grid
 from calibrant.measures.truthful import confidence_correction, linear_error, vector_linear_error
 
 Shape = Literal["binary", "multiclass"]
@@ -135,6 +136,16 @@ _ENTRIES = (
             "adaptive calibration error of the reports above 0.01", "scalar", _BINARY,
             "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
             lambda s: binned_error(s.above(0.01))),
+    # --- smooth ---
+    Measure("ls_ece", "logit-smoothed calibration error",
+            "integral |(1/W) sum w K(t - h)(z - sigmoid(t))| dt", "scalar", _BOTH, "logit_grid",
+            0, 1, Claims(False, True, True, True),
+            "Chidambaram, Lee, McSwiggen and Rezchikov (2024), ICML", "ls_ece(sigma=0.1)",
+            lambda s: ls_ece_of_grid(s.logit_grid, LS_SIGMA)),
+    Measure("smooth_ece", "smooth calibration error",
+            "sigma with integral |(1/W) sum w (z - u) K(t, u)| dt = sigma", "scalar", _BOTH,
+            "smooth", 0, 1, Claims(False, True, True, True),
+            "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece", lambda s: s.smooth),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
             _BINARY, "quantile_bins", 0, 1, _LINEAR, _LU + ", theorem 3.1", "lin_ce",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import importlib.util
 import math
@@ -46,6 +45,8 @@ def as_text(columns: Columns, *, indent: str = "") -> str:
 
 def as_html(columns: Columns, caption: str = "") -> str:
     """A plain HTML table; every text is escaped."""
+    import html
+
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     rows = zip(*columns.values(), strict=True)
     body = "".join(

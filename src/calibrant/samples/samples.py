@@ -73,6 +73,18 @@ class Samples:
             return np.dtype(np.float64)
         return self.reports.dtype
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether a binary problem is in kernel types already: unweighted, nothing to convert."""
+        return (
+            not self.from_logits
+            and self.weights is None
+            and self.reports.dtype in (np.float32, np.float64)
+            and self.targets.dtype in (np.bool_, np.uint8, np.int32, np.int64, np.float64)
+            and self.reports.flags.c_contiguous
+            and self.targets.flags.c_contiguous
+        )
+
     def block(self, start: int, stop: int) -> Block:
         """Rows start..stop in kernel types; without a copy where they are in those already."""
         raw = self.reports[start:stop]

@@ -1,0 +1,237 @@
+"""Smooth errors: integrals over smoothing grids, and their exact or sampled versions over samples.
+
+``integral |f|`` is a sum over nodes plus a term for every change of sign: between two nodes of
+opposite sign the straight line through them crosses 0, and the sum of absolute values there is too
+large by a known amount.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.statistics.grid import LogitGrid, UnitGrid
+
+Array = NDArray[np.float64]
+
+# The bandwidth of LS-ECE where none is asked for by name: the same for every model, so that values
+# can be compared.
+LS_SIGMA = 0.1
+# The Gaussian is 0 for all purposes at this many standard deviations.
+TAIL = 9.0
+# Nodes per sigma at which a smoothed integrand is summed.
+NODES_PER_SIGMA = 64
+
+
+def integral_of_absolute(f: Array, spacing: float) -> float:
+    """The integral of |f| over nodes of equal spacing, f being 0 beyond both ends."""
+    absolute = np.abs(f)
+    changes = np.flatnonzero(f[:-1] * f[1:] < 0)
+    a, b = absolute[changes], absolute[changes + 1]
+    return float(spacing * (absolute.sum() + ((a + b) / 6.0 - a * b / (a + b)).sum()))
+
+
+def _logistic(t: Array) -> tuple[Array, Array]:
+    """sigmoid(t) and sigmoid(-t), neither by subtraction."""
+    small = np.exp(-np.abs(t))
+    near, far = 1.0 / (1.0 + small), small / (1.0 + small)
+    return np.where(t >= 0, near, far), np.where(t >= 0, far, near)
+
+
+def smoothed_logits(grid: LogitGrid, r: int, sigma: float) -> tuple[Array, Array, Array]:
+    """Places t, and the Gaussian-smoothed sums of w z and w (1 - z) there, for class r.
+
+    Only the stretch of the grid that holds mass is smoothed; where its spacing is too coarse for
+    sigma, the spectrum is padded, which interpolates between its nodes.
+    """
+    from scipy import fft
+
+    held = np.flatnonzero((grid.plus[r] != 0) | (grid.minus[r] != 0))
+    first, last = int(held[0]), int(held[-1])
+    pad = math.ceil(TAIL * sigma / grid.spacing) + 4
+    size = fft.next_fast_len(last - first + 1 + 2 * pad, real=True)
+    masses = np.zeros((2, size))
+    masses[0, pad : pad + last - first + 1] = grid.plus[r, first : last + 1]
+    masses[1, pad : pad + last - first + 1] = grid.minus[r, first : last + 1]
+    finer = 1 << max(0, math.ceil(math.log2(NODES_PER_SIGMA * grid.spacing / sigma)))
+    frequency = np.arange(size // 2 + 1) * (2.0 * np.pi / (size * grid.spacing))
+    spectrum = fft.rfft(masses, axis=1) * np.exp(-0.5 * (sigma * frequency) ** 2)
+    smooth = fft.irfft(spectrum, n=size * finer, axis=1) * (finer / grid.spacing)
+    middle = (grid.plus.shape[1] - 1) // 2
+    start = (first - pad - middle) * grid.spacing
+    t = start + np.arange(size * finer) * (grid.spacing / finer)
+    return t, smooth[0], smooth[1]
+
+
+def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
+    """LS-ECE with Gaussian noise, the mean over classes."""
+    values = []
+    for r, total in enumerate(grid.total_weight):
+        t, plus, minus = smoothed_logits(grid, r, sigma)
+        up, down = _logistic(t)
+        # z - rho(t) taken apart into what happened and what did not: no cancellation at the ends.
+        difference = plus * down - minus * up
+        values.append(integral_of_absolute(difference, float(t[1] - t[0])) / total)
+    return float(np.mean(values))
+
+
+def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float) -> float:
+    """LS-ECE with noise uniform on [-sigma/2, sigma/2], in closed form.
+
+    Between the sorted ends of the samples' intervals the same samples are in play, and the
+    integrand is Z (1 - rho(t)) - N rho(t) with Z and N their sums of w z and w (1 - z).
+    """
+    ends = np.concatenate([h - sigma / 2, h + sigma / 2])
+    order = np.argsort(ends, kind="stable")
+    t = ends[order]
+    signs = np.where(order < h.size, 1.0, -1.0)
+    rows = order % h.size
+    held = np.cumsum(signs).astype(np.int64)[:-1]
+    positive = np.where(held > 0, np.cumsum(signs * (w * z)[rows])[:-1], 0.0)
+    negative = np.where(held > 0, np.cumsum(signs * (w * (1.0 - z))[rows])[:-1], 0.0)
+    positive, negative = np.maximum(positive, 0.0), np.maximum(negative, 0.0)
+    a, b = t[:-1], t[1:]
+    # Where rho crosses Z / (Z + N) the integrand changes sign.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossing = np.clip(np.log(positive) - np.log(negative), a, b)
+    crossing = np.where((positive == 0) & (negative == 0), b, crossing)
+    before = _signed(positive, negative, a, crossing)
+    after = _signed(positive, negative, crossing, b)
+    return float((np.abs(before) + np.abs(after)).sum() / (sigma * w.sum()))
+
+
+def _signed(positive: Array, negative: Array, a: Array, b: Array) -> Array:
+    """The integral of Z (1 - rho) - N rho from a to b."""
+    return positive * (_softplus(-a) - _softplus(-b)) - negative * (_softplus(b) - _softplus(a))
+
+
+def _softplus(t: Array) -> Array:
+    return np.logaddexp(0.0, t)
+
+
+def ls_ece_monte_carlo(
+    h: Array,
+    z: Array,
+    w: Array,
+    sigma: float,
+    noise: str,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """The paper's estimate from draws of (sample, noise), and its standard error.
+
+    A place t is drawn as a random sample's logit plus noise; the estimate is the mean of
+    |E[z | t] - rho(t)|, with the conditional mean by the noise's own kernel.
+    """
+    p = w / w.sum()
+    rows = rng.choice(h.size, size=n_draws, p=p)
+    if noise == "gaussian":
+        t = h[rows] + sigma * rng.standard_normal(n_draws)
+    else:
+        t = h[rows] + sigma * (rng.random(n_draws) - 0.5)
+    gaps = np.empty(n_draws)
+    step = max(1, (1 << 22) // h.size)
+    for start in range(0, n_draws, step):
+        away = np.abs(t[start : start + step, None] - h)
+        if noise == "gaussian":
+            least = away.min(axis=1, keepdims=True)  # the nearest weighs 1: no underflow
+            kernel = np.exp((least**2 - away**2) / (2 * sigma**2)) * p
+        else:
+            kernel = (away <= sigma / 2) * p
+            kernel[kernel.sum(axis=1) == 0, rows[start]] = 1.0
+        mean_z = kernel @ z / kernel.sum(axis=1)
+        gaps[start : start + step] = np.abs(mean_z - _logistic(t[start : start + step])[0])
+    return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(n_draws))
+
+
+# --- smECE ---
+
+
+def _cosines(rows: Array) -> Array:
+    """Rows of masses at the nodes of [0, 1] as coefficients of cosines."""
+    from scipy import fft
+
+    ends_doubled = rows.copy()
+    ends_doubled[:, [0, -1]] *= 2.0
+    out: Array = fft.dct(ends_doubled, type=1, axis=1) / 2.0
+    return out
+
+
+def smoothed_units(cosines: Array, sigma: float) -> Array:
+    """The rows after the reflected Gaussian, which only damps each cosine."""
+    from scipy import fft
+
+    k = np.arange(cosines.shape[1])
+    damped = cosines * np.exp(-0.5 * (sigma * np.pi * k) ** 2)
+    damped[:, -1] *= 2.0
+    out: Array = fft.dct(damped, type=1, axis=1)
+    return out
+
+
+def smooth_errors(grid: UnitGrid, total: float, sigma: float | None) -> list[float]:
+    """smECE of each class: at its fixed point, or at a given bandwidth."""
+    return [_smooth_error(row[None], total, sigma) for row in grid.residual]
+
+
+def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
+    from scipy.optimize import brentq
+
+    cosines = _cosines(residual)
+    spacing = 1.0 / (residual.shape[1] - 1)
+
+    def error(width: float) -> float:
+        f = smoothed_units(cosines, width)[0]
+        # The end nodes stand for half a cell each.
+        ends = 0.5 * spacing * (abs(float(f[0])) + abs(float(f[-1])))
+        return float((integral_of_absolute(f, spacing) - ends) / total)
+
+    if sigma is not None:
+        return error(sigma)
+    if error(spacing) <= spacing:  # finer than the grid can tell
+        return error(spacing)
+    return float(brentq(lambda width: error(width) - width, spacing, 1.0, xtol=1e-13, rtol=1e-12))
+
+
+def smooth_ece_of_grid(grid: UnitGrid, total: float, sigma: float | None = None) -> float:
+    """smECE, the mean over classes; `total` is the sum of weights."""
+    return float(np.mean(smooth_errors(grid, total, sigma)))
+
+
+# --- curves ---
+
+# Points of a curve: more than a screen can show.
+N_POINTS = 513
+
+
+def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
+    """What LS-ECE integrates, place by place, on the logit scale."""
+    t, plus, minus = smoothed_logits(grid, 0, sigma)
+    up, down = _logistic(t)
+    total = float(grid.total_weight[0])
+    mass = plus + minus
+    seen = np.flatnonzero(mass > 1e-12 * mass.max())
+    keep = np.unique(np.linspace(seen[0], seen[-1], N_POINTS).astype(np.intp))
+    return {
+        "logit": t[keep],
+        "report": up[keep],
+        "density": mass[keep] / total,
+        "mean_target": np.clip(plus[keep] / mass[keep], 0.0, 1.0),
+        "difference": (plus * down - minus * up)[keep] / total,
+    }
+
+
+def unit_curve(grid: UnitGrid, total: float, sigma: float) -> dict[str, Array]:
+    """What smECE integrates, place by place, on [0, 1]."""
+    mass, reports, targets = smoothed_units(_cosines(grid.sums[0]), sigma)
+    keep = np.linspace(0, grid.cells, N_POINTS).astype(np.intp)
+    held = mass[keep] > 1e-12 * mass.max()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_target = np.where(held, np.clip(targets[keep] / mass[keep], 0.0, 1.0), np.nan)
+    return {
+        "report": keep / grid.cells,
+        "density": mass[keep] / total,
+        "mean_target": mean_target,
+        "difference": (targets - reports)[keep] / total,
+    }

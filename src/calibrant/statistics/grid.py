@@ -1,0 +1,68 @@
+"""Mass on fixed smoothing grids: what the smooth measures need of a sample. Grids add up.
+
+A grid's nodes lie at fixed places, whatever the data: two grids of one spacing always fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The logits that a grid holds. A probability this close to 0 or 1 is 4e-18 away from it.
+LOGIT_LIMIT = 40.0
+# Nodes to spare at either end, so that a deposit never needs a check.
+SPARE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class LogitGrid:
+    """Sums of w z (`plus`) and w (1 - z) (`minus`) at the logits ``spacing * j``, per class.
+
+    Both have the shape (classes, nodes), the middle node at the logit 0.
+    """
+
+    spacing: float
+    plus: NDArray[np.float64]
+    minus: NDArray[np.float64]
+
+    def __add__(self, other: LogitGrid) -> LogitGrid:
+        if self.spacing != other.spacing:
+            raise ValueError(f"grids of spacings {self.spacing} and {other.spacing}")
+        return LogitGrid(self.spacing, self.plus + other.plus, self.minus + other.minus)
+
+    @staticmethod
+    def n_nodes(spacing: float) -> int:
+        return 2 * (int(np.ceil(LOGIT_LIMIT / spacing)) + SPARE) + 1
+
+    @property
+    def total_weight(self) -> NDArray[np.float64]:
+        total: NDArray[np.float64] = (self.plus + self.minus).sum(axis=1)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class UnitGrid:
+    """Sums of w (z - u) at the reports ``j / cells``, per class: (classes, 1, cells + 1).
+
+    With three rows in place of the one they are w, w u and w z, from which a curve can be drawn.
+    """
+
+    sums: NDArray[np.float64]
+
+    def __add__(self, other: UnitGrid) -> UnitGrid:
+        if self.sums.shape != other.sums.shape:
+            raise ValueError(f"grids of shapes {self.sums.shape} and {other.sums.shape}")
+        return UnitGrid(self.sums + other.sums)
+
+    @property
+    def cells(self) -> int:
+        return int(self.sums.shape[2]) - 1
+
+    @property
+    def residual(self) -> NDArray[np.float64]:
+        """w (z - u) at the nodes, per class."""
+        if self.sums.shape[1] == 1:
+            return self.sums[:, 0]
+        return self.sums[:, 2] - self.sums[:, 1]

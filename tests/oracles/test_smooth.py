@@ -1,0 +1,392 @@
+"""LS-ECE and smECE against slow twins: sums over every sample, sign changes resolved."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import expit, log_ndtr, ndtr
+
+import calibrant as cal
+from calibrant.engines.selection import available, engine
+from calibrant.errors import InputError
+from calibrant.inputs.accept import accept
+from calibrant.smooth_summary import schedule_sigma, smallest_sigma
+from needs import need
+
+RNG = np.random.default_rng(11)
+SIGMAS = (1.0, 0.1, 0.01)
+
+
+def known_a():
+    rng = np.random.default_rng(12345)
+    p = rng.random(2000)
+    y = (rng.random(2000) < p**1.3).astype(int)
+    return y, p, p**1.3, rng.random(2000)
+
+
+def gauss_legendre(f, edges, order=20):
+    """The integral of |f| with every interval cut where f changes sign."""
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    total = 0.0
+    for a, b in pairwise(edges):
+        # Within the interval: at its very ends a box begins or stops.
+        inner = a + (b - a) * np.linspace(1e-9, 1 - 1e-9, 9)
+        values = f(inner)
+        cuts = [a]
+        for i in np.flatnonzero(values[:-1] * values[1:] < 0):
+            cuts.append(brentq(lambda t: float(f(np.array([t]))[0]), inner[i], inner[i + 1]))
+        cuts.append(b)
+        for low, high in pairwise(cuts):
+            t = (low + high) / 2 + (high - low) / 2 * nodes
+            total += (high - low) / 2 * float(weights @ np.abs(f(t)))
+    return total
+
+
+def ls_ece_twin(h, z, w, sigma):
+    def f(t):
+        away = (t[:, None] - h) / sigma
+        kernel = np.exp(-0.5 * away**2) / (sigma * math.sqrt(2 * math.pi))
+        return kernel @ (w * z) * expit(-t) - kernel @ (w * (1 - z)) * expit(t)
+
+    # Intervals of half a sigma (or half a unit, for the sigmoid) wherever there is mass.
+    step = min(sigma, 1.0) / 2
+    cells = np.unique(np.floor(h / step).astype(int))
+    reach = math.ceil(9 * sigma / step)
+    covered = np.unique((cells[:, None] + np.arange(-reach, reach + 1)).ravel())
+    total = 0.0
+    for group in np.split(covered, np.flatnonzero(np.diff(covered) > 1) + 1):
+        total += gauss_legendre(f, np.append(group, group[-1] + 1) * step)
+    return total / w.sum()
+
+
+def logits_of(kind, n):
+    rng = np.random.default_rng(n)
+    return {
+        "normal": 2 * rng.standard_normal(n),
+        "extreme": rng.uniform(-39.9, 39.9, n),
+        "equal": np.full(n, 0.3),
+        "two-point": np.where(rng.random(n) < 0.5, 1e-3, -1e-3),
+    }[kind]
+
+
+@pytest.mark.parametrize("name", available())
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("n", [1, 2, 10, 300])
+@pytest.mark.parametrize("kind", ["normal", "extreme", "equal", "two-point"])
+def test_gaussian_is_the_integral(kind, n, sigma, name):
+    if kind == "extreme" and n == 300 and sigma == 0.01:
+        n = 60  # the twin's cost grows with the stretches it must cover
+    h = logits_of(kind, n)
+    rng = np.random.default_rng(n + 1)
+    z, w = (rng.random(n) < expit(0.7 * h)).astype(float), np.ones(n)
+    with engine(name):
+        found = cal.ls_ece(z, h, sigma=sigma, from_logits=True)
+    assert found == pytest.approx(ls_ece_twin(h, z, w, sigma), rel=1e-6)
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_gaussian_with_soft_targets_and_weights(sigma):
+    h, z, w = logits_of("normal", 200), RNG.random(200), RNG.random(200)
+    found = cal.ls_ece(z, h, sigma=sigma, from_logits=True, sample_weight=w)
+    assert found == pytest.approx(ls_ece_twin(h, z, w, sigma), rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "uniform"])
+def test_many_samples_equal_their_distinct_places(noise):
+    """20,000 rows on 40 places are 40 weighted rows, which the twin can integrate."""
+    rng = np.random.default_rng(5)
+    places = rng.normal(size=40) * 2
+    rows = rng.integers(0, 40, 20_000)
+    z = (rng.random(20_000) < expit(places[rows] * 1.5)).astype(float)
+    w = np.bincount(rows, minlength=40).astype(float)
+    mean_z = np.bincount(rows, weights=z, minlength=40) / w
+    twin = ls_ece_twin if noise == "gaussian" else uniform_twin
+    for sigma in SIGMAS:
+        found = cal.ls_ece(z, places[rows], sigma=sigma, noise=noise, from_logits=True)
+        assert found == pytest.approx(twin(places, mean_z, w, sigma), rel=1e-6)
+
+
+def uniform_twin(h, z, w, sigma):
+    def f(t):
+        inside = np.abs(t[:, None] - h) <= sigma / 2
+        return inside @ (w * z) * expit(-t) - inside @ (w * (1 - z)) * expit(t)
+
+    edges = np.unique(np.concatenate([h - sigma / 2, h + sigma / 2]))
+    return gauss_legendre(f, edges) / (sigma * w.sum())
+
+
+@pytest.mark.parametrize("sigma", [1.0, 0.1, 0.01])
+@pytest.mark.parametrize("kind", ["normal", "equal", "two-point"])
+@pytest.mark.parametrize("n", [1, 2, 60])
+def test_uniform_is_the_integral(kind, n, sigma):
+    h, rng = logits_of(kind, n), np.random.default_rng(n)
+    z, w = rng.random(n), rng.random(n) + 0.1
+    found = cal.ls_ece(z, h, sigma=sigma, noise="uniform", from_logits=True, sample_weight=w)
+    assert found == pytest.approx(uniform_twin(h, z, w, sigma), rel=1e-9)
+
+
+def test_uniform_at_extreme_logits_does_not_cancel():
+    """All positive at logit 39: the error is the integral of sigmoid(-t), about exp(-39)."""
+    found = cal.ls_ece([1, 1], [39.0, 39.0], sigma=0.1, noise="uniform", from_logits=True)
+    exact = (math.exp(-38.95) - math.exp(-39.05)) / 0.1
+    assert found == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "uniform"])
+def test_monte_carlo_agrees_within_three_standard_errors(noise):
+    from calibrant.measures.smooth import ls_ece_monte_carlo
+
+    y, p, _, _ = known_a()
+    h = np.log(p / (1 - p))
+    exact = cal.ls_ece(y, p, sigma=0.2, noise=noise)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        value, error = ls_ece_monte_carlo(h, y * 1.0, np.ones(2000), 0.2, noise, 2000, rng)
+        assert abs(value - exact) <= 3 * error
+    options = {"sigma": 0.2, "noise": noise, "method": "monte-carlo", "n_draws": 500}
+    one = cal.ls_ece(y, p, rng=np.random.default_rng(3), **options)
+    assert one == cal.ls_ece(y, p, rng=np.random.default_rng(3), **options)
+
+
+def reflected(t, u, sigma):
+    """The Gaussian reflected at 0 and 1, as a sum over images."""
+    images = np.arange(-6, 7) * 2
+    k = np.zeros((t.size, u.size))
+    for shift in images:
+        for sign in (1, -1):
+            k += np.exp(-0.5 * ((t[:, None] - sign * u + shift) / sigma) ** 2)
+    return k / (sigma * math.sqrt(2 * math.pi))
+
+
+def smooth_twin(u, z, w, sigma):
+    def f(t):
+        return reflected(t, u, sigma) @ (w * (z - u)) / w.sum()
+
+    return gauss_legendre(f, np.linspace(0, 1, max(9, int(4 / sigma))))
+
+
+@pytest.mark.parametrize("name", available())
+@pytest.mark.parametrize("sigma", [0.3, 0.05, 0.01])
+def test_smooth_ece_at_a_bandwidth(sigma, name):
+    rng = np.random.default_rng(2)
+    u = np.concatenate([rng.random(60), [0.0, 1.0, 0.0, 1.0, 1e-7, 0.9999]])
+    z, w = rng.random(66), rng.random(66)
+    with engine(name):
+        found = cal.smooth_ece(z, u, sigma=sigma, sample_weight=w)
+    assert found == pytest.approx(smooth_twin(u, z, w, sigma), rel=1e-8)
+
+
+def test_smooth_ece_at_its_fixed_point():
+    rng = np.random.default_rng(3)
+    u = rng.random(80)
+    z = (rng.random(80) < u**2).astype(float)
+    w = np.ones(80)
+    found = cal.smooth_ece(z, u)
+    assert found == pytest.approx(smooth_twin(u, z, w, found), rel=1e-8)
+    expected = brentq(lambda s: smooth_twin(u, z, w, s) - s, 0.02, 0.5, xtol=1e-10)
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+def test_relplot_agrees_to_its_own_accuracy():
+    metrics = need("relplot.metrics")
+    y, p, soft, _ = known_a()
+    assert cal.smooth_ece(y, p) == pytest.approx(metrics.smECE(p, y * 1.0), abs=2e-3)
+    assert cal.smooth_ece(soft, p) == pytest.approx(metrics.smECE(p, soft), abs=2e-3)
+    at = metrics.smECE_sigma(p, y * 1.0, 0.05)
+    assert cal.smooth_ece(y, p, sigma=0.05) == pytest.approx(at, abs=2e-3)
+
+
+class TestFacts:
+    def test_two_point_data(self):
+        """Binned ECE jumps between |mean y - 1/2| and 1/2 with the bins; LS-ECE stays."""
+        rng = np.random.default_rng(0)
+        x = np.where(rng.random(1000) < 0.5, -0.5, 0.5)
+        y, h = (x > 0).astype(int), 1e-3 * x
+        base = abs(y.mean() - 0.5)
+        for m in range(1, 101):
+            jump = cal.ece(y, expit(h), bins=m)
+            assert jump == pytest.approx(0.5 if m % 2 == 0 else base, abs=1e-3)
+        flat = [cal.ls_ece(y, h, sigma=1 / m, from_logits=True) for m in range(10, 101, 10)]
+        assert max(flat) - min(flat) < 4e-3
+
+    def test_continuous_where_binned_ece_jumps(self):
+        """Along a path of predictors from 1/2 - d to 1/2 + d the steps shrink with the path's."""
+        y, _, _, _ = known_a()
+        base = np.random.default_rng(1).normal(size=2000) * 1e-6
+        path = np.linspace(-0.02, 0.02, 41)
+
+        def largest(measure):
+            values = [measure(shift) for shift in path]
+            return np.abs(np.diff(values)).max()
+
+        smooth = largest(lambda s: cal.ls_ece(y, base + s, sigma=0.1, from_logits=True))
+        fixed = largest(lambda s: cal.smooth_ece(y, expit(base + s)))
+        binned = largest(
+            lambda s: cal.ece(y, np.where(y == 1, expit(base + s), expit(base - s)), bins=2)
+        )
+        assert smooth < 2e-3 and fixed < 2e-3
+        assert binned > 0.3
+
+    def test_the_schedule_tends_to_the_true_error(self):
+        """z is 1 with probability u^2: the true ECE is the integral of u - u^2, 1/6."""
+        errors = []
+        for n in (1000, 30_000, 1_000_000):
+            rng = np.random.default_rng(n)
+            u = rng.random(n)
+            errors.append(abs(cal.ls_ece(rng.random(n) < u**2, u) - 1 / 6))
+        assert errors[2] < 1e-3 and errors[2] < errors[0]
+        # And to 0 for a calibrated predictor, where only noise is left.
+        left = []
+        for n in (1000, 30_000, 1_000_000):
+            rng = np.random.default_rng(n)
+            u = rng.random(n)
+            left.append(cal.ls_ece(rng.random(n) < u, u))
+        assert left[0] > left[1] > left[2] and left[2] < 0.01
+
+    def test_a_report_equal_to_its_target_has_no_smooth_error(self):
+        p = RNG.random(500)
+        assert cal.smooth_ece(p, p) == 0.0
+
+
+def test_notions_are_their_scalar_problems():
+    rows = RNG.dirichlet(np.ones(4), 400)
+    y = RNG.integers(0, 4, 400)
+    top, hit = rows.max(axis=1), rows.argmax(axis=1) == y
+    for measure in (lambda *a, **k: cal.ls_ece(*a, sigma=0.1, **k), cal.smooth_ece):
+        assert measure(y, rows) == pytest.approx(measure(hit, top), rel=1e-10)
+        classes = [measure(y == r, rows[:, r]) for r in range(4)]
+        assert measure(y, rows, notion="classwise") == pytest.approx(np.mean(classes), rel=1e-10)
+    uniform = cal.ls_ece(y, rows, sigma=0.1, noise="uniform", notion="classwise")
+    classes = [cal.ls_ece(y == r, rows[:, r], sigma=0.1, noise="uniform") for r in range(4)]
+    assert uniform == pytest.approx(np.mean(classes), rel=1e-10)
+    binary = cal.ls_ece(hit, top, sigma=0.1, notion="confidence")
+    both = cal.ls_ece(hit, np.stack([1 - top, top], 1), sigma=0.1)
+    assert binary == pytest.approx(both, rel=1e-9)
+
+
+def test_logits_and_probabilities_agree():
+    h = RNG.normal(size=300) * 3
+    y = RNG.integers(0, 2, 300)
+    for noise in ("gaussian", "uniform"):
+        one = cal.ls_ece(y, h, sigma=0.1, noise=noise, from_logits=True)
+        assert one == pytest.approx(cal.ls_ece(y, expit(h), sigma=0.1, noise=noise), rel=1e-7)
+    assert cal.smooth_ece(y, h, from_logits=True) == pytest.approx(cal.smooth_ece(y, expit(h)))
+
+
+def test_grids_merge_and_clips_are_told():
+    y, p, _, _ = known_a()
+    p = p.copy()
+    p[:3] = 0.0, 1.0, 1e-9
+    whole = cal.evaluate(y, p)
+    assert any(note.startswith("3 reports closer to 0 or 1") for note in whole.notes)
+    parts = (
+        cal.Accumulator().update(y[:700], p[:700]).merge(cal.Accumulator().update(y[700:], p[700:]))
+    )
+    one = cal.Accumulator().update(y, p).evaluate()
+    for name in ("ls_ece", "smooth_ece"):
+        assert parts.evaluate()[name] == pytest.approx(one[name], rel=1e-12)
+        assert one[name] == pytest.approx(whole[name], rel=1e-6)
+
+
+def test_the_engines_agree():
+    y, p, soft, w = known_a()
+    values = {}
+    for name in available():
+        with engine(name):
+            values[name] = (
+                cal.ls_ece(soft, p, sigma=0.03, sample_weight=w),
+                cal.smooth_ece(soft, p, sample_weight=w),
+                cal.ls_ece(y, p.astype(np.float32), sigma=0.5),
+            )
+    for found in values.values():
+        assert found == pytest.approx(values["numpy"], rel=1e-11)
+
+
+class TestCurves:
+    @pytest.mark.parametrize("kind", ["unit", "logit"])
+    def test_the_difference_integrates_to_the_error(self, kind):
+        y, p, _, _ = known_a()
+        curve = cal.smooth_reliability(y, p, kind=kind, sigma=0.2)
+        points = curve.columns()
+        place = np.array(points["report" if kind == "unit" else "logit"])
+        area = np.trapezoid(np.abs(points["difference"]), place)
+        expected = (
+            cal.smooth_ece(y, p, sigma=0.2) if kind == "unit" else cal.ls_ece(y, p, sigma=0.2)
+        )
+        assert area == pytest.approx(expected, rel=1e-3)
+        assert np.trapezoid(points["density"], place) == pytest.approx(1, abs=2e-3)
+        target = np.array(points["mean_target"])
+        assert ((target >= 0) & (target <= 1)).all()
+
+    def test_it_finds_the_curve(self):
+        rng = np.random.default_rng(0)
+        u = rng.random(200_000)
+        points = cal.smooth_reliability(rng.random(200_000) < u**2, u, sigma=0.03).columns()
+        report, target = np.array(points["report"]), np.array(points["mean_target"])
+        middle = (report > 0.1) & (report < 0.9)
+        assert np.abs(target - report**2)[middle].max() < 0.02
+
+    def test_forms(self):
+        curve = cal.smooth_reliability([0, 1, 1], [0.2, 0.6, 0.9])
+        assert "smoothed over reports" in repr(curve) and "<table>" in curve._repr_html_()
+        assert len(curve.to_frame("pandas")) == 513
+        assert '"kind": "unit"' in curve.to_json()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"sigma": 0}, "sigma must be a positive number; got 0"),
+        ({"sigma": -1.0}, "positive"),
+        ({"sigma": math.nan}, "positive"),
+        ({"sigma": math.inf}, "finite"),
+        ({"sigma": "wide"}, "sigma='wide' is not known"),
+        ({"sigma": 1e-6}, r"too small for the grid: the smallest that fits is \d"),
+        ({"sigma": 0.1, "noise": "gausian"}, "did you mean 'gaussian'"),
+        ({"sigma": 0.1, "method": "mc"}, "method='mc' is not known"),
+        ({"sigma": 0.1, "eps": 0.7}, "eps must be"),
+        ({"sigma": 0.1, "notion": "full"}, "no smooth error"),
+    ],
+)
+def test_bad_options_get_a_sentence(options, said):
+    rows = [[0.2, 0.8], [0.6, 0.4]]
+    with pytest.raises(InputError, match=said):
+        cal.ls_ece([0, 1], rows if "notion" in options else [0.2, 0.7], **options)
+
+
+def test_the_smallest_sigma_is_small_enough_and_works():
+    assert smallest_sigma() < 0.005
+    assert cal.ls_ece([0, 1], [0.2, 0.7], sigma=smallest_sigma()) == pytest.approx(0.25, abs=1e-4)
+    uniform = cal.ls_ece([0, 1], [0.2, 0.7], sigma=1e-6, noise="uniform")
+    assert uniform == pytest.approx(0.25, abs=1e-4)
+
+
+def test_the_schedule_counts_effective_rows():
+    y, p, _, _ = known_a()
+    assert schedule_sigma(accept(y, p)) == pytest.approx(2000 ** (-1 / 3))
+    weights = np.r_[np.ones(1000), np.zeros(1000)]
+    effective = schedule_sigma(accept(y, p, sample_weight=weights))
+    assert effective == pytest.approx(1000 ** (-1 / 3))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, 1.5, -0.2])
+@pytest.mark.parametrize("function", [cal.ls_ece, cal.smooth_ece, cal.smooth_reliability])
+def test_bad_values_name_their_row(function, bad):
+    p = np.full(300_000, 0.5)
+    p[250_001] = bad
+    with pytest.raises(InputError, match=r"y_proba\[250001\]"):
+        function(np.arange(300_000) % 2, p)
+    with pytest.raises(InputError, match="sample_weight is 0 in every row"):
+        function([0, 1], [0.2, 0.7], sample_weight=[0, 0])
+
+
+def test_one_gaussian_sample_has_a_closed_form():
+    """One positive sample at logit h: the mean of sigmoid(-t), t normal; bounded by known tails."""
+    found = cal.ls_ece([1], [30.0], sigma=1.0, from_logits=True)
+    # For h this large sigmoid(-t) is exp(-t) but for terms of exp(-2t): exp(-h + sigma^2 / 2).
+    assert found == pytest.approx(math.exp(-30 + 0.5), rel=1e-6)
+    assert ndtr(-9) < 1e-18 and log_ndtr(-9) < -40  # the tail that the grid leaves out
