@@ -114,7 +114,7 @@ class Accumulator:
 
     def _smooth_sums(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
         notion: Notion = "confidence" if samples.multiclass else "binary"
-        logits, _, clipped = logit_grid(samples, notion, StreamSummary.SPACING, EPS)
+        logits, _, clipped = logit_grid(samples, notion, StreamSummary.SPACING, EPS, whole=True)
         residuals, _ = unit_grid(samples, notion, StreamSummary.UNIT_CELLS)
         return {
             "logits": np.stack([logits.plus[0], logits.minus[0]]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,7 +29,7 @@ NOISES = ("gaussian", "uniform")
 # Reports are clipped this far from 0 and 1 before their logit is taken.
 EPS = 1e-6
 # The sigmoid itself must be resolved, however wide the noise.
-WIDEST_SPACING = 2.0**-6
+WIDEST_SPACING = 2.0**-5
 # Nodes that a grid may have.
 MOST_NODES = 1 << 22
 UNIT_CELLS = 1 << 14
@@ -40,13 +39,13 @@ MOST_UNIT_CELLS = 1 << 20
 
 
 def spacing_for(sigma: float) -> float:
-    """The spacing of the logit grid for a bandwidth: a power of two, so that products are exact."""
-    return float(min(WIDEST_SPACING, 2.0 ** math.floor(math.log2(sigma / NODES_PER_SIGMA))))
+    """The spacing of the logit grid for a bandwidth."""
+    return min(WIDEST_SPACING, sigma / NODES_PER_SIGMA)
 
 
 def smallest_sigma() -> float:
     """The smallest bandwidth whose grid fits."""
-    return NODES_PER_SIGMA * 2.0 ** math.ceil(math.log2(2 * LOGIT_LIMIT / MOST_NODES))
+    return NODES_PER_SIGMA * 2 * LOGIT_LIMIT / MOST_NODES
 
 
 def schedule_sigma(samples: Samples) -> float:

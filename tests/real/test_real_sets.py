@@ -309,3 +309,20 @@ def test_the_definition_holds_on_real_sets(name: str) -> None:
     for n_bins in (10, 15, 100):
         expected = mccaffrey_ece(reports, targets, n_bins)
         assert cal.ece(targets, reports, bins=n_bins) == pytest.approx(expected, rel=1e-12)
+
+
+NETWORKS = ["cifar10_resnet32", "cifar10_vgg16_bn", "cifar10_mobilenetv2_x1_0", "cifar100_resnet20"]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_smooth_and_binned_errors_agree_on_networks(name: str) -> None:
+    """Chidambaram et al. (2024), figures 3 and 4: with sigma = 1/bins they tell the same story."""
+    labels, logits, from_logits = problem(name)
+    options = {"from_logits": from_logits}
+    for bins in (10, 30, 100):
+        binned = cal.ece(labels, logits, bins=bins, **options)
+        gaussian = cal.ls_ece(labels, logits, sigma=1 / bins, **options)
+        uniform = cal.ls_ece(labels, logits, sigma=1 / bins, noise="uniform", **options)
+        assert abs(gaussian - binned) < 0.02 and abs(uniform - binned) < 0.02
+    smooth = cal.smooth_ece(labels, logits, **options)
+    assert abs(smooth - cal.ece(labels, logits, bins=15, **options)) < 0.02

@@ -27,10 +27,14 @@ Sum = tuple[NDArray[np.float64], Findings, int]
 
 
 def logit_grid(
-    samples: Samples, notion: Notion, spacing: float, eps: float
+    samples: Samples, notion: Notion, spacing: float, eps: float, *, whole: bool = False
 ) -> tuple[LogitGrid, Findings, int]:
-    """The masses of w z and w (1 - z) on the logit grid, and how many logits were clipped."""
-    nodes = LogitGrid.n_nodes(spacing)
+    """The masses of w z and w (1 - z) on the logit grid, and how many logits were clipped.
+
+    The nodes that clipped probabilities cannot reach are left out, unless the `whole` is asked for.
+    """
+    reach = LOGIT_LIMIT if whole or samples.from_logits else -np.log(eps)
+    nodes = LogitGrid.n_nodes(spacing, reach)
 
     def add(
         engine: Kernels, problem: Samples, state: NDArray[Any], u: NDArray[Any], z: NDArray[Any],

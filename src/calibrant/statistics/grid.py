@@ -33,8 +33,9 @@ class LogitGrid:
         return LogitGrid(self.spacing, self.plus + other.plus, self.minus + other.minus)
 
     @staticmethod
-    def n_nodes(spacing: float) -> int:
-        return 2 * (int(np.ceil(LOGIT_LIMIT / spacing)) + SPARE) + 1
+    def n_nodes(spacing: float, limit: float = LOGIT_LIMIT) -> int:
+        """Nodes that hold the logits up to a limit, with those to spare."""
+        return 2 * (int(np.ceil(limit / spacing)) + SPARE) + 1
 
     @property
     def total_weight(self) -> NDArray[np.float64]:
