@@ -40,7 +40,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.5)
     if close:
         return f"did you mean {close[0]!r}?"
-    return "known: " + ", ".join(repr(choice) for choice in choices)
+    return "use one of " + ", ".join(repr(choice) for choice in choices)
 
 
 def one_of(argument: str, value: object, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from calibrant.engines.passes import NO_CUTS, scalar_sums, whole_problem
 from calibrant.engines.protocol import Findings
 from calibrant.engines.smooth import logit_grid, unit_grid
 from calibrant.errors import NO_WEIGHT, InputError
-from calibrant.inputs.explain import explained
+from calibrant.inputs.explain import explained, refuse_swapped
 from calibrant.measures.smooth import (
     NODES_PER_SIGMA,
     logit_curve,
@@ -75,7 +75,8 @@ class SmoothSummary:
             grid, found, clipped = logit_grid(
                 self.samples, self.notion, spacing_for(sigma), self.eps
             )
-        self.findings, self.n_logits_clipped = found, clipped
+        self._note(found)
+        self.n_logits_clipped = clipped
         if not grid.total_weight[0] > 0:
             raise InputError(NO_WEIGHT)
         return grid
@@ -99,7 +100,7 @@ class SmoothSummary:
 
     def smooth_ece(self, sigma: float | None) -> float:
         """smECE at its fixed point or at a bandwidth, on a grid fine enough for it."""
-        cells, total = UNIT_CELLS, self.total_weight
+        cells, total = UNIT_CELLS, self.checked_weight()
         while True:
             value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma)
             width = value if sigma is None else sigma
@@ -110,10 +111,27 @@ class SmoothSummary:
     def unit_grid(self, cells: int = UNIT_CELLS, *, residual_only: bool = True) -> UnitGrid:
         """Masses on [0, 1]."""
         with explained(self.samples):
-            grid, self.findings = unit_grid(
-                self.samples, self.notion, cells, residual_only=residual_only
-            )
+            grid, found = unit_grid(self.samples, self.notion, cells, residual_only=residual_only)
+        self._note(found)
         return grid
+
+    def _note(self, found: Findings) -> None:
+        if found.soft and not self.findings.soft:
+            refuse_swapped(self.samples)
+        self.findings = found
+
+    def checked_weight(self) -> float:
+        """The sum of weights, once every row is known to be sound."""
+        if self.samples.weights is not None:
+            notion: Notion = "confidence" if self.notion == "classwise" else self.notion
+            with explained(self.samples):
+                scalar_sums(self.samples, notion, NO_CUTS, squares=False)
+        return self.total_weight
+
+    def schedule(self) -> float:
+        """The bandwidth of the schedule."""
+        self.checked_weight()
+        return schedule_sigma(self.samples)
 
     @property
     def total_weight(self) -> float:
@@ -128,9 +146,8 @@ class SmoothSummary:
     def curve(self, kind: str, sigma: float | None) -> dict[str, NDArray[np.float64]]:
         """The smoothed curve: places, density, mean target, and the difference integrated."""
         if kind == "logit":
-            width = schedule_sigma(self.samples) if sigma is None else sigma
-            grid = self.logit_grid(width)
-            return logit_curve(grid, width)
+            width = self.schedule() if sigma is None else sigma
+            return logit_curve(self.logit_grid(width), width)
         width = self.smooth_ece(None) if sigma is None else sigma
         return unit_curve(self.unit_grid(residual_only=False), self.total_weight, width)
 
@@ -152,7 +169,7 @@ class SmoothSummary:
         self, samples: Samples, notion: Notion
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         if samples.from_logits and not samples.multiclass:
-            scalar_sums(samples, notion, NO_CUTS)
+            self._note(scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
             h = samples.reports.astype(np.float64)
             z = samples.targets.astype(np.float64)
             if notion == "confidence":
@@ -160,7 +177,8 @@ class SmoothSummary:
             h = np.clip(h, -LOGIT_LIMIT, LOGIT_LIMIT)
             weights = samples.weights
         else:
-            u, z, weights, _ = whole_problem(samples, notion)
+            u, z, weights, found = whole_problem(samples, notion)
+            self._note(found)
             u = np.clip(u, self.eps, 1.0 - self.eps)
             h = np.log(u / (1.0 - u))
         w = np.ones(h.size) if weights is None else weights.astype(np.float64)

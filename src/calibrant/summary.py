@@ -17,7 +17,7 @@ from calibrant.engines.passes import NO_CUTS, MatrixSums, matrix_sums, scalar_su
 from calibrant.engines.protocol import Findings
 from calibrant.engines.vectors import vector_table
 from calibrant.errors import NO_WEIGHT, InputError, one_of
-from calibrant.inputs.explain import explained
+from calibrant.inputs.explain import explained, refuse_swapped
 from calibrant.measures.smooth import LS_SIGMA
 from calibrant.samples.samples import Notion, Samples
 from calibrant.smooth_summary import SmoothSummary
@@ -70,25 +70,13 @@ class Summary:
     def _note(self, found: Findings) -> None:
         mine = self.findings
         if found.soft and not mine.soft:
-            self._refuse_swapped()
+            refuse_swapped(self.samples)
         # Passes see the same rows again: the largest count is the count.
         self.findings = Findings(
             max(mine.n_reports_clipped, found.n_reports_clipped),
             max(mine.n_rows_off_simplex, found.n_rows_off_simplex),
             max(mine.n_log_clipped, found.n_log_clipped),
             mine.soft or found.soft,
-        )
-
-    def _refuse_swapped(self) -> None:
-        samples = self.samples
-        step = max(1, (1 << 14) // samples.n_classes)
-        for start in range(0, samples.n, step):
-            reports = samples.reports[start : start + step]
-            if samples.from_logits or not ((reports == 0) | (reports == 1)).all():
-                return
-        raise InputError(
-            "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
-            "swapped. The order is (y_true, y_proba)"
         )
 
     def table(self, notion: Notion, rule: Rule, *, squares: bool = True) -> BinTable:

@@ -705,7 +705,7 @@ VALUES: dict[str, tuple[str, Any, str]] = {
     "notion of another shape": ("notion", "binary", r"notion='binary' needs.*\(n, 3\)"),
     "logits as text": ("from_logits", "yes", "from_logits must be True or False; got 'yes'"),
     "logits as a number": ("from_logits", 1, "from_logits must be True or False; got 1"),
-    "method mistyped": ("method", "isotonc", "method='isotonc'.*did you mean 'isotonic'"),
+    "method mistyped": ("method", "isotonc", "method='isotonc'"),
     "measure mistyped": ("measures", ["eec"], "'eec'.*did you mean 'ece'"),
     "measure of another shape": ("measures", ["ece", 3], "3"),
     "measures as text": ("measures", "ece", "measures must be a list.*'ece'"),

@@ -24,6 +24,19 @@ def explained(samples: Samples) -> Iterator[None]:
         raise InputError(explain(samples, _first_bad_row(samples, bad.row))) from None
 
 
+def refuse_swapped(samples: Samples) -> None:
+    """An error if every report is 0 or 1; to be asked where targets are known to be fractions."""
+    step = max(1, (1 << 14) // samples.n_classes)
+    for start in range(0, samples.n, step):
+        reports = samples.reports[start : start + step]
+        if samples.from_logits or not ((reports == 0) | (reports == 1)).all():
+            return
+    raise InputError(
+        "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
+        "swapped. The order is (y_true, y_proba)"
+    )
+
+
 def _first_bad_row(samples: Samples, known: int) -> int:
     """The first bad row, given one that is bad.
 

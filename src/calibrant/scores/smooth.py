@@ -14,7 +14,7 @@ from calibrant.inputs.accept import accept
 from calibrant.options import public
 from calibrant.results.smooth_curve import SmoothCurve
 from calibrant.samples.samples import Notion, Samples
-from calibrant.smooth_summary import EPS, NOISES, SmoothSummary, schedule_sigma, smallest_sigma
+from calibrant.smooth_summary import EPS, NOISES, SmoothSummary, smallest_sigma
 from calibrant.summary import settle_notion
 
 
@@ -70,7 +70,7 @@ def ls_ece(
     )  # fmt: skip
     settled = _settled(samples, notion)
     summary = SmoothSummary(samples, settled, eps)
-    width = _width(sigma, samples, noise if method == "exact" else "uniform")
+    width = _width(sigma, summary, noise if method == "exact" else "uniform")
     if method == "monte-carlo":
         return summary.monte_carlo(width, noise, n_draws, rng or np.random.default_rng())
     return summary.ls_ece(width, noise)
@@ -153,7 +153,7 @@ def smooth_reliability(
         raise InputError("a curve is of one problem: give one class's column as y_proba")
     summary = SmoothSummary(samples, settled)
     width = sigma or (
-        schedule_sigma(samples) if kind == "logit" else max(summary.smooth_ece(None), 1e-4)
+        summary.schedule() if kind == "logit" else max(summary.smooth_ece(None), 1e-4)
     )
     return SmoothCurve(summary.curve(kind, width), kind, float(width), settled)
 
@@ -172,10 +172,10 @@ def _check_sigma(sigma: Any) -> None:
         raise InputError(f"sigma must be finite; got {sigma!r}")
 
 
-def _width(sigma: float | str, samples: Samples, noise: str) -> float:
+def _width(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
     if isinstance(sigma, str):
         one_of("sigma", sigma, ("schedule",))
-        return schedule_sigma(samples)
+        return max(summary.schedule(), smallest_sigma())
     _check_sigma(sigma)
     if noise == "gaussian" and sigma < smallest_sigma():
         raise InputError(
