@@ -635,7 +635,7 @@ BAD_BINS: dict[str, tuple[Any, str]] = {
     "a truth value": (True, r"bins must be .*got True"),
     "nothing at all": (None, r"bins must be .*got None"),
     "a name nearly right": ("quantil", "did you mean 'quantile'"),
-    "a name far off": ("kmeans", "known: .*'uniform'"),
+    "a name far off": ("kmeans", "use one of .*'uniform'"),
     "equal edges": ([0, 0.5, 0.5, 1], r"increase.*edges\[1\]=0\.5 and edges\[2\]=0\.5 are equal"),
     "edges out of order": ([0, 0.7, 0.3, 1], r"increase.*edges\[1\]=0\.7 and edges\[2\]=0\.3"),
     "an edge that is NaN": ([0, NAN, 1], r"edges\[\d\]=nan"),
