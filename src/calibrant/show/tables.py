@@ -44,7 +44,7 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
     measures = {k: v for k, v in evaluation.columns().items() if k != "title"}
     print_table(measures, "Measures", file=out)
     bins = evaluation.reliability.shown_columns()
-    bins["report | target"] = [
+    bins["o report, x target"] = [
         reliability_bar(u, z) for u, z in zip(bins["mean_report"], bins["mean_target"], strict=True)
     ]
     print_table(bins, f"Reliability: {evaluation.reliability.rule}", file=out)
