@@ -30,11 +30,13 @@ def extensions() -> list[Extension]:
             depends=headers,
             # Without contraction x * x + s is the same bits on every processor, in every loop.
             extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
-            optional=True,
         )
         for name in ("_kernels", "_ranks", "_smooth")
     ]
-    return cythonize(modules, language_level=3)
+    built = cythonize(modules, language_level=3)
+    for extension in built:
+        extension.optional = True  # said here, because it gets lost on the way through Cython
+    return built
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": BuildWherePossible})
