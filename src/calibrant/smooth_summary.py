@@ -143,13 +143,12 @@ class SmoothSummary:
             raise InputError(NO_WEIGHT)
         return total
 
-    def curve(self, kind: str, sigma: float | None) -> dict[str, NDArray[np.float64]]:
+    def curve(self, kind: str, sigma: float) -> dict[str, NDArray[np.float64]]:
         """The smoothed curve: places, density, mean target, and the difference integrated."""
         if kind == "logit":
-            width = self.schedule() if sigma is None else sigma
-            return logit_curve(self.logit_grid(width), width)
-        width = self.smooth_ece(None) if sigma is None else sigma
-        return unit_curve(self.unit_grid(residual_only=False), self.total_weight, width)
+            return logit_curve(self.logit_grid(sigma), sigma)
+        grid = self.unit_grid(residual_only=False)
+        return unit_curve(grid, self.checked_weight(), sigma)
 
     def _problems(
         self,
