@@ -33,7 +33,10 @@ def logit_grid(
 
     The nodes that clipped probabilities cannot reach are left out, unless the `whole` is asked for.
     """
-    reach = LOGIT_LIMIT if whole or samples.from_logits else -np.log(eps)
+    # 1 - eps is rounded: where eps is small its logit is not that of eps.
+    low, high = eps, 1.0 - eps
+    clipped_reach = max(np.log((1.0 - low) / low), np.log(high / (1.0 - high)))
+    reach = LOGIT_LIMIT if whole or samples.from_logits else clipped_reach
     nodes = LogitGrid.n_nodes(spacing, reach)
 
     def add(
@@ -41,8 +44,8 @@ def logit_grid(
         w: NDArray[np.float64] | None, status: NDArray[np.int64],
     ) -> None:  # fmt: skip
         raw = problem.from_logits and not problem.multiclass
-        low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if raw else (eps, 1.0 - eps)
-        engine.deposit_logits(state[0], state[1], u, z, w, 1.0 / spacing, low, high, raw, status)
+        ends = (-LOGIT_LIMIT, LOGIT_LIMIT) if raw else (low, high)
+        engine.deposit_logits(state[0], state[1], u, z, w, 1.0 / spacing, *ends, raw, status)
 
     sums, findings, n_clipped = _deposited(samples, notion, (2, nodes), add)
     return LogitGrid(spacing, sums[:, 0], sums[:, 1]), findings, n_clipped
