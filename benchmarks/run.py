@@ -76,7 +76,9 @@ def compare(tools: Tools, unit: float, unit_name: str, repeats: int = 5) -> dict
             if sum(times[name]) > 60:  # the slowest tools have made their point
                 continue
             turn = time.perf_counter()
-            while True:  # short calls are repeated: one alone would time the caches of the last turn
+            while (
+                True
+            ):  # short calls are repeated: one alone would time the caches of the last turn
                 began = time.perf_counter()
                 tool()
                 times[name].append(time.perf_counter() - began)

@@ -71,28 +71,30 @@ def smoothed_logits(grid: LogitGrid, r: int, sigma: float) -> tuple[Array, Array
     """Places t, and the Gaussian-smoothed sums of w z and w (1 - z) there, for class r.
 
     Only the stretch of the grid that holds mass is smoothed. The spectrum of the result is short:
-    it is cut or padded to as many places as sigma needs, which interpolates between the nodes.
+    it is cut or padded to as many places as sigma needs, which interpolates between the nodes. The
+    logit 0 is always a place: to exchange the labels 0 and 1 changes nothing.
     """
     from scipy import fft
 
     held = (grid.plus[r] != 0) | (grid.minus[r] != 0)
     first, last = int(held.argmax()), held.size - 1 - int(held[::-1].argmax())
+    wanted = min(sigma, 1.0) / SUMMED_PER_SIGMA
+    coarser = max(1, int(wanted / grid.spacing + 1e-9))
+    finer = max(1, math.ceil(grid.spacing / wanted - 1e-9))
     pad = math.ceil(TAIL * sigma / grid.spacing) + 4
-    size = fft.next_fast_len(last - first + 1 + 2 * pad, real=True)
+    middle = (held.size - 1) // 2
+    pad += (first - pad - middle) % coarser
+    size = coarser * fft.next_fast_len(-(-(last - first + 1 + 2 * pad) // coarser), real=True)
     masses = np.zeros((2, size))
     masses[0, pad : pad + last - first + 1] = grid.plus[r, first : last + 1]
     masses[1, pad : pad + last - first + 1] = grid.minus[r, first : last + 1]
-    length = size * grid.spacing
-    n_places = fft.next_fast_len(math.ceil(SUMMED_PER_SIGMA * length / min(sigma, 1.0)), real=True)
+    n_places, spacing = size * finer // coarser, grid.spacing * coarser / finer
     # Beyond TAIL the noise leaves nothing of a frequency.
-    step = 2.0 * np.pi / length
-    n_left = min(size // 2, math.ceil(TAIL / (sigma * step))) + 1
-    damping = np.exp(-0.5 * (sigma * step * np.arange(n_left)) ** 2)
-    spectrum = fft.rfft(masses, axis=1)[:, :n_left] * (damping * (n_places / length))
-    smooth = fft.irfft(spectrum, n=n_places, axis=1)
-    middle = (grid.plus.shape[1] - 1) // 2
-    start = (first - pad - middle) * grid.spacing
-    t = start + np.arange(n_places) * (length / n_places)
+    step = 2.0 * np.pi / (size * grid.spacing)
+    n_left = min(size // 2, n_places // 2, math.ceil(TAIL / (sigma * step))) + 1
+    damping = np.exp(-0.5 * (sigma * step * np.arange(n_left)) ** 2) / spacing
+    smooth = fft.irfft(fft.rfft(masses, axis=1)[:, :n_left] * damping, n=n_places, axis=1)
+    t = (first - pad - middle) * grid.spacing + np.arange(n_places) * spacing
     return t, smooth[0], smooth[1]
 
 
