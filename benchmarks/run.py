@@ -283,6 +283,31 @@ def logit_smoothing(shrink: int) -> dict[str, float]:
     return compare(tools, 1e3, "ms", repeats=9)
 
 
+def dominance(shrink: int) -> dict[str, float]:
+    """the longest line of 4,000 predictors under 5 losses, ms; the value is its length."""
+    from calibrant.inference.dominance import maximum_dominance_set
+
+    n = 4000 // shrink
+    rng = np.random.default_rng(0)
+    # Good predictors tend to be good on every loss, as checkpoints of training runs are.
+    losses = rng.random((n, 1)) + 0.01 * rng.normal(size=(n, 5))
+
+    def every_pair() -> Any:
+        """The matrix of all pairs at once, then its longest path."""
+        ordered = losses[np.argsort(losses[:, 0])]
+        better = (ordered[:, None] <= ordered[None]).all(axis=2)
+        length = np.zeros(n, dtype=np.int64)
+        for i in range(n):
+            length[i] = 1 + length[better[:, i]].max(initial=0)
+        return length.max()
+
+    tools: Tools = {
+        "calibrant maximum_dominance_set": lambda: len(maximum_dominance_set(losses)),
+        "NumPy, all pairs in memory, no checks": every_pair,
+    }
+    return compare(tools, 1e3, "ms", repeats=3)
+
+
 def imports(shrink: int) -> dict[str, float]:
     """a fresh interpreter imports the package, ms over NumPy alone."""
     seconds: dict[str, list[float]] = {}
@@ -335,6 +360,7 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "classwise": classwise,
     "smooth": smooth,
     "logit-smoothing": logit_smoothing,
+    "dominance": dominance,
     "imports": imports,
     "memory": memory,
 }

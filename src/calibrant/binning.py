@@ -242,3 +242,13 @@ def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
         np.ceil(doubled_middle * m / (2.0 * through[-1]) * (1 - ROUNDING)) - 1
     )
     return np.clip(bins, 0, m - 1).astype(np.intp)
+
+
+def both_rules(bins: Bins) -> tuple[Rule, Rule]:
+    """The rules of the ordinary and of the truthful measures: a count means equal-width bins for
+    the former and as many quantile bins for the latter; a rule is used for both.
+    """
+    fixed = as_rule(bins)
+    if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth):
+        return fixed, Quantile(fixed.m)
+    return fixed, fixed

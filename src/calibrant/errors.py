@@ -34,6 +34,10 @@ class MissingExtra(CalibrantError, ImportError):
         )
 
 
+class CalibrantWarning(UserWarning):
+    """Something was done, but the caller should know about it before relying on it."""
+
+
 def nearest(name: object, known: Iterable[str]) -> str:
     """A hint that ends an error message: the known name nearest to the one that came."""
     choices = list(known)

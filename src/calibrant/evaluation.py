@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from calibrant.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, as_rule
+from calibrant.binning import Bins, LevelSets, Quantile, Rule, as_rule, both_rules
 from calibrant.engines.protocol import Findings
 from calibrant.errors import InputError
 from calibrant.inputs.accept import accept
@@ -17,8 +18,10 @@ from calibrant.options import public
 from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.samples.samples import Samples
+from calibrant.slicing import sliced
 from calibrant.statistics.bins import BinTable
 from calibrant.summary import Summary, settle_notion
+from calibrant.worth_of_evaluation import with_worth, worth_of
 
 
 @public
@@ -28,6 +31,14 @@ def evaluate(
     *,
     bins: Bins = 15,
     measures: Iterable[str] | None = None,
+    uncertainty: bool = False,
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    groups: Any = None,
+    votes: Any = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    by: Any = None,
     sample_weight: Any = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
@@ -40,6 +51,11 @@ def evaluate(
     out, all that apply are there (but for the distances between distributions with hard labels, and
     full calibration with more than 200 classes).
 
+    ``uncertainty=True`` adds what each number is worth: an interval for its true value (`level`,
+    clusters in `groups`), its noise floor (see `noise_floor`; `votes` behind soft labels), and a
+    verdict against `tolerance`. `by` names a column of data, or holds a value per row: the
+    evaluation then has `slices`, one evaluation each, with p-values corrected for their number.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -51,10 +67,7 @@ def evaluate(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    fixed = as_rule(bins)
-    quantile: Rule = (
-        Quantile(fixed.m) if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth) else fixed
-    )
+    fixed, quantile = both_rules(bins)
     summary = Summary(samples, fixed, quantile, together=measures is None)
     chosen = choose(measures, "multiclass" if samples.multiclass else "binary")
     table, cuts = summary.table_with_cuts(summary.scalar, fixed)
@@ -63,7 +76,7 @@ def evaluate(
             m for m in chosen if _is_worth_it(m, samples, quantile, summary.findings.soft)
         )
     with_classes = samples.multiclass and measures is None
-    return assemble(
+    result = assemble(
         summary,
         chosen,
         rule_names(fixed, quantile),
@@ -79,6 +92,16 @@ def evaluate(
             "weighted": samples.weights is not None,
         },
     )
+    if uncertainty:
+        worth = worth_of(
+            samples, fixed, quantile, chosen, level=level, groups=groups, votes=votes,
+            n_resamples=n_resamples, seed=seed, data=data,
+        )  # fmt: skip
+        result = with_worth(result, worth, tolerance, asked=measures is not None)
+    if by is not None:
+        slices = sliced(samples, by, data, fixed, chosen, votes=votes, seed=seed)
+        result = replace(result, slices=slices)
+    return result
 
 
 # Full calibration sums a vector of k numbers in each of k m cells.

@@ -16,14 +16,14 @@ R = TypeVar("R")
 def public(function: Callable[P, R]) -> Callable[P, R]:
     """Turn a mistyped keyword into an UnknownOption that names the nearest one."""
     known = tuple(inspect.signature(function).parameters)
+    # A class's constructor goes by the name of the class.
+    shown = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
             if name not in known:
-                raise UnknownOption(
-                    f"{function.__name__}() has no option {name!r}: {nearest(name, known)}"
-                )
+                raise UnknownOption(f"{shown}() has no option {name!r}: {nearest(name, known)}")
         return function(*args, **kwargs)
 
     return checked

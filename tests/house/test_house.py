@@ -16,7 +16,10 @@ from calibrant import examples
 from calibrant.errors import InputError, UnknownOption
 
 SOURCE = Path(cal.__file__).parent
-ROOMS = ("inputs", "samples", "statistics", "engines", "measures", "scores", "results", "show")
+ROOMS = (
+    "inputs", "samples", "statistics", "engines", "measures", "inference", "scaling", "scores",
+    "results", "show",
+)  # fmt: skip
 
 
 def imports_of(path: Path) -> set[str]:
@@ -35,10 +38,12 @@ def imports_of(path: Path) -> set[str]:
     [
         ("samples", ("inputs", "engines", "measures", "scores", "results", "show")),
         ("statistics", ("inputs", "samples", "engines", "measures", "scores", "results", "show")),
-        ("measures", ("inputs", "samples", "engines", "scores", "results", "show")),
+        ("measures", ("inputs", "samples", "engines", "inference", "scores", "results", "show")),
         ("inputs", ("engines", "measures", "scores", "results", "show")),
-        ("engines", ("inputs", "measures", "scores", "results", "show")),
-        ("results", ("inputs", "engines", "scores", "show")),
+        ("engines", ("inputs", "measures", "inference", "scores", "results", "show")),
+        ("results", ("inputs", "engines", "inference", "scores", "show")),
+        ("inference", ("inputs", "scores", "show")),
+        ("scaling", ("scores", "results", "show")),
         ("show", ("inputs", "samples", "engines", "measures", "scores")),
     ],
 )

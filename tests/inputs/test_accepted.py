@@ -22,12 +22,25 @@ Array = NDArray[Any]
 every_engine = pytest.mark.parametrize("engine_name", available())
 
 
+# Tests and resampling need outcomes and several rows; they have their own tests below.
+INFERENCE = {
+    "compare",
+    "cox_calibration",
+    "hosmer_lemeshow",
+    "interval",
+    "noise_floor",
+    "spiegelhalter",
+    "truthful_test",
+    "verdict",
+}
+
+
 def public_functions() -> dict[str, Callable[..., Any]]:
     """Every public function that needs `y_true` and `y_proba` and nothing else."""
     found = {}
     for name in cal.__all__:
         function = getattr(cal, name)
-        if not inspect.isfunction(function):
+        if not inspect.isfunction(function) or name in INFERENCE:
             continue
         parameters = inspect.signature(function).parameters.values()
         needed = [p.name for p in parameters if p.default is p.empty]
@@ -654,3 +667,43 @@ def test_rows_of_no_weight_change_nothing(engine_name: str) -> None:
             found = flat(function(labels, reports, sample_weight=weights))
             expected = flat(function(LABELS, BINARY, sample_weight=WEIGHTS))
             np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=name)
+
+
+# --- tests and resampling -------------------------------------------------------------------------
+
+
+def judged(name: str, labels: Any, reports: Any, **options: Any) -> list[float]:
+    """Every number of an inference function's result, with few resamples."""
+    function = getattr(cal, name)
+    if "n_resamples" in inspect.signature(function).parameters:
+        options["n_resamples"] = 50
+    if name == "compare":
+        return flat(function(labels, {"a": reports, "b": reports}, **options).to_dict())
+    return flat(function(labels, reports, **options))
+
+
+@pytest.mark.parametrize("name", sorted(INFERENCE))
+def test_inference_on_any_kind_of_input(name: str) -> None:
+    pandas = need("pandas")
+    for labels, reports in ((LABELS, BINARY), (CLASSES, ROWS)):
+        expected = judged(name, labels, reports)
+        assert expected
+        kinds = [
+            (labels.tolist(), reports.tolist()),
+            (labels.astype(np.float32), reports.astype(np.float32)),
+            (strided(labels), strided(reports)),
+        ]
+        for given in kinds:
+            np.testing.assert_array_equal(judged(name, *given), expected)
+    frame = pandas.DataFrame({"y": LABELS, "p": BINARY})
+    if name != "compare":
+        found = judged(name, "y", "p", data=frame)
+        np.testing.assert_array_equal(found, judged(name, LABELS, BINARY))
+
+
+@every_engine
+@pytest.mark.parametrize("name", sorted(INFERENCE))
+def test_inference_is_the_same_on_every_engine(name: str, engine_name: str) -> None:
+    with engine(engine_name):
+        found = judged(name, LABELS, BINARY)
+    np.testing.assert_allclose(found, judged(name, LABELS, BINARY), rtol=1e-9, atol=1e-12)

@@ -1,5 +1,6 @@
 """Bad input is refused by every public function, with a sentence that a person can act on."""
 
+import functools
 import inspect
 import re
 import warnings
@@ -30,8 +31,18 @@ def public_functions() -> dict[str, Callable[..., Any]]:
         parameters = inspect.signature(function).parameters.values()
         needed = [p.name for p in parameters if p.default is p.empty]
         if needed == ["y_true", "y_proba"]:
-            found[name] = function
+            found[name] = of_two_alike(function) if name == "compare" else function
     return found
+
+
+def of_two_alike(compare: Callable[..., Any]) -> Callable[..., Any]:
+    """`compare` as a function of one predictor's reports: it is compared with itself."""
+
+    @functools.wraps(compare)
+    def compared(y_true: Any, y_proba: Any, **options: Any) -> Any:
+        return compare(y_true, {"a": y_proba, "b": y_proba}, **options)
+
+    return compared
 
 
 FUNCTIONS = public_functions()

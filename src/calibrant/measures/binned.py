@@ -37,12 +37,12 @@ def binned_error(table: BinTable, norm: str = "l1") -> float:
     return float(np.sqrt((errors * errors).mean()))
 
 
-def debiased_l2(table: BinTable) -> float:
-    """Root of the mean square gap, less what sampling noise adds to it.
+def debiased_l2s(table: BinTable) -> NDArray[np.float64]:
+    """Mean square gap of each class, less what sampling noise adds to it: may be below 0.
 
     Each bin's squared gap is lowered by the variance of its mean target,
     ``(mean z^2 - (mean z)^2) / (W_B - 1)``; for 0/1 targets that is ``z(1 - z)/(n_B - 1)``. A bin
-    of weight 1 or less says nothing about its variance and is left out. Never below 0.
+    of weight 1 or less says nothing about its variance and is left out.
     """
     w = table.sum_w
     counts = w > 1
@@ -50,5 +50,10 @@ def debiased_l2(table: BinTable) -> float:
     gap = table.residual / safe
     mean_z = table.sum_wz / safe
     variance = np.maximum(table.sum_wz2 / safe - mean_z**2, 0.0) / (safe - 1.0)
-    squares = np.where(counts, w * (gap**2 - variance), 0.0).sum(axis=1) / table.total_weight
-    return float(np.sqrt(max(0.0, squares.mean())))
+    out: NDArray[np.float64] = np.where(counts, w * (gap**2 - variance), 0.0).sum(axis=1)
+    return out / table.total_weight
+
+
+def debiased_l2(table: BinTable) -> float:
+    """Root of the debiased mean square gap, or 0 where that is below 0."""
+    return float(np.sqrt(max(0.0, debiased_l2s(table).mean())))

@@ -7,12 +7,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from calibrant.errors import InputError, nearest
-from calibrant.measures.binned import binned_error, debiased_l2
+from calibrant.measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
 from calibrant.measures.decomposition import decompose, isotonic_fit
 from calibrant.measures.ordered import ks_error, sweep_error
 from calibrant.measures.smooth import LS_SIGMA, ls_ece_of_grid
-from calibrant.measures.truthful import confidence_correction, linear_error, vector_linear_error
+from calibrant.measures.truthful import (
+    confidence_correction,
+    corrected_errors,
+    linear_error,
+    linear_errors,
+    vector_linear_error,
+)
+from calibrant.statistics.bins import BinTable
 
 Shape = Literal["binary", "multiclass"]
 # True, False, or None where the property does not apply.
@@ -53,6 +63,9 @@ class Measure:
     higher_is_better: bool = False
     # Whether `evaluate` leaves it out for hard labels, where it says nothing of its own.
     soft_only: bool = False
+    # The value of every class of a table at once, where the measure is one of bins: a thousand
+    # resampled tables are then one call.
+    of_tables: Callable[[BinTable], NDArray[np.float64]] | None = None
 
     # The upper end in words, where it depends on the data.
     high_text: str = ""
@@ -88,6 +101,11 @@ def _isotonic(part: str) -> Callable[[Any], float]:
     return compute
 
 
+def _root_debiased(table: BinTable) -> NDArray[np.float64]:
+    out: NDArray[np.float64] = np.sqrt(np.maximum(debiased_l2s(table), 0.0))
+    return out
+
+
 def _corrected(summary: Any) -> float:
     return linear_error(summary.confidence_bins) + confidence_correction(summary.confidence_bins)
 
@@ -96,18 +114,20 @@ _ENTRIES = (
     # --- binned errors of the scalar problem: P(y = 1), or the top label ---
     Measure("ece", "expected calibration error", "(1/W) sum_B |R_B|", "scalar", _BOTH, "bins",
             0, 1, _BINNED, _NAEINI + "; on soft labels SMECE, Leznik (2026), arXiv:2603.14092",
-            "ece", lambda s: binned_error(s.bins)),
+            "ece", lambda s: binned_error(s.bins), of_tables=binned_errors),
     Measure("rmsce", "root-mean-square calibration error", "sqrt((1/W) sum_B R_B^2 / W_B)",
             "scalar", _BOTH, "bins", 0, 1, _BINNED, "Hendrycks et al. (2019), arXiv:1812.04606",
-            "ece(norm='l2')", lambda s: binned_error(s.bins, "l2")),
+            "ece(norm='l2')", lambda s: binned_error(s.bins, "l2"),
+            of_tables=lambda t: binned_errors(t, "l2")),
     Measure("mce", "maximum calibration error", "max_B |R_B| / W_B", "scalar", _BOTH, "bins",
-            0, 1, _BINNED, _NAEINI, "ece(norm='max')", lambda s: binned_error(s.bins, "max")),
+            0, 1, _BINNED, _NAEINI, "ece(norm='max')", lambda s: binned_error(s.bins, "max"),
+            of_tables=lambda t: binned_errors(t, "max")),
     Measure("debiased_l2", "debiased root-mean-square error",
             "sqrt(max(0, (1/W) sum_B W_B [(R_B/W_B)^2 - var_B(z)/(W_B - 1)]))", "scalar", _BOTH,
             "quantile_bins", 0, 1, _BINNED,
             "Kumar, Liang and Ma (2019), arXiv:1909.10155; Broecker (2012), "
             "doi:10.1007/s00382-011-1191-1", "debiased_l2",
-            lambda s: debiased_l2(s.quantile_bins)),
+            lambda s: debiased_l2(s.quantile_bins), of_tables=_root_debiased),
     Measure("sweep_ece", "ECE with a sweep over the number of bins",
             "ECE at the most equal-mass bins whose mean targets never fall", "scalar", _BOTH,
             "levels", 0, 1, _BINNED,
@@ -120,14 +140,14 @@ _ENTRIES = (
     Measure("classwise_ece", "classwise calibration error", "(1/k) sum_r (1/W) sum_B |R_{B,r}|",
             "classwise", _MULTI, "class_bins", 0, 1, _BINNED,
             "Kull et al. (2019), arXiv:1910.12656", "ece(notion='classwise')",
-            lambda s: binned_error(s.class_bins)),
+            lambda s: binned_error(s.class_bins), of_tables=binned_errors),
     Measure("ace", "adaptive calibration error",
             "(1/k) sum_r (1/W) sum_B |R_{B,r}| over equal-mass bins", "classwise", _MULTI,
             "class_quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
-            lambda s: binned_error(s.class_quantile_bins)),
+            lambda s: binned_error(s.class_quantile_bins), of_tables=binned_errors),
     Measure("ace", "adaptive calibration error", "(1/W) sum_B |R_B| over equal-mass bins",
             "scalar", _BINARY, "quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
-            lambda s: binned_error(s.quantile_bins)),
+            lambda s: binned_error(s.quantile_bins), of_tables=binned_errors),
     Measure("tace", "thresholded adaptive calibration error",
             "adaptive calibration error of the reports above 0.01", "classwise", _MULTI,
             "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
@@ -149,22 +169,24 @@ _ENTRIES = (
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
             _BINARY, "quantile_bins", 0, 1, _LINEAR, _LU + ", theorem 3.1", "lin_ce",
-            lambda s: linear_error(s.quantile_bins)),
+            lambda s: linear_error(s.quantile_bins), of_tables=linear_errors),
     Measure("lin_ce", "truthful full calibration error (LinCE)",
             "(1/W^2) sum_B ||R_B||_2^2", "full", _MULTI, "full_bins", 0, 2,
             Claims(True, False, True, False), _LU + ", theorem 3.1", "lin_ce",
             lambda s: vector_linear_error(s.full_bins)),
     Measure("classwise_ce", "truthful classwise error", "(1/k) sum_r (1/W^2) sum_B R_{B,r}^2",
             "classwise", _MULTI, "class_quantile_bins", 0, 1, _LINEAR, _LU + ", section 3.1",
-            "classwise_ce", lambda s: linear_error(s.class_quantile_bins)),
+            "classwise_ce", lambda s: linear_error(s.class_quantile_bins),
+            of_tables=linear_errors),
     Measure("confidence_ce", "squared confidence error", "(1/W^2) sum_B R_B^2 of the top label",
             "confidence", _MULTI, "confidence_bins", 0, 1,
             Claims(False, False, True, True), _LU + ", example C.1",
-            "confidence_ce(corrected=False)", lambda s: linear_error(s.confidence_bins)),
+            "confidence_ce(corrected=False)", lambda s: linear_error(s.confidence_bins),
+            of_tables=linear_errors),
     Measure("confidence_ce_corrected", "truthful confidence error",
             "(1/W^2) sum_B R_B^2 + (1/W)(1 - sum wz / W) of the top label", "confidence", _BOTH,
             "confidence_bins", 0, math.inf, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
-            _corrected, high_text="1 + 1/W"),
+            _corrected, high_text="1 + 1/W", of_tables=corrected_errors),
     # --- losses ---
     Measure("brier", "Brier score", "(1/W) sum w sum_r (p_r - z_r)^2", "loss", _BOTH, "losses",
             0, 2, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",

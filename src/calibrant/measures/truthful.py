@@ -24,8 +24,19 @@ def vector_linear_error(table: VectorTable) -> float:
     return float((table.residual**2).sum() / table.sum_w.sum() ** 2)
 
 
+def confidence_corrections(table: BinTable) -> NDArray[np.float64]:
+    """What makes the confidence error truthful, of each class: ``(1 - sum wz / W) / W``."""
+    total = table.total_weight
+    hits = table.sum_wz.sum(axis=1) + table.dropped[:, 4]
+    out: NDArray[np.float64] = (1.0 - hits / total) / total
+    return out
+
+
+def corrected_errors(table: BinTable) -> NDArray[np.float64]:
+    """The truthful confidence error of each class."""
+    return linear_errors(table) + confidence_corrections(table)
+
+
 def confidence_correction(table: BinTable) -> float:
-    """What makes the confidence error truthful: ``(1 - sum wz / W) / W``."""
-    total = float(table.total_weight[0])
-    hits = float(table.sum_wz.sum() + table.dropped[0, 4])
-    return (1.0 - hits / total) / total
+    """The correction of a scalar problem."""
+    return float(confidence_corrections(table)[0])

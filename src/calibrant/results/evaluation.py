@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from calibrant.errors import InputError, nearest
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.results.slices import Slices
+from calibrant.results.uncertainty import Interval, NoiseFloor, Verdict
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class Estimate:
     rule: str
     truthful: bool | None
     higher_is_better: bool = False
+    interval: Interval | None = None
+    noise_floor: NoiseFloor | None = None
 
     def __float__(self) -> float:
         return self.value
@@ -41,13 +46,19 @@ class Evaluation:
     inferred: tuple[str, ...]
     notes: tuple[str, ...]
     recipe: dict[str, Any]
+    verdict: Verdict | None = None
+    slices: Slices | None = None
 
-    def __getitem__(self, name: str) -> float:
+    def estimate(self, name: str) -> Estimate:
+        """One measure with its recipe, interval and noise floor."""
         for estimate in self.estimates:
             if estimate.name == name:
-                return estimate.value
+                return estimate
         known = [estimate.name for estimate in self.estimates]
         raise InputError(f"this evaluation has no measure {name!r}: {nearest(name, known)}")
+
+    def __getitem__(self, name: str) -> float:
+        return self.estimate(name).value
 
     def __contains__(self, name: object) -> bool:
         return any(estimate.name == name for estimate in self.estimates)
@@ -61,10 +72,24 @@ class Evaluation:
         return {
             "measure": [e.name for e in self.estimates],
             "value": [e.value for e in self.estimates],
+            **self._worth_columns(),
             "notion": [e.notion for e in self.estimates],
             "bins": [e.rule for e in self.estimates],
             "truthful": [e.truthful for e in self.estimates],
             "title": [e.title for e in self.estimates],
+        }
+
+    def _worth_columns(self) -> dict[str, list[Any]]:
+        """Limits of the true value and the noise floor, where they were asked for."""
+        nan = math.nan
+        if not any(e.interval or e.noise_floor for e in self.estimates):
+            return {}
+        return {
+            "low": [e.interval.low if e.interval else nan for e in self.estimates],
+            "high": [e.interval.high if e.interval else nan for e in self.estimates],
+            "noise_mean": [e.noise_floor.mean if e.noise_floor else nan for e in self.estimates],
+            "noise_95": [e.noise_floor.upper if e.noise_floor else nan for e in self.estimates],
+            "p_value": [e.noise_floor.p_value if e.noise_floor else nan for e in self.estimates],
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -82,6 +107,8 @@ class Evaluation:
                     "bins": e.rule or None,
                     "truthful": e.truthful,
                     "higher_is_better": e.higher_is_better,
+                    "interval": e.interval.to_dict() if e.interval else None,
+                    "noise_floor": e.noise_floor.to_dict() if e.noise_floor else None,
                 }
                 for e in self.estimates
             ],
@@ -90,6 +117,8 @@ class Evaluation:
             "inferred": list(self.inferred),
             "notes": list(self.notes),
             "recipe": json_value(self.recipe),
+            "verdict": self.verdict.to_dict() if self.verdict else None,
+            "slices": self.slices.to_dict() if self.slices else None,
         }
 
     def to_json(self) -> str:
@@ -97,16 +126,23 @@ class Evaluation:
         return json.dumps(self.to_dict())
 
     def __repr__(self) -> str:
-        said = "\n".join(f"  {line}" for line in (*self.inferred, *self.notes))
+        said = "\n".join(f"  {line}" for line in self._said())
         short = {k: v for k, v in self.columns().items() if k != "title"}
-        return f"Evaluation of {self.recipe['n']} rows\n{said}\n\n" + as_text(short, indent="  ")
+        slices = f"\n\n{self.slices!r}" if self.slices else ""
+        head = f"Evaluation of {self.recipe['n']} rows\n{said}\n\n"
+        return head + as_text(short, indent="  ") + slices
+
+    def _said(self) -> tuple[str, ...]:
+        verdict = (str(self.verdict),) if self.verdict else ()
+        return (*verdict, *self.inferred, *self.notes)
 
     def _repr_html_(self) -> str:
         import html
 
-        said = "".join(f"<li>{html.escape(line)}</li>" for line in (*self.inferred, *self.notes))
+        said = "".join(f"<li>{html.escape(line)}</li>" for line in self._said())
         return (
             as_html(self.columns(), f"Evaluation of {self.recipe['n']} rows")
             + f"<ul>{said}</ul>"
             + self.reliability._repr_html_()
+            + (self.slices._repr_html_() if self.slices else "")
         )

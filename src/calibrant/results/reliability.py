@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Rule, outer_edges
+from calibrant.measures.proportions import mean_target_limits
 from calibrant.results.rendering import as_frame, as_html, as_text, json_value
 from calibrant.statistics.bins import BinTable, ratio
 
@@ -61,9 +62,19 @@ class ReliabilityTable:
             "gap": ratio(table.residual[0], table.sum_w[0]).tolist(),
         }
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A pandas, polars or pyarrow frame."""
-        return as_frame(self.columns(), backend)
+    def intervals(self, level: float = 0.95, method: str | None = None) -> dict[str, list[Any]]:
+        """The columns with limits of each bin's mean target, `low` and `high`.
+
+        Wilson's (default) or "clopper-pearson" for hard labels; "beta" (default) or "normal" for
+        soft ones, from the scatter of the labels themselves.
+        """
+        low, high = mean_target_limits(self.table, level, method)
+        return {**self.columns(), "low": low.tolist(), "high": high.tolist()}
+
+    def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:
+        """A pandas, polars or pyarrow frame; with `level`, limits of the mean targets too."""
+        columns = self.columns() if level is None else self.intervals(level)
+        return as_frame(columns, backend)
 
     def to_dict(self) -> dict[str, Any]:
         return {

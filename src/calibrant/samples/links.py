@@ -36,3 +36,9 @@ def clip_to_floor(
     """Probabilities lifted to the floor, and how many were lifted."""
     low = probabilities < floor
     return np.where(low, floor, probabilities), int(np.count_nonzero(low))
+
+
+def logit(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log(p / (1 - p)), infinite at 0 and 1."""
+    out: NDArray[np.float64] = np.log(probabilities) - np.log1p(-probabilities)
+    return out

@@ -1,0 +1,249 @@
+"""The front door for several predictors: compare()."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Bins, EqualWidth, Quantile, both_rules
+from calibrant.errors import CalibrantError, InputError
+from calibrant.evaluation import choose, said_of
+from calibrant.inference.paired import draw_lots, replicates
+from calibrant.inference.robustness import rank_robustness
+from calibrant.inputs.accept import accept
+from calibrant.inputs.arrays import to_array
+from calibrant.measures.catalogue import Measure, Shape, find
+from calibrant.options import public
+from calibrant.results.comparison import Comparison
+from calibrant.results.robustness import RankRobustness
+from calibrant.results.slices import Slices
+from calibrant.samples.samples import Samples
+from calibrant.scores.uncertainty import check_resamples, group_index
+from calibrant.slicing import sliced
+from calibrant.summary import Summary
+
+_DEFAULT = {
+    "binary": ("ece", "lin_ce", "brier", "log_loss", "classification_error"),
+    "multiclass": (
+        "ece",
+        "classwise_ce",
+        "confidence_ce_corrected",
+        "brier",
+        "log_loss",
+        "classification_error",
+    ),
+}
+_ERRORS = {
+    "binary": ("ece", "lin_ce"),
+    "multiclass": ("ece", "confidence_ce", "confidence_ce_corrected", "classwise_ce"),
+}
+_LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
+
+
+@public
+def compare(
+    y_true: Any,
+    y_proba: Mapping[str, Any],
+    *,
+    ids: Mapping[str, Any] | None = None,
+    measures: Iterable[str] | None = None,
+    bins: Bins = 15,
+    bin_counts: Sequence[int] = (5, 20, 100),
+    level: float = 0.95,
+    groups: Any = None,
+    by: Any = None,
+    votes: Any = None,
+    n_resamples: int = 500,
+    seed: int = 0,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Comparison:
+    """Several predictors on the same rows: differences, ranks and what they are worth.
+
+    `y_proba` maps names to reports. Rows are matched by position, or by `ids`: a mapping from
+    "y_true" and from names to the id of each row; who has none is in the order of y_true.
+
+    All predictors are resampled together, so what a draw does to both of a pair cancels in their
+    difference. `robustness` has the rank correlation of each error with the losses and with itself
+    at other `bin_counts`, and the maximum dominance set; `by` adds the slices of each predictor.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [0, 1, 1, 0] * 25
+    >>> good, bad = [0.1, 0.8, 0.9, 0.2] * 25, [0.3, 0.5, 0.6, 0.6] * 25
+    >>> found = cal.compare(y, {"good": good, "bad": bad})
+    >>> found.order("brier"), found.difference("bad", "good", "brier").better
+    (['good', 'bad'], 'good')
+    """
+    check_resamples(n_resamples, seed)
+    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    samples = _accepted(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
+    first = next(iter(samples.values()))
+    shape: Shape = "multiclass" if first.multiclass else "binary"
+    chosen = choose(_DEFAULT[shape] if measures is None else measures, shape)
+    if not chosen:
+        raise InputError("measures must name one measure or more")
+    fixed, quantile = both_rules(bins)
+    index = group_index(groups, first.n, data)
+
+    values, summaries = [], []
+    for name, each in samples.items():
+        with _About(name):
+            summary = Summary(each, fixed, quantile)
+            values.append([m.compute(summary) for m in chosen])
+            summaries.append(summary)
+    draws = draw_lots(first.n, int(n_resamples), int(seed), index)
+    drawn = [replicates(each, chosen, fixed, quantile, draws) for each in samples.values()]
+    slices: dict[str, Slices] | None = None
+    if by is not None:
+        slices = {
+            name: sliced(each, by, data, fixed, chosen, votes=votes, seed=int(seed))
+            for name, each in samples.items()
+        }
+    return Comparison(
+        tuple(samples),
+        tuple(m.name for m in chosen),
+        tuple(m.higher_is_better for m in chosen),
+        np.array(values),
+        tuple(np.stack([d[j] for d in drawn]) for j in range(len(chosen))),
+        float(level),
+        _robustness(samples, shape, bin_counts),
+        slices,
+        said_of(first, summaries[0].findings),
+        (),
+        {
+            "n": first.n,
+            "n_classes": first.n_classes,
+            "bins": str(fixed),
+            "truthful_bins": str(quantile),
+            "bin_counts": list(bin_counts),
+            "from_logits": first.from_logits,
+            "weighted": first.weights is not None,
+            "level": float(level),
+            "n_resamples": int(n_resamples),
+            "seed": int(seed),
+            "grouped": index is not None,
+            "matched_by_ids": ids is not None,
+        },
+    )
+
+
+def _robustness(
+    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int]
+) -> RankRobustness:
+    """How each error orders the predictors at several numbers of bins, beside the losses."""
+    errors: dict[tuple[str, int], list[float]] = {}
+    losses: dict[str, list[float]] = {name: [] for name in _LOSSES}
+    measured: list[Measure] = [find(name, shape) for name in _ERRORS[shape]]
+    for each in samples.values():
+        summary = Summary(each)
+        for name in _LOSSES:
+            losses[name].append(find(name, shape).compute(summary))
+        for m in bin_counts:
+            binned = Summary(each, EqualWidth(m), Quantile(m))
+            for measure in measured:
+                errors.setdefault((measure.name, m), []).append(measure.compute(binned))
+    ordered = {key: errors[key] for key in sorted(errors, key=lambda key: key[0])}
+    return rank_robustness(ordered, losses, names=tuple(samples))
+
+
+class _About:
+    """Errors of one predictor say which."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, CalibrantError):
+            raise type(error)(f"{self.name}: {error}") from error
+
+
+def _accepted(
+    y_true: Any,
+    y_proba: Any,
+    ids: Mapping[str, Any] | None,
+    sample_weight: Any,
+    from_logits: bool,
+    classes: Sequence[Any] | None,
+    data: Any,
+) -> dict[str, Samples]:
+    """Every predictor's samples, all in the order of y_true."""
+    if not isinstance(y_proba, Mapping):
+        raise InputError(
+            "y_proba must map names to reports, such as {'a': p_a, 'b': p_b}; got "
+            f"{type(y_proba).__name__}"
+        )
+    if len(y_proba) < 2:
+        raise InputError(f"y_proba must hold two predictors or more to compare; got {len(y_proba)}")
+    out: dict[str, Samples] = {}
+    order = _orders(ids, list(y_proba))
+    for name, reports in y_proba.items():
+        with _About(str(name)):
+            if order.get(name) is not None:
+                rows = to_array(reports, "y_proba")
+                if rows.shape[0] != order[name].size:
+                    raise InputError(
+                        f"there are {order[name].size} ids for {rows.shape[0]} rows of y_proba"
+                    )
+                reports = rows[order[name]]
+            each = accept(
+                y_true, reports, sample_weight=sample_weight, from_logits=from_logits,
+                classes=classes, data=data,
+            )  # fmt: skip
+        out[str(name)] = each if classes is not None else replace(each, class_names=None)
+    shapes = {name: each.reports.shape[1:] for name, each in out.items()}
+    if len(set(shapes.values())) > 1:
+        said = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
+        raise InputError(f"all predictors must report on the same classes; the shapes are {said}")
+    return out
+
+
+def _orders(ids: Mapping[str, Any] | None, names: list[str]) -> dict[str, NDArray[np.intp]]:
+    """For each predictor with ids, the rows in the order of y_true's."""
+    if ids is None:
+        return {}
+    if not isinstance(ids, Mapping) or "y_true" not in ids:
+        raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
+    unknown = [name for name in ids if name != "y_true" and name not in names]
+    if unknown:
+        raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
+    wanted = _unique(ids["y_true"], "y_true")
+    place = {key: i for i, key in enumerate(wanted)}
+    out = {}
+    for name in names:
+        if name not in ids:
+            continue
+        own = _unique(ids[name], name)
+        missing = [key for key in wanted if key not in set(own)]
+        extra = [key for key in own if key not in place]
+        if missing or extra:
+            said = []
+            if missing:
+                said.append(f"{len(missing)} of y_true's are missing, such as {missing[0]!r}")
+            if extra:
+                said.append(f"{len(extra)} are not in y_true, such as {extra[0]!r}")
+            raise InputError(f"ids of {name!r} do not match: {' and '.join(said)}")
+        rows = {key: i for i, key in enumerate(own)}
+        out[name] = np.array([rows[key] for key in wanted], dtype=np.intp)
+    return out
+
+
+def _unique(values: Any, name: str) -> list[Any]:
+    keys = to_array(values, "ids").tolist()
+    if len(set(keys)) != len(keys):
+        seen: set[Any] = set()
+        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise InputError(f"ids of {name!r} must be unique; {twice!r} is there more than once")
+    return list(keys)

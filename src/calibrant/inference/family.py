@@ -1,0 +1,192 @@
+"""Families of worlds through the data, from calibrated to worse than observed.
+
+An interval for a calibration error cannot come from the bootstrap alone: the error of a sample lies
+above the true one, the more so the closer the truth is to 0, and a resample's lies above the
+sample's. So intervals are made by inverting a test. A family of worlds runs through the data: in
+the world c the target of a report u has the mean ``u + c g(u)``, g being the miscalibration seen.
+c = 0 is the calibrated world, that of the noise floor. In every world the true error is known, and
+how samples scatter about it can be drawn; the interval holds the true errors of the worlds in which
+the value seen would not be among the extreme ones (DiCiccio and Romano, 1990, Nonparametric
+confidence limits by resampling methods and least favorable families).
+
+g has two shapes: the gaps of the bins as they are, and the smooth gap of a logistic recalibration.
+The first shape is too ragged, the second may be too smooth; the interval covers both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inference.cells import COARSE, Cells, Problem, cells_of
+from calibrant.inference.logistic import fit_logistic
+from calibrant.samples.links import logit, sigmoid
+from calibrant.statistics.bins import FIELDS, BinTable
+
+Array = NDArray[np.float64]
+Statistic = Callable[[BinTable], Array]
+
+# Rows are dealt into at most this many lots before they are resampled.
+MOST_LOTS = 4000
+
+
+class Family(Protocol):
+    """Worlds through the data, by shape of the gap and size c."""
+
+    n_shapes: int
+
+    def true_table(self, shape: int, c: float) -> BinTable:
+        """What a sample tends to in the world c."""
+        ...
+
+    def drawn_tables(self, shape: int, c: float) -> BinTable:
+        """Samples from the world c, one a class of the table."""
+        ...
+
+
+@dataclass
+class OutcomeFamily:
+    """Worlds of hard labels: rows are resampled by cells, outcomes are drawn anew."""
+
+    cells: Cells
+    gaps: Sequence[Array]
+    n_draws: int
+    seed: int
+    _rows: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n_shapes = len(self.gaps)
+        n = int(self.cells.n.sum())
+        rng = np.random.default_rng(self.seed)
+        self._rows = rng.multinomial(n, self.cells.n / n, self.n_draws)
+
+    def rates(self, shape: int, c: float) -> Array:
+        """The mean target of each cell in the world c."""
+        out: Array = np.clip(self.cells.u + c * self.gaps[shape], 0.0, 1.0)
+        return out
+
+    def true_table(self, shape: int, c: float) -> BinTable:
+        return self.cells.tables(self.cells.n, (self.cells.n * self.rates(shape, c))[None])
+
+    def drawn_counts(self, shape: int, c: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows and positives of each cell, in each draw."""
+        # The same random numbers in every world: limits vary smoothly with c.
+        rng = np.random.default_rng((self.seed, 1))
+        return self._rows, rng.binomial(self._rows, self.rates(shape, c))
+
+    def drawn_tables(self, shape: int, c: float) -> BinTable:
+        return self.cells.tables(*self.drawn_counts(shape, c))
+
+
+@dataclass
+class ResidualFamily:
+    """Worlds of soft labels, weights or clusters: lots of rows are resampled as they are, and only
+    the gap of their bin is changed.
+    """
+
+    problem: Problem
+    gaps: Sequence[Array]
+    lots: NDArray[np.intp]
+    n_draws: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.n_shapes = len(self.gaps)
+        self._gaps = self.problem.gaps()
+        p = self.problem
+        w, z = p.weights, p.z
+        n_lots = int(self.lots.max()) + 1
+        rng = np.random.default_rng(self.seed)
+        chosen = rng.integers(0, n_lots, (self.n_draws, n_lots))
+        counts = np.stack([np.bincount(row, minlength=n_lots) for row in chosen]).astype(np.float64)
+        key = self.lots * p.m + p.bins
+        shifts = [w * gap for gap in self.gaps]
+        columns = [(w > 0).astype(np.float64), w, w * w, w * p.u, w * z, w * z * z, *shifts]
+        # Sums of each lot and bin, and those of the resamples: (columns, draws, bins).
+        per_lot = [
+            np.bincount(key, column, n_lots * p.m).reshape(n_lots, p.m) for column in columns
+        ]
+        self._drawn = [counts @ sums for sums in per_lot]
+        self._seen = [sums.sum(axis=0)[None] for sums in per_lot]
+
+    def _table(self, sums: list[Array], shape: int, c: float) -> BinTable:
+        out = np.zeros((*sums[0].shape, len(FIELDS)))
+        for j, column in zip((0, 1, 2, 3, 4, 7), sums[:6], strict=True):
+            out[:, :, j] = column
+        # The gap seen is taken out of every row, and the world's put in.
+        shift = c * sums[6 + shape] - self._gaps * sums[1]
+        per_row = np.divide(shift, sums[1], out=np.zeros_like(shift), where=sums[1] > 0)
+        out[:, :, 7] += per_row * (2.0 * out[:, :, 4] + shift)
+        out[:, :, 4] += shift
+        return BinTable(out, has_squares=False)
+
+    def true_table(self, shape: int, c: float) -> BinTable:
+        return self._table(self._seen, shape, c)
+
+    def drawn_tables(self, shape: int, c: float) -> BinTable:
+        return self._table(self._drawn, shape, c)
+
+
+def family_of(
+    problem: Problem, n_draws: int, seed: int, groups: NDArray[np.intp] | None = None
+) -> OutcomeFamily | ResidualFamily:
+    """The family of worlds that fits a problem."""
+    if problem.hard and problem.w is None and groups is None:
+        cells = cells_of(problem, COARSE)
+        return OutcomeFamily(cells, gap_shapes(problem, cells.u, cells.bins), n_draws, seed)
+    if groups is None:
+        rng = np.random.default_rng((seed, 2))
+        groups = rng.permutation(problem.n) % min(problem.n, MOST_LOTS)
+    return ResidualFamily(
+        problem, gap_shapes(problem, problem.u, problem.bins), groups, n_draws, seed
+    )
+
+
+def gap_shapes(problem: Problem, u: Array, bins: NDArray[np.intp]) -> list[Array]:
+    """The gap at each report, as seen in its bin and as a logistic recalibration has it."""
+    seen = problem.gaps()[bins]
+    fit = fit_logistic(problem.z, logit(np.clip(problem.u, 1e-7, 1 - 1e-7)), problem.w)
+    h = logit(np.clip(u, 1e-7, 1 - 1e-7))
+    smooth: Array = sigmoid(fit.intercept + fit.slope * h) - u
+    # A sample without any gap still needs worlds to compare with: those in which reports are low.
+    flat = u * (1.0 - u) + 1e-3
+    return [gap if float(np.abs(gap).max()) > 1e-9 else flat for gap in (seen, smooth)]
+
+
+def limits(
+    value: float, family: Family, statistic: Statistic, level: float, n_worlds: int = 12
+) -> tuple[float, float]:
+    """The lowest and the highest true value among the worlds that could have shown `value`."""
+    tail = (1.0 - level) / 2.0
+    lows, highs = [], []
+    for shape in range(family.n_shapes):
+
+        def world(c: float, shape: int = shape) -> tuple[float, float, float]:
+            drawn = statistic(family.drawn_tables(shape, c))
+            low, high = np.quantile(drawn, [tail, 1.0 - tail])
+            return float(low), float(high), float(statistic(family.true_table(shape, c))[0])
+
+        low, high = invert(value, world, n_worlds)
+        lows.append(low)
+        highs.append(high)
+    return min(lows), max(highs)
+
+
+def invert(
+    value: float, world: Callable[[float], tuple[float, float, float]], n_worlds: int
+) -> tuple[float, float]:
+    """The true values at which `value` is the upper and the lower end of what is usual."""
+    furthest = 1.0
+    for _ in range(10):
+        if world(furthest)[0] > value:
+            break
+        furthest *= 2.0
+    found = [world(c) for c in np.linspace(0.0, furthest, n_worlds)]
+    low, high, truth = (np.maximum.accumulate([f[j] for f in found]) for j in range(3))
+    lower = float(truth[0] if value <= high[0] else np.interp(value, high, truth))
+    upper = float(np.interp(value, low, truth))
+    return lower, upper

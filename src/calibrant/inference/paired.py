@@ -1,0 +1,149 @@
+"""Several predictors on the same rows, resampled together: what one draw does to all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Rule
+from calibrant.engines.counting import class_columns
+from calibrant.engines.losses import loss_sums
+from calibrant.inference.cells import Problem, problem_of
+from calibrant.measures.catalogue import Measure
+from calibrant.samples.samples import Samples
+from calibrant.statistics.bins import FIELDS, BinTable
+from calibrant.statistics.losses import LossSums
+from calibrant.summary import Summary
+
+Array = NDArray[np.float64]
+
+# Rows are dealt into at most this many lots, which are resampled whole.
+MOST_LOTS = 1000
+# Resamples of measures that must be computed anew for each.
+WHOLE_RESAMPLES = 200
+_TABLES = {
+    "bins": ("scalar", "fixed"),
+    "quantile_bins": ("scalar", "quantile"),
+    "confidence_bins": ("confidence", "quantile"),
+    "class_bins": ("classwise", "fixed"),
+    "class_quantile_bins": ("classwise", "quantile"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """How often each lot of rows was drawn in each resample: the same for every predictor."""
+
+    lots: NDArray[np.intp]
+    counts: Array
+
+    @property
+    def n_lots(self) -> int:
+        return int(self.counts.shape[1])
+
+
+def draw_lots(n: int, n_resamples: int, seed: int, groups: NDArray[np.intp] | None = None) -> Draws:
+    """Draws of rows dealt into lots at random, or of whole groups."""
+    rng = np.random.default_rng((seed, 7))
+    lots = groups
+    if lots is None:
+        lots = rng.permutation(n) % min(n, MOST_LOTS)
+    n_lots = int(lots.max()) + 1
+    counts = np.empty((n_resamples, n_lots))
+    for row in counts:
+        row[:] = np.bincount(rng.integers(0, n_lots, n_lots), minlength=n_lots)
+    return Draws(lots.astype(np.intp), counts)
+
+
+def replicates(
+    samples: Samples, measures: tuple[Measure, ...], fixed: Rule, quantile: Rule, draws: Draws
+) -> list[Array]:
+    """Each measure's value in every resample (fewer where a measure must be computed anew)."""
+    found: dict[Any, Any] = {}
+    out: list[Array] = []
+    for measure in measures:
+        if measure.statistic == "losses":
+            if "losses" not in found:
+                found["losses"] = _drawn_losses(samples, draws)
+            out.append(np.array([measure.compute(held) for held in found["losses"]]))
+            continue
+        kind = _TABLES.get(measure.statistic)
+        if kind is not None and measure.of_tables is not None:
+            rule = fixed if kind[1] == "fixed" else quantile
+            if kind not in found:
+                found[kind] = _drawn_tables(samples, kind[0], rule, draws)
+            if found[kind] is not None:
+                per_class = [measure.of_tables(table) for table in found[kind]]
+                out.append(np.mean(per_class, axis=0))
+                continue
+        out.append(_drawn_whole(samples, measure, fixed, quantile, draws))
+    return out
+
+
+def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> list[BinTable] | None:
+    """For each class (or the one scalar problem) a table whose classes are the resamples."""
+    if getattr(rule, "drop_one", False):
+        return None
+    if notion == "classwise":
+        problems = [problem_of(column, "binary", rule) for column in class_columns(samples)]
+    else:
+        settled = "confidence" if notion == "confidence" or samples.multiclass else "binary"
+        problems = [problem_of(samples, settled, rule)]  # type: ignore[arg-type]
+    if any(problem is None for problem in problems):
+        return None
+    return [_resampled(problem, draws) for problem in problems if problem is not None]
+
+
+def _resampled(problem: Problem, draws: Draws) -> BinTable:
+    w, u, z = problem.weights, problem.u, problem.z
+    key = draws.lots * problem.m + problem.bins
+    sums = np.zeros((draws.counts.shape[0], problem.m, len(FIELDS)))
+    for j, column in ((1, w), (2, w * w), (3, w * u), (4, w * z), (7, w * z * z)):
+        per_lot = np.bincount(key, column, draws.n_lots * problem.m)
+        sums[:, :, j] = draws.counts @ per_lot.reshape(draws.n_lots, problem.m)
+    sums[:, :, 0] = sums[:, :, 1]
+    return BinTable(sums, has_squares=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    losses: LossSums
+
+
+def _drawn_losses(samples: Samples, draws: Draws) -> list[_Held]:
+    order = np.argsort(draws.lots, kind="stable")
+    ends = np.searchsorted(draws.lots[order], np.arange(draws.n_lots + 1))
+    weights = None if samples.weights is None else samples.weights[order]
+    sorted_samples = replace(
+        samples, reports=samples.reports[order], targets=samples.targets[order], weights=weights
+    )
+    per_lot = np.stack([
+        loss_sums(_rows(sorted_samples, int(a), int(b)))[0].sums
+        for a, b in pairwise(ends)
+    ])  # fmt: skip
+    return [_Held(LossSums(row, samples.n_classes)) for row in draws.counts @ per_lot]
+
+
+def _rows(samples: Samples, start: int, stop: int) -> Samples:
+    weights = None if samples.weights is None else samples.weights[start:stop]
+    return replace(
+        samples,
+        reports=samples.reports[start:stop],
+        targets=samples.targets[start:stop],
+        weights=weights,
+    )
+
+
+def _drawn_whole(
+    samples: Samples, measure: Measure, fixed: Rule, quantile: Rule, draws: Draws
+) -> Array:
+    base = 1.0 if samples.weights is None else samples.weights.astype(np.float64)
+    values = []
+    for counts in draws.counts[:WHOLE_RESAMPLES]:
+        drawn = replace(samples, weights=counts[draws.lots] * base)
+        values.append(measure.compute(Summary(drawn, fixed, quantile)))
+    return np.array(values)

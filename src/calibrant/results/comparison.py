@@ -1,0 +1,188 @@
+"""Comparison: several predictors side by side, with what their order is worth."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, nearest
+from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.results.robustness import RankRobustness
+from calibrant.results.slices import Slices
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One measure of `first` less that of `second`, on the same rows.
+
+    The limits are the basic bootstrap's, of both predictors resampled together. `better` is None
+    where the interval holds 0: the data do not tell the two apart.
+    """
+
+    measure: str
+    first: str
+    second: str
+    value: float
+    low: float
+    high: float
+    level: float
+    better: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What `compare` found out.
+
+    `values` has a row per predictor and a column per measure; `draws` the same, resampled: a list
+    of arrays (predictors, resamples), one per measure.
+    """
+
+    names: tuple[str, ...]
+    measures: tuple[str, ...]
+    higher_is_better: tuple[bool, ...]
+    values: Array
+    draws: tuple[Array, ...]
+    level: float
+    robustness: RankRobustness | None
+    slices: dict[str, Slices] | None
+    inferred: tuple[str, ...]
+    notes: tuple[str, ...]
+    recipe: dict[str, Any]
+
+    def value(self, name: str, measure: str) -> float:
+        """One predictor's value of a measure."""
+        return float(self.values[self._name(name), self._measure(measure)])
+
+    def _name(self, name: str) -> int:
+        if name not in self.names:
+            raise InputError(f"no predictor is called {name!r}: {nearest(name, self.names)}")
+        return self.names.index(name)
+
+    def _measure(self, measure: str) -> int:
+        if measure not in self.measures:
+            hint = nearest(measure, self.measures)
+            raise InputError(f"this comparison has no measure {measure!r}: {hint}")
+        return self.measures.index(measure)
+
+    def difference(self, first: str, second: str, measure: str = "ece") -> Difference:
+        """How much larger a measure is for `first` than for `second`."""
+        a, b, j = self._name(first), self._name(second), self._measure(measure)
+        seen = float(self.values[a, j] - self.values[b, j])
+        drawn = self.draws[j][a] - self.draws[j][b]
+        tail = (1.0 - self.level) / 2.0
+        q_low, q_high = np.quantile(drawn, [tail, 1.0 - tail])
+        low, high = 2.0 * seen - float(q_high), 2.0 * seen - float(q_low)
+        better = None
+        if low > 0 or high < 0:
+            better = first if (low > 0) == self.higher_is_better[j] else second
+        return Difference(measure, first, second, seen, low, high, self.level, better)
+
+    def differences(self, measure: str = "ece", reference: str | None = None) -> list[Difference]:
+        """Every predictor less the reference, by default the best one; best first."""
+        order = self.order(measure)
+        base = order[0] if reference is None else reference
+        return [self.difference(name, base, measure) for name in order if name != base]
+
+    def order(self, measure: str = "ece") -> list[str]:
+        """Names from the best to the worst."""
+        ranks = self._ranks(self.values[:, self._measure(measure)][:, None], measure)[:, 0]
+        return [self.names[i] for i in np.argsort(ranks, kind="stable")]
+
+    def ranking(self, measure: str = "ece") -> dict[str, list[Any]]:
+        """Ranks with their uncertainty: a row per predictor, best first.
+
+        `rank_low` and `rank_high` hold the rank in all but the extreme resamples; `best` is the
+        share of resamples in which the predictor comes first.
+        """
+        j = self._measure(measure)
+        drawn = self._ranks(self.draws[j], measure)
+        tail = (1.0 - self.level) / 2.0
+        low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=1, method="nearest")
+        ranks = self._ranks(self.values[:, j][:, None], measure)[:, 0]
+        order = np.argsort(ranks, kind="stable")
+        return {
+            "predictor": [self.names[i] for i in order],
+            measure: [float(self.values[i, j]) for i in order],
+            "rank": [int(ranks[i]) for i in order],
+            "rank_low": [int(low[i]) for i in order],
+            "rank_high": [int(high[i]) for i in order],
+            "best": [float((drawn[i] == 1).mean()) for i in order],
+        }
+
+    def _ranks(self, values: Array, measure: str) -> NDArray[np.int64]:
+        """1 for the best, along the first axis; equal values share the better rank."""
+        signed = -values if self.higher_is_better[self._measure(measure)] else values
+        smaller: NDArray[np.int64] = (signed[None] < signed[:, None]).sum(axis=1)
+        return smaller + 1
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A row per predictor: every measure."""
+        columns: dict[str, list[Any]] = {"predictor": list(self.names)}
+        for j, measure in enumerate(self.measures):
+            columns[measure] = self.values[:, j].tolist()
+        return columns
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A row per predictor, as a pandas, polars or pyarrow frame."""
+        return as_frame(self.columns(), backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "values": json_value(self.columns()),
+            "rankings": {m: json_value(self.ranking(m)) for m in self.measures},
+            "differences": {
+                m: [json_value(vars(d)) for d in self.differences(m)] for m in self.measures
+            },
+            "robustness": None if self.robustness is None else self.robustness.to_dict(),
+            "slices": (
+                None if self.slices is None
+                else {name: part.to_dict() for name, part in self.slices.items()}
+            ),
+            "inferred": list(self.inferred),
+            "notes": list(self.notes),
+            "recipe": json_value(self.recipe),
+        }  # fmt: skip
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict())
+
+    def _ranked(self, measure: str) -> dict[str, list[Any]]:
+        """The ranking, with the difference from the best one beside it."""
+        columns = self.ranking(measure)
+        found = {d.first: d for d in self.differences(measure)}
+        names = columns["predictor"]
+        columns["ranks"] = [
+            f"{a}" if a == b else f"{a} to {b}"
+            for a, b in zip(columns.pop("rank_low"), columns.pop("rank_high"), strict=True)
+        ]
+        columns["behind_best"] = [found[n].value if n in found else math.nan for n in names]
+        columns["low"] = [found[n].low if n in found else math.nan for n in names]
+        columns["high"] = [found[n].high if n in found else math.nan for n in names]
+        return columns
+
+    def __repr__(self) -> str:
+        said = "\n".join(f"  {line}" for line in (*self.inferred, *self.notes))
+        head = f"Comparison of {len(self.names)} predictors on {self.recipe['n']} rows\n{said}\n\n"
+        parts = [as_text(self.columns(), indent="  ")]
+        main = self.measures[0]
+        parts.append(f"Ranks by {main}\n" + as_text(self._ranked(main), indent="  "))
+        if self.robustness is not None:
+            parts.append(
+                f"{self.robustness.caption}\n" + as_text(self.robustness.table(), indent="  ")
+            )
+        return head + "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        main = self.measures[0]
+        html = as_html(self.columns(), f"Comparison on {self.recipe['n']} rows")
+        html += as_html(self._ranked(main), f"Ranks by {main}")
+        if self.robustness is None:
+            return html
+        return html + as_html(self.robustness.table(), self.robustness.caption)

@@ -1,0 +1,152 @@
+"""What a number is worth: intervals, noise floors, tests and verdicts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from calibrant.results.rendering import json_value, shown
+
+
+class _Plain:
+    """A flat result as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: json_value(value) for name, value in asdict(self).items()}  # type: ignore[call-overload]
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict())
+
+
+@dataclass(frozen=True)
+class Interval(_Plain):
+    """Where the true value of a measure lies.
+
+    A sample's calibration error lies above the true one, so `value` may be above `high`. `low` is 0
+    where the sample could have come from calibrated reports: how far above 0 the truth is, or
+    whether it is at all, no method can tell from this many rows.
+    """
+
+    measure: str
+    value: float
+    low: float
+    high: float
+    level: float
+    method: str
+    seed: int | None = None
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    @property
+    def reaches_zero(self) -> bool:
+        """Whether the data are compatible with an error of 0."""
+        return self.low <= 0.0
+
+    def __repr__(self) -> str:
+        says = "; not to be told from 0" if self.reaches_zero else ""
+        return (
+            f"Interval({self.measure}: {shown(self.low)} to {shown(self.high)} at "
+            f"{self.level:.0%}{says}; sample value {shown(self.value)}; {self.method})"
+        )
+
+
+@dataclass(frozen=True)
+class NoiseFloor(_Plain):
+    """What a measure shows when the reports are exactly right.
+
+    `mean` and `upper` (the 95 % point) are of the measure with targets drawn from the reports;
+    `p_value` is the chance of a value at least as large as the one seen. `exact_mean` says that the
+    mean is a formula's, not the draws'.
+    """
+
+    measure: str
+    value: float
+    mean: float
+    upper: float
+    p_value: float
+    n_draws: int
+    method: str
+    exact_mean: bool = False
+    seed: int | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"NoiseFloor({self.measure}: {shown(self.value)} seen; calibrated reports show "
+            f"{shown(self.mean)} on average and {shown(self.upper)} at the 95 % point; "
+            f"p = {shown(self.p_value)}; {self.method})"
+        )
+
+
+@dataclass(frozen=True)
+class CalibrationTest(_Plain):
+    """A test of the hypothesis that the reports are right."""
+
+    name: str
+    statistic: float
+    p_value: float
+    null: str
+    note: str = ""
+
+    def __repr__(self) -> str:
+        note = f"; {self.note}" if self.note else ""
+        return (
+            f"CalibrationTest({self.name}: statistic {shown(self.statistic)}, "
+            f"p = {shown(self.p_value)}; {self.null}{note})"
+        )
+
+
+@dataclass(frozen=True)
+class CoxCalibration(_Plain):
+    """Cox's recalibration: targets regressed on the logits of the reports.
+
+    `slope` and `intercept` are fitted together: a slope below 1 says that reports are too extreme.
+    `intercept_at_slope_1` is calibration in the large: above 0, reports are too low on the whole.
+    Each has its limits; `p_value` tests slope 1 and intercept 0 together.
+    """
+
+    slope: float
+    slope_low: float
+    slope_high: float
+    intercept: float
+    intercept_low: float
+    intercept_high: float
+    intercept_at_slope_1: float
+    intercept_at_slope_1_low: float
+    intercept_at_slope_1_high: float
+    p_value: float
+    level: float
+    note: str = ""
+
+    def __repr__(self) -> str:
+        def part(name: str) -> str:
+            value, low, high = (getattr(self, name + end) for end in ("", "_low", "_high"))
+            return f"{name} {shown(value)} [{shown(low)}, {shown(high)}]"
+
+        note = f"; {self.note}" if self.note else ""
+        names = ("slope", "intercept", "intercept_at_slope_1")
+        return f"CoxCalibration({', '.join(map(part, names))}; p = {shown(self.p_value)}{note})"
+
+
+@dataclass(frozen=True)
+class Verdict(_Plain):
+    """Calibrated within noise, miscalibrated, or not enough data; in a word and in a sentence."""
+
+    verdict: str
+    sentence: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    noise_upper: float
+    p_value: float
+    tolerance: float
+    n: int
+    rows_needed: int | None
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.verdict}: {self.sentence})"

@@ -1,0 +1,73 @@
+"""Recalibration: maps that are fitted to held-out rows and make reports believable.
+
+>>> from calibrant import examples
+>>> from calibrant.scaling import TemperatureScaling
+>>> fashion = examples.load("fashion")
+>>> scaler = TemperatureScaling().fit(fashion.val_labels, fashion.val_logits)
+>>> p = scaler.transform(fashion.test_logits)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calibrant.scaling.beta import BetaCalibration
+from calibrant.scaling.dirichlet import DirichletCalibration
+from calibrant.scaling.histogram import HistogramBinning
+from calibrant.scaling.isotonic import IsotonicCalibration
+from calibrant.scaling.matrix import MatrixScaling
+from calibrant.scaling.platt import PlattScaling
+from calibrant.scaling.same_rows import SameRows
+from calibrant.scaling.saved import from_json, load
+from calibrant.scaling.scaler import Scaler
+from calibrant.scaling.temperature import TemperatureScaling
+from calibrant.scaling.vector import VectorScaling
+
+if TYPE_CHECKING:
+    from calibrant.scaling.estimator import ScalingEstimator
+    from calibrant.scaling.recalibrated import Recalibrated
+
+__all__ = [
+    "SCALERS",
+    "BetaCalibration",
+    "DirichletCalibration",
+    "HistogramBinning",
+    "IsotonicCalibration",
+    "MatrixScaling",
+    "PlattScaling",
+    "Recalibrated",
+    "SameRows",
+    "Scaler",
+    "ScalingEstimator",
+    "TemperatureScaling",
+    "VectorScaling",
+    "from_json",
+    "load",
+]
+
+SCALERS: dict[str, type[Scaler]] = {
+    kind.__name__: kind
+    for kind in (
+        TemperatureScaling,
+        VectorScaling,
+        MatrixScaling,
+        PlattScaling,
+        BetaCalibration,
+        IsotonicCalibration,
+        HistogramBinning,
+        DirichletCalibration,
+    )
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The two classes that need scikit-learn are imported when they are first asked for."""
+    if name == "ScalingEstimator":
+        from calibrant.scaling.estimator import ScalingEstimator
+
+        return ScalingEstimator
+    if name == "Recalibrated":
+        from calibrant.scaling.recalibrated import Recalibrated
+
+        return Recalibrated
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,90 @@
+"""Intervals, noise floors and the verdict of a whole evaluation."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import replace
+from typing import Any
+
+from calibrant.binning import Rule
+from calibrant.errors import InputError
+from calibrant.inference.worth import Worth, checked_votes
+from calibrant.measures.catalogue import Measure, find
+from calibrant.results.evaluation import Estimate, Evaluation
+from calibrant.samples.samples import Samples
+from calibrant.scores.uncertainty import check_resamples, group_index, verdict_of
+
+# Entries of (n, k) reports up to which measures over all classes are resampled unasked.
+CLASSWISE_UP_TO = 2_000_000
+
+
+def worth_of(
+    samples: Samples,
+    fixed: Rule,
+    quantile: Rule,
+    measures: tuple[Measure, ...],
+    *,
+    level: Any,
+    groups: Any,
+    votes: Any,
+    n_resamples: Any,
+    seed: Any,
+    data: Any,
+) -> Worth:
+    """What is needed to judge the measures of an evaluation."""
+    check_resamples(n_resamples, seed)
+    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    return Worth(
+        samples, fixed, quantile, measures, float(level), int(n_resamples), int(seed),
+        group_index(groups, samples.n, data), checked_votes(votes, samples.n),
+    )  # fmt: skip
+
+
+def with_worth(result: Evaluation, worth: Worth, tolerance: Any, *, asked: bool) -> Evaluation:
+    """The evaluation with an interval and a noise floor beside every number."""
+    if not isinstance(tolerance, numbers.Real) or not float(tolerance) > 0:
+        raise InputError(f"tolerance must be a number above 0; got {tolerance!r}")
+    samples = worth.samples
+    shape = "multiclass" if samples.multiclass else "binary"
+    too_large = samples.multiclass and samples.n * samples.n_classes > CLASSWISE_UP_TO
+    skipped, estimates = [], []
+    for estimate in result.estimates:
+        measure = find(estimate.name, shape)  # type: ignore[arg-type]
+        if too_large and not asked and measure.notion in ("classwise", "full", "distribution"):
+            skipped.append(estimate.name)
+            estimates.append(estimate)
+            continue
+        estimates.append(_judged(estimate, measure, worth))
+    notes = list(result.notes)
+    if skipped:
+        notes.append(
+            f"no intervals for {', '.join(skipped)}: to resample {samples.n:,} x "
+            f"{samples.n_classes:,} reports takes long; ask for these measures by name"
+        )
+    if worth.soft and worth.votes is None:
+        notes.append(
+            "soft labels: intervals come from the scatter of the labels given; without votes= "
+            "there is no noise floor"
+        )
+    headline = next((e for e in estimates if e.name == "ece"), None)
+    verdict = None
+    if headline is not None and headline.interval is not None:
+        verdict = verdict_of(headline.interval, headline.noise_floor, samples.n, float(tolerance))
+    recipe = {
+        **result.recipe,
+        "level": worth.level,
+        "n_resamples": worth.n_resamples,
+        "seed": worth.seed,
+        "grouped": worth.groups is not None,
+    }
+    return replace(
+        result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe
+    )
+
+
+def _judged(estimate: Estimate, measure: Measure, worth: Worth) -> Estimate:
+    floor = None
+    if measure.notion != "distribution":
+        floor = worth.noise_floor(measure, estimate.value)
+    return replace(estimate, interval=worth.interval(measure, estimate.value), noise_floor=floor)
