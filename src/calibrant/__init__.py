@@ -5,6 +5,8 @@
 0.25
 """
 
+from typing import TYPE_CHECKING, Any
+
 from calibrant.accumulator import Accumulator
 from calibrant.binning import Edges, EqualWidth, LevelSets, Quantile
 from calibrant.comparison import compare
@@ -31,16 +33,6 @@ from calibrant.results.uncertainty import (
     NoiseFloor,
     Verdict,
 )
-from calibrant.scaling import (
-    BetaCalibration,
-    DirichletCalibration,
-    HistogramBinning,
-    IsotonicCalibration,
-    MatrixScaling,
-    PlattScaling,
-    TemperatureScaling,
-    VectorScaling,
-)
 from calibrant.scores.binned import ace, debiased_l2, ece, ks_error, soft_ece, sweep_ece, tace
 from calibrant.scores.distribution import dist_ce, ent_ce, rank_cs
 from calibrant.scores.losses import (
@@ -60,6 +52,18 @@ from calibrant.scores.significance import (
 from calibrant.scores.smooth import ls_ece, smooth_ece, smooth_reliability
 from calibrant.scores.truthful import classwise_ce, confidence_ce, lin_ce
 from calibrant.scores.uncertainty import interval, noise_floor, verdict
+
+if TYPE_CHECKING:
+    from calibrant.scaling import (
+        BetaCalibration,
+        DirichletCalibration,
+        HistogramBinning,
+        IsotonicCalibration,
+        MatrixScaling,
+        PlattScaling,
+        TemperatureScaling,
+        VectorScaling,
+    )
 
 __version__ = "0.1.0"
 
@@ -130,3 +134,27 @@ __all__ = [
     "truthful_test",
     "verdict",
 ]
+
+_SCALERS = (
+    "BetaCalibration",
+    "DirichletCalibration",
+    "HistogramBinning",
+    "IsotonicCalibration",
+    "MatrixScaling",
+    "PlattScaling",
+    "TemperatureScaling",
+    "VectorScaling",
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Scalers are imported when first asked for: measuring needs none."""
+    if name in _SCALERS:
+        from calibrant import scaling
+
+        return getattr(scaling, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

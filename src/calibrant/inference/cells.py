@@ -77,13 +77,18 @@ class Cells:
 
     def tables(self, n: NDArray[Any], positives: NDArray[Any]) -> BinTable:
         """Bin tables of drawn cells: n and positives (draws, cells), or n (cells,)."""
-        members = np.zeros((self.bins.size, self.m))
-        members[np.arange(self.bins.size), self.bins] = 1.0
-        n = np.broadcast_to(n, positives.shape)
+        # Cells are in the order of their bins.
+        held, firsts = np.unique(self.bins, return_index=True)
         sums = np.zeros((positives.shape[0], self.m, len(FIELDS)))
-        sums[:, :, 0] = sums[:, :, 1] = sums[:, :, 2] = n @ members
-        sums[:, :, 3] = (n * self.u) @ members
-        sums[:, :, 4] = sums[:, :, 7] = positives @ members
+
+        def by_bin(values: NDArray[Any]) -> NDArray[Any]:
+            out: NDArray[Any] = np.add.reduceat(values, firsts, axis=-1)
+            return out
+
+        for j, values in ((0, n), (3, n * self.u), (4, positives)):
+            sums[:, held, j] = by_bin(values)
+        sums[:, :, 1] = sums[:, :, 2] = sums[:, :, 0]
+        sums[:, :, 7] = sums[:, :, 4]
         return BinTable(sums, has_squares=False)
 
 

@@ -30,6 +30,9 @@ from calibrant.statistics.bins import FIELDS, BinTable
 Array = NDArray[np.float64]
 Statistic = Callable[[BinTable], Array]
 
+# True errors below this are sums that should cancel: the calibrated world has an error of 0.
+ROUNDING = 1e-14
+
 # Rows are dealt into at most this many lots before they are resampled.
 MOST_LOTS = 4000
 
@@ -187,6 +190,7 @@ def invert(
         furthest *= 2.0
     found = [world(c) for c in np.linspace(0.0, furthest, n_worlds)]
     low, high, truth = (np.maximum.accumulate([f[j] for f in found]) for j in range(3))
+    truth[truth < ROUNDING] = 0.0
     lower = float(truth[0] if value <= high[0] else np.interp(value, high, truth))
     upper = float(np.interp(value, low, truth))
     return lower, upper

@@ -74,9 +74,12 @@ def drawn_samples(
 
 
 def cell_samples(
-    cells: Cells, like: Samples, n: NDArray[np.int64], positives: NDArray[np.int64]
+    cells: Cells, like: Samples, n: NDArray[np.int64], positives: NDArray[Any]
 ) -> Samples:
-    """Drawn cells as a binary sample: a row for what happened and one for what did not."""
+    """Drawn cells as a binary sample: a row for what happened and one for what did not.
+
+    Positives may be fractions, those expected in a world: the sample is then the world itself.
+    """
     reports = np.concatenate([cells.u, cells.u])
     weights = np.concatenate([positives, n - positives]).astype(np.float64)
     targets = np.repeat([1.0, 0.0], cells.u.size)

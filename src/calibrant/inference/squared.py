@@ -43,6 +43,13 @@ def l2_limits(problem: Problem, level: float) -> tuple[float, float]:
     """The interval of the root of the squared error, cut off at 0."""
     from scipy.special import ndtri
 
+    if _no_pairs(problem):
+        return 0.0, 1.0  # a single row a bin says nothing about its gap
     total, variance = debiased_square(problem)
     half = float(ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
     return math.sqrt(max(0.0, total - half)), math.sqrt(max(0.0, total + half))
+
+
+def _no_pairs(problem: Problem) -> bool:
+    """Whether no bin holds two rows with weight."""
+    return bool((np.bincount(problem.bins[problem.weights > 0]) < 2).all())

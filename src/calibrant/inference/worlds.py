@@ -43,22 +43,16 @@ def world_curves(
         scatter = drawn.std(axis=0, ddof=1) * math.sqrt(1.0 + 1.0 / n_draws)
         low.append(drawn.mean(axis=0) - z * scatter)
         high.append(drawn.mean(axis=0) + z * scatter)
-        truth.append(measured(soft_samples(cells.u, family.rates(0, size), cells.n, like)))
+        expected = cells.n * family.rates(0, size)
+        truth.append(measured(cell_samples(cells, like, cells.n, expected)))
     curves = (np.maximum.accumulate(np.array(a), axis=0) for a in (low, high, truth))
     return tuple(curves)  # type: ignore[return-value]
 
 
 def world_limits(value: float, low: Array, high: Array, truth: Array) -> tuple[float, float]:
-    """The true values at which `value` is the upper and the lower end of what is usual."""
-    lower = float(truth[0] if value <= high[0] else np.interp(value, high, truth))
+    """The true values at which `value` is the upper and the lower end of what is usual.
+
+    What could have come from calibrated reports reaches 0, whatever little a kernel makes of them.
+    """
+    lower = 0.0 if value <= high[0] else float(np.interp(value, high, truth))
     return lower, float(np.interp(value, low, truth))
-
-
-def soft_samples(u: Array, z: Array, n: NDArray[np.int64], like: Samples) -> Samples:
-    """A world itself as a sample: every report with the mean of its targets."""
-    from dataclasses import replace
-
-    return replace(
-        like, reports=u, targets=z, weights=n.astype(np.float64), from_logits=False,
-        class_names=None,
-    )  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +55,21 @@ class Worth:
     _families: dict[Any, Family] = field(default_factory=dict)
     _null: dict[Any, BinTable] = field(default_factory=dict)
     _wholes: dict[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Rows without weight are not there: a resample of nothing else would have no value."""
+        weights = self.samples.weights
+        if weights is None or (weights > 0).all() or not (weights > 0).any():
+            return
+        held = np.flatnonzero(weights > 0)
+        s = self.samples
+        self.samples = replace(
+            s, reports=s.reports[held], targets=s.targets[held], weights=weights[held]
+        )
+        if self.groups is not None:
+            self.groups = np.unique(self.groups[held], return_inverse=True)[1].astype(np.intp)
+        if np.ndim(self.votes):
+            self.votes = self.votes[held]
 
     @cached_property
     def scalar(self) -> Notion:
@@ -228,7 +244,11 @@ class Worth:
             rows = []
             for sample in draws():
                 summary = self._summary(sample)
-                rows.append([m.compute(summary) for m in group])
+                # A resample may hold nothing that a measure is about: no report above a threshold.
+                with suppress(InputError):
+                    rows.append([m.compute(summary) for m in group])
+            if not rows:
+                rows = [[m.compute(self._summary(self.samples)) for m in group]]
             self._wholes[key] = np.array(rows)
         out: Array = self._wholes[key][:, [m.name for m in group].index(measure.name)]
         return out

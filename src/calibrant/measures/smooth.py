@@ -35,8 +35,11 @@ def integral_of_absolute(f: Array, spacing: float) -> float:
     polynomials times the jumps of the derivatives there; the cubic through the four nodes around it
     gives both.
     """
-    total = float(np.abs(f).sum())
+    size = np.abs(f)
+    total = float(size.sum())
     j = np.flatnonzero((f[:-1] >= 0) != (f[1:] >= 0))
+    # Where there is no mass f is rounding noise of either sign, in thousands of nodes.
+    j = j[size[j] + size[j + 1] > 1e-16 * total]
     # Beyond an end f goes on as its mirror image.
     f0, f1, f2, f3 = f[np.abs(j - 1)], f[j], f[j + 1], f[np.minimum(j + 2, 2 * f.size - 4 - j)]
     c1 = f2 - f1 / 2.0 - f0 / 3.0 - f3 / 6.0
@@ -192,12 +195,21 @@ def _cosines(rows: Array) -> Array:
     return out
 
 
-def smoothed_units(cosines: Array, sigma: float) -> Array:
-    """The rows after the reflected Gaussian, which only damps each cosine."""
+def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Array:
+    """The rows after the reflected Gaussian, which only damps each cosine.
+
+    They are given at ``j / cells``: with fewer cells than the rows have, where the cosines that are
+    left allow it.
+    """
     from scipy import fft
 
-    k = np.arange(cosines.shape[1])
-    damped = cosines * np.exp(-0.5 * (sigma * np.pi * k) ** 2)
+    full = cosines.shape[1] - 1
+    cells = full if cells is None else cells
+    # Beyond TAIL the noise leaves nothing of a frequency.
+    left = min(full, math.ceil(TAIL / (np.pi * sigma)))
+    damped = np.zeros((cosines.shape[0], cells + 1))
+    k = np.arange(left + 1)
+    damped[:, : left + 1] = cosines[:, : left + 1] * np.exp(-0.5 * (sigma * np.pi * k) ** 2)
     damped[:, -1] *= 2.0
     out: Array = fft.dct(damped, type=1, axis=1)
     return out
@@ -212,19 +224,27 @@ def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
     from scipy.optimize import brentq
 
     cosines = _cosines(residual)
-    spacing = 1.0 / (residual.shape[1] - 1)
+    cells = residual.shape[1] - 1
 
     def error(width: float) -> float:
-        f = smoothed_units(cosines, width)[0]
+        # No more nodes than the bandwidth needs; for the next fast length, of 2 x nodes.
+        nodes = min(cells, 1 << math.ceil(math.log2(max(64.0, NODES_PER_SIGMA / width))))
+        f = smoothed_units(cosines, width, nodes)[0]
         # The end nodes stand for half a cell each.
-        ends = 0.5 * spacing * (abs(float(f[0])) + abs(float(f[-1])))
-        return float((integral_of_absolute(f, spacing) - ends) / total)
+        ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / nodes
+        return float((integral_of_absolute(f, 1.0 / nodes) - ends) / total)
 
     if sigma is not None:
         return error(sigma)
-    if error(spacing) <= spacing:  # finer than the grid can tell
-        return error(spacing)
-    return float(brentq(lambda width: error(width) - width, spacing, 1.0, xtol=1e-13, rtol=1e-12))
+    # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it cannot
+    # tell.
+    finest = 4.0 / cells
+    least = error(finest)
+    if least <= finest:
+        return least
+    if error(1.0) >= 1.0:  # as wrong as can be: every report 0 or 1, and every one wrong
+        return 1.0
+    return float(brentq(lambda width: error(width) - width, finest, 1.0, xtol=1e-13, rtol=1e-12))
 
 
 def smooth_ece_of_grid(grid: UnitGrid, total: float, sigma: float | None = None) -> float:

@@ -1,0 +1,421 @@
+"""What the right reports show by chance, against slow redraws, enumeration and exact means."""
+
+import json
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.errors import InputError
+from calibrant.inference.bootstrap import resampled, resampled_counts, resampled_tables
+from calibrant.inference.cells import COARSE, Problem, cells_of, problem_of
+from calibrant.inference.null import cell_samples, drawn_samples, null_mean, null_tables
+from calibrant.inference.worth import Worth
+from calibrant.inputs.accept import accept
+from calibrant.measures.catalogue import find
+from calibrant.summary import Summary
+from needs import need
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def reports(n, seed=0):
+    return sigmoid(np.random.default_rng((3, seed)).normal(0, 1.5, n))
+
+
+def outcomes(u, seed=0):
+    return (np.random.default_rng((4, seed)).random(u.size) < u).astype(int)
+
+
+def agrees(drawn, slow, what=""):
+    """Two sets of draws have the same mean and 95 % point, within what chance allows."""
+    error = np.sqrt(drawn.var() / drawn.size + slow.var() / slow.size)
+    assert abs(drawn.mean() - slow.mean()) < 4 * error, what
+    # The 95 % point of a roughly normal law scatters about 2.1 times as much as the mean.
+    assert abs(np.quantile(drawn, 0.95) - np.quantile(slow, 0.95)) < 9 * error, what
+
+
+# --- slow twins -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ece", "rmsce", "mce", "lin_ce", "debiased_l2", "ks_error",
+                                  "sweep_ece", "brier", "log_loss", "tace", "ls_ece"])  # fmt: skip
+def test_noise_floor_against_redrawn_rows(name):
+    u = reports(400)
+    y = outcomes(u)
+    rng = np.random.default_rng(5)
+    floor = cal.noise_floor(y, u, measure=name, n_resamples=2000)
+    slow = np.array([
+        cal.evaluate((rng.random(400) < u).astype(int), u, measures=[name])[name]
+        for _ in range(400)
+    ])  # fmt: skip
+    error = slow.std() * np.sqrt(1 / 400 + 1 / floor.n_draws)
+    assert abs(floor.mean - slow.mean()) < 4 * error
+    assert abs(floor.upper - np.quantile(slow, 0.95)) < 9 * error
+    assert floor.value == pytest.approx(cal.evaluate(y, u, measures=[name])[name])
+    share = (slow >= floor.value * (1 - 1e-12)).mean()
+    assert floor.p_value == pytest.approx(share, abs=0.12)
+
+
+@pytest.mark.parametrize("name", ["ece", "classwise_ece", "lin_ce", "confidence_ce_corrected",
+                                  "brier"])  # fmt: skip
+def test_noise_floor_of_many_classes_against_redrawn_rows(name):
+    rng = np.random.default_rng(6)
+    p = rng.dirichlet(np.full(4, 0.8), 200)
+    draw = lambda: (np.cumsum(p, axis=1) < rng.random(200)[:, None]).sum(axis=1)  # noqa: E731
+    floor = cal.noise_floor(draw(), p, measure=name)
+    slow = np.array([cal.evaluate(draw(), p, measures=[name])[name] for _ in range(300)])
+    error = slow.std() * np.sqrt(1 / 300 + 1 / floor.n_draws)
+    assert abs(floor.mean - slow.mean()) < 4 * error
+    assert abs(floor.upper - np.quantile(slow, 0.95)) < 9 * error
+
+
+def problem(u, z, w=None, rule=cal.EqualWidth(5)):
+    return problem_of(accept(z, u, sample_weight=w), "binary", rule)
+
+
+def test_tables_of_redrawn_outcomes_with_weights():
+    u = reports(150)
+    w = np.random.default_rng(1).random(150) * 3
+    w[::10] = 0
+    rng = np.random.default_rng(2)
+    tables = null_tables(problem(u, outcomes(u), w), 1500, rng)
+    slow = np.array([
+        cal.ece((rng.random(150) < u).astype(int), u, bins=5, sample_weight=w) for _ in range(600)
+    ])  # fmt: skip
+    agrees(find("ece", "binary").of_tables(tables), slow)
+    exact = cal.reliability(outcomes(u), u, bins=5, sample_weight=w).table
+    for field in ("n", "sum_w", "sum_w2", "sum_wu"):
+        expected = np.broadcast_to(getattr(exact, field), getattr(tables, field).shape)
+        np.testing.assert_allclose(getattr(tables, field), expected, rtol=1e-12)
+
+
+def test_tables_of_redrawn_outcomes_without_weights_are_those_with_equal_ones():
+    u = reports(300)
+    y = outcomes(u)
+    rng = np.random.default_rng(3)
+    plain = null_tables(problem(u, y), 2000, rng)
+    ones = null_tables(problem(u, y, np.ones(300)), 2000, rng)
+    for name in ("ece", "rmsce", "lin_ce"):
+        measure = find(name, "binary").of_tables
+        agrees(measure(plain), measure(ones), name)
+
+
+@pytest.mark.parametrize("votes", [4, "each"])
+def test_tables_of_redrawn_votes(votes):
+    u = reports(120)
+    rng = np.random.default_rng(4)
+    counts = np.full(120, 4) if votes == 4 else rng.integers(1, 9, 120)
+    given = 4 if votes == 4 else counts
+    tables = null_tables(problem(u, rng.binomial(counts, u) / counts), 1500, rng, given)
+    draws = [rng.binomial(counts, u) / counts for _ in range(600)]
+    for name in ("ece", "lin_ce", "debiased_l2"):
+        measure = find(name, "binary")
+        slow = np.array([
+            measure.of_tables(cal.reliability(z, u, bins=5).table)[0] for z in draws
+        ])  # fmt: skip
+        agrees(measure.of_tables(tables), slow, name)
+
+
+def test_more_votes_lower_the_noise_floor():
+    u = reports(500)
+    rng = np.random.default_rng(5)
+    floors = [cal.noise_floor(rng.binomial(k, u) / k, u, votes=k) for k in (1, 4, 100)]
+    assert floors[0].mean / floors[1].mean == pytest.approx(2, rel=0.1)
+    assert floors[0].mean / floors[2].mean == pytest.approx(10, rel=0.1)
+    assert "votes" in floors[1].method
+    # One vote is an outcome.
+    y = outcomes(u)
+    one, hard = cal.noise_floor(y, u, votes=1), cal.noise_floor(y, u)
+    assert one.mean == pytest.approx(hard.mean, rel=0.05)
+
+
+def test_whole_samples_are_drawn_from_the_reports():
+    p = np.array([[0.7, 0.2, 0.1], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
+    rng = np.random.default_rng(6)
+    drawn = np.stack([s.targets for s in drawn_samples(accept([0, 1, 2], p), 3000, rng)])
+    shares = np.stack([(drawn == r).mean(axis=0) for r in range(3)], axis=1)
+    np.testing.assert_allclose(shares, p, atol=0.04)
+    assert (drawn[:, 2] == 2).all() and (drawn[:, 1] > 0).all()
+    voted = next(iter(drawn_samples(accept(p, p), 1, rng, votes=10))).targets
+    np.testing.assert_allclose(voted.sum(axis=1), 1)
+    np.testing.assert_allclose(voted * 10, np.rint(voted * 10), atol=1e-9)
+
+
+# --- exact means ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_mean_of_the_truthful_error_is_that_of_all_outcomes(weighted):
+    u = np.array([0.05, 0.3, 0.35, 0.5, 0.8, 0.81, 0.99])
+    w = np.array([1.0, 2.0, 0.5, 3.0, 1.0, 0.1, 1.5]) if weighted else None
+    for bins in (cal.EqualWidth(3), cal.Quantile(2), cal.EqualWidth(1)):
+        mean = 0.0
+        for outcome in product((0, 1), repeat=7):
+            chance = np.prod(np.where(np.array(outcome) == 1, u, 1 - u))
+            mean += chance * cal.lin_ce(outcome, u, bins=bins, sample_weight=w)
+        floor = cal.noise_floor(
+            [0, 1, 0, 1, 1, 1, 1], u, measure="lin_ce", bins=bins, sample_weight=w
+        )
+        assert floor.exact_mean
+        assert floor.mean == pytest.approx(mean, rel=1e-12)
+
+
+def test_the_mean_of_the_corrected_confidence_error_is_that_of_all_outcomes():
+    p = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.4, 0.35, 0.25]])
+    for name in ("confidence_ce", "confidence_ce_corrected"):
+        mean = 0.0
+        for outcome in product(range(3), repeat=4):
+            chance = np.prod(p[np.arange(4), list(outcome)])
+            mean += chance * cal.evaluate(list(outcome), p, measures=[name], bins=2)[name]
+        floor = cal.noise_floor([0, 1, 2, 0], p, measure=name, bins=2)
+        assert floor.exact_mean and floor.mean == pytest.approx(mean, rel=1e-12)
+
+
+def test_other_means_are_drawn():
+    u = reports(100)
+    assert not cal.noise_floor(outcomes(u), u).exact_mean
+    assert null_mean(find("ece", "binary"), problem(u, outcomes(u))) is None
+
+
+# --- resamples ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("m", [15, 2])
+def test_resampled_tables_scatter_as_resampled_rows_do(m):
+    """With two wide bins reports scatter within a bin as much as outcomes do."""
+    n = 10_000
+    rng = np.random.default_rng(7)
+    u = rng.beta(0.5, 0.5, n)
+    y = (rng.random(n) < 0.3 + 0.5 * u).astype(int)
+    table = cal.reliability(y, u, bins=m).table
+    measure = find("ece", "binary").of_tables
+    drawn = measure(resampled_tables(table, 4000, rng))
+    slow = []
+    for _ in range(1500):
+        rows = rng.integers(0, n, n)
+        slow.append(cal.ece(y[rows], u[rows], bins=m))
+    # 1,500 draws know a standard deviation to 1.8 %.
+    assert drawn.std() == pytest.approx(np.std(slow), rel=0.06)
+    assert drawn.mean() == pytest.approx(np.mean(slow), abs=5 * np.std(slow) / np.sqrt(1500))
+
+
+def test_resampled_tables_need_the_scatter_of_reports():
+    """Two wide bins in which outcomes follow reports: without the term 5 % and more are lost."""
+    n = 10_000
+    rng = np.random.default_rng(8)
+    u = rng.random(n)
+    y = (rng.random(n) < u**1.5).astype(int)
+    table = cal.reliability(y, u, bins=2).table
+    with_term = resampled_tables(table, 6000, rng)
+    hits = table.sum_wuz[0], table.sum_wz[0]
+    assert (with_term.sum_wz >= 0).all() and (with_term.sum_w.sum(axis=1) == n).all()
+    scatter = with_term.sum_wu.std(axis=0)
+    # The scatter of a sum over rows that come and go: sqrt(sum u^2 - (sum u)^2 / n).
+    exact = np.sqrt(table.sum_wu2[0] - table.sum_wu[0] ** 2 / n)
+    np.testing.assert_allclose(scatter, exact, rtol=0.04)
+    assert hits[0].shape == hits[1].shape == (2,)
+
+
+def test_a_resample_is_a_repetition_of_rows():
+    u = reports(60)
+    samples = accept(outcomes(u), u, sample_weight=None)
+    rng = np.random.default_rng(9)
+    for part in resampled(samples, 5, rng, None):
+        times = part.weights.astype(int)
+        assert times.sum() == 60
+        y, p = np.repeat(samples.targets, times), np.repeat(u, times)
+        for name in ("ece", "lin_ce", "ks_error", "brier"):
+            value = find(name, "binary").compute(Summary(part))
+            assert value == pytest.approx(cal.evaluate(y, p, measures=[name])[name], rel=1e-10)
+
+
+def test_a_resample_of_groups_takes_them_whole():
+    u = reports(60)
+    weights = np.random.default_rng(0).random(60)
+    groups = np.arange(60) // 6
+    samples = accept(outcomes(u), u, sample_weight=weights)
+    for part in resampled(samples, 5, np.random.default_rng(1), groups):
+        times = np.rint(part.weights / weights).astype(int).reshape(10, 6)
+        np.testing.assert_allclose(part.weights, times.ravel() * weights)
+        assert (times == times[:, :1]).all() and times[:, 0].sum() == 10
+
+
+def test_cells_are_the_sample():
+    u = np.concatenate([reports(2000), [0.0, 1.0, 0.5, 0.5]])
+    y = outcomes(u)
+    for width in (None, COARSE):
+        cells = cells_of(problem(u, y), *(() if width is None else (width,)))
+        assert cells.n.sum() == u.size and cells.positives.sum() == y.sum()
+        assert (cells.n * cells.u).sum() == pytest.approx(u.sum())
+        table = cells.tables(cells.n, cells.positives[None])
+        exact = cal.reliability(y, u, bins=5).table
+        np.testing.assert_allclose(table.sum_wu, exact.sum_wu)
+        np.testing.assert_array_equal(table.sum_wz, exact.sum_wz)
+    sample = cell_samples(cells_of(problem(u, y)), accept(y, u), *_counts(problem(u, y)))
+    assert Summary(sample).bins.total_weight[0] == u.size
+    assert find("ls_ece", "binary").compute(Summary(sample)) == pytest.approx(
+        cal.ls_ece(y, u, sigma=0.1), rel=0.02
+    )
+    part = next(iter(resampled_counts(sample, 1, np.random.default_rng(0))))
+    assert part.weights.sum() == u.size
+
+
+def _counts(found):
+    cells = cells_of(found)
+    return cells.n, cells.positives
+
+
+@pytest.mark.parametrize("shape", ["binary", "multiclass"])
+@pytest.mark.parametrize("kind", ["hard", "soft", "weighted", "dropping"])
+def test_the_formula_over_many_tables_is_the_measure(shape, kind):
+    rng = np.random.default_rng(10)
+    weight = rng.random(80) if kind == "weighted" else None
+    bins = cal.EqualWidth(6, drop_one=True) if kind == "dropping" else 6
+    if shape == "binary":
+        p = np.round(rng.random(80), 1)
+        y = rng.random(80) if kind == "soft" else rng.integers(0, 2, 80)
+    else:
+        p = rng.dirichlet(np.full(3, 0.5), 80)
+        p[0] = (1, 0, 0)
+        y = rng.dirichlet(np.ones(3), 80) if kind == "soft" else rng.integers(0, 3, 80)
+    quantile = bins if kind == "dropping" else cal.Quantile(6)
+    rule = bins if kind == "dropping" else cal.EqualWidth(6)
+    summary = Summary(accept(y, p, sample_weight=weight), rule, quantile)
+    found = 0
+    for measure in cal.catalogue(shape):
+        if measure.of_tables is not None:
+            values = measure.of_tables(getattr(summary, measure.statistic))
+            assert values.shape == (1,)
+            assert values[0] == pytest.approx(measure.compute(summary), rel=1e-12, abs=1e-15)
+            found += 1
+    assert found >= 5
+
+
+# --- p-values -------------------------------------------------------------------------------------
+
+
+def test_p_values_are_uniform_under_the_right_reports():
+    kstest = need("scipy.stats").kstest
+    names = ("ece", "rmsce", "lin_ce", "brier", "ks_error")
+    measures = tuple(find(name, "binary") for name in names)
+    found = []
+    for seed in range(200):
+        u = reports(300, seed)
+        samples = accept(outcomes(u, seed), u)
+        worth = Worth(samples, cal.EqualWidth(15), cal.Quantile(15), measures, n_resamples=300,
+                      seed=seed)  # fmt: skip
+        summary = Summary(samples)
+        found.append([worth.noise_floor(m, m.compute(summary)).p_value for m in measures])
+    for name, p in zip(names, np.array(found).T, strict=True):
+        assert kstest(p, "uniform").pvalue > 0.01, name
+        assert 0.01 <= (p <= 0.05).mean() <= 0.1, name
+
+
+@pytest.mark.parametrize("name", ["ece", "lin_ce", "ks_error"])
+def test_power_against_overconfident_reports(name):
+    found = []
+    for seed in range(15):
+        h = np.random.default_rng((11, seed)).normal(0, 1.5, 1000)
+        y = outcomes(sigmoid(h), seed)
+        found.append(cal.noise_floor(y, sigmoid(2 * h), measure=name, n_resamples=200).p_value)
+    assert np.mean(np.array(found) < 0.05) == 1.0
+
+
+def test_measures_of_which_more_is_better_have_a_lower_point():
+    u = reports(300)
+    floor = cal.noise_floor(outcomes(u), u, measure="brier_discrimination")
+    assert floor.upper < floor.mean
+    useless = cal.noise_floor(outcomes(u)[::-1], u, measure="brier_discrimination")
+    assert useless.p_value < 0.01
+
+
+# --- input and output -----------------------------------------------------------------------------
+
+
+def test_soft_labels_need_votes():
+    u = reports(50)
+    soft = np.random.default_rng(0).random(50)
+    with pytest.raises(InputError, match="votes="):
+        cal.noise_floor(soft, u)
+    assert cal.noise_floor(soft, u, votes=3).n_draws == 1000
+    for votes in (0, -1, 2.5, "3", [3, 3], np.zeros(50, int)):
+        with pytest.raises(InputError, match="votes"):
+            cal.noise_floor(soft, u, votes=votes)
+
+
+def test_same_seed_same_answer():
+    u = reports(200)
+    y = outcomes(u)
+    one, same, other = (cal.noise_floor(y, u, seed=seed) for seed in (1, 1, 2))
+    assert one == same
+    assert one.mean != other.mean
+
+
+def test_what_it_says():
+    u = reports(200)
+    floor = cal.noise_floor(outcomes(u), u)
+    again = json.loads(floor.to_json())
+    assert again == floor.to_dict() and again["p_value"] == floor.p_value
+    assert "calibrated reports show" in repr(floor) and "95 % point" in repr(floor)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"measure": "eec"}, "did you mean 'ece'"),
+        ({"measure": "classwise_ece"}, "not defined for binary"),
+        ({"n_resamples": 49}, "at least 50"),
+        ({"n_resamples": 100.0}, "whole number"),
+        ({"n_resamples": True}, "whole number"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 0.5}, "seed"),
+        ({"bins": 0}, "bins"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        cal.noise_floor([0, 1, 1], [0.2, 0.7, 0.9], **options)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("report", [None, 0.0, 0.5, 1.0])
+def test_few_rows_and_constant_reports(n, report):
+    u = np.full(n, report) if report is not None else np.linspace(0.1, 0.8, n)
+    y = np.arange(n) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in ("ece", "mce", "lin_ce", "debiased_l2", "ks_error", "brier"):
+            floor = cal.noise_floor(y, u, measure=name, n_resamples=50)
+            assert 0 <= floor.mean <= 1 and 0 <= floor.upper <= 1 and 0 < floor.p_value <= 1
+
+
+def test_certain_reports_that_are_right_have_no_noise():
+    floor = cal.noise_floor([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0])
+    assert (floor.mean, floor.upper, floor.p_value) == (0.0, 0.0, 1.0)
+    wrong = cal.noise_floor([1, 1, 1, 0], [0.0, 1.0, 1.0, 0.0])
+    assert wrong.p_value < 0.01
+
+
+@pytest.mark.parametrize("bins", [cal.LevelSets(), cal.Quantile(4, ties="rank"),
+                                  cal.EqualWidth(4, drop_one=True), [0, 0.3, 1]])  # fmt: skip
+def test_every_rule_has_a_noise_floor(bins):
+    u = np.round(reports(80), 1)
+    y = outcomes(u)
+    rng = np.random.default_rng(12)
+    floor = cal.noise_floor(y, u, bins=bins)
+    slow = np.array([
+        cal.ece((rng.random(80) < u).astype(int), u, bins=bins) for _ in range(300)
+    ])  # fmt: skip
+    error = slow.std() * np.sqrt(1 / 300 + 1 / floor.n_draws)
+    assert abs(floor.mean - slow.mean()) < 4 * error
+
+
+def test_a_problem_without_weight_in_a_bin():
+    found = Problem(np.array([0.2, 0.9]), np.array([0.0, 1.0]), np.array([1.0, 0.0]),
+                    np.array([0, 4]), 5, True)  # fmt: skip
+    assert found.gaps().tolist() == pytest.approx([-0.2, 0, 0, 0, 0])

@@ -1,0 +1,327 @@
+"""Tests of calibration: oracles, laws under the right reports, power, and what they refuse."""
+
+import json
+import math
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.errors import InputError
+from calibrant.inference.cells import Problem
+from calibrant.inference.logistic import fit_logistic
+from calibrant.inference.significance import (
+    hosmer_lemeshow,
+    linear_null,
+    scaled_chi_square_tail,
+    two_sided,
+)
+from needs import need
+
+TESTS = ("spiegelhalter", "hosmer_lemeshow", "truthful_test", "cox_calibration")
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def data_a():
+    r = np.random.default_rng(12345)
+    p = r.random(2000)
+    y = (r.random(2000) < p**1.3).astype(int)
+    return y, p, p**1.3, r.random(2000)
+
+
+def sample(seed, n=1000, slope=1.0, shift=0.0):
+    rng = np.random.default_rng((7, seed))
+    h = rng.normal(0, 1.5, n)
+    return (rng.random(n) < sigmoid(h)).astype(int), sigmoid(slope * h + shift)
+
+
+# --- oracles --------------------------------------------------------------------------------------
+
+
+def test_spiegelhalter_of_data_a():
+    y, p, _, _ = data_a()
+    found = cal.spiegelhalter(y, p)
+    assert found.statistic == pytest.approx(-0.9532081246599523, rel=1e-12)
+    assert found.p_value == pytest.approx(0.3404846306892655, rel=1e-12)
+
+
+def test_cox_of_data_a():
+    y, p, _, _ = data_a()
+    found = cal.cox_calibration(y, p)
+    assert found.slope == pytest.approx(1.0645882587809685, rel=1e-6)
+    assert found.intercept == pytest.approx(-0.3882699312169107, rel=1e-6)
+
+
+def test_spiegelhalter_is_two_sided():
+    y, p = sample(0, 3000, slope=2.0)
+    z, under = cal.spiegelhalter(y, p), cal.spiegelhalter(*sample(0, 3000, slope=0.3))
+    assert z.statistic > 5 and z.p_value < 1e-6
+    assert under.statistic < -5 and under.p_value < 1e-6
+    assert two_sided(-1.0) == two_sided(1.0) == pytest.approx(0.31731050786291415)
+
+
+def test_hosmer_lemeshow_by_hand():
+    y, p = sample(1, 500)
+    found = cal.hosmer_lemeshow(y, p)
+    order = np.argsort(p, kind="stable").reshape(10, 50)
+    seen, expected = y[order].sum(axis=1), p[order].sum(axis=1)
+    mean = expected / 50
+    statistic = ((seen - expected) ** 2 / (50 * mean * (1 - mean))).sum()
+    assert found.statistic == pytest.approx(statistic)
+    stats = need("scipy.stats")
+    assert found.p_value == pytest.approx(stats.chi2.sf(statistic, 10))
+    fitted = cal.hosmer_lemeshow(y, p, fitted=True)
+    assert fitted.p_value == pytest.approx(stats.chi2.sf(statistic, 8))
+    assert "8 degrees" in fitted.null
+    assert hosmer_lemeshow(cal.reliability(y, p, bins=cal.Quantile(10)).table)[1] == 10
+
+
+def test_weights_of_spiegelhalter_by_hand():
+    y, p = sample(2, 50)
+    w = np.random.default_rng(0).random(50)
+    lean = 1 - 2 * p
+    z = (w * (y - p) * lean).sum() / math.sqrt((w**2 * lean**2 * p * (1 - p)).sum())
+    assert cal.spiegelhalter(y, p, sample_weight=w).statistic == pytest.approx(z)
+    assert cal.spiegelhalter(y, p, sample_weight=7 * w).statistic == pytest.approx(z)
+
+
+# --- the truthful error under the right reports ---------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, (1.0, 2.0, 0.5, 0.0, 3.0, 1.5, 0.25)])
+def test_mean_and_variance_of_the_truthful_error_are_those_of_all_outcomes(weights):
+    u = np.array([0.1, 0.25, 0.4, 0.5, 0.7, 0.9, 1.0])
+    bins = np.array([0, 0, 1, 1, 2, 2, 2])
+    w = None if weights is None else np.array(weights)
+    full = np.ones(7) if w is None else w
+    values, chances = [], []
+    for outcome in product((0.0, 1.0), repeat=7):
+        z = np.array(outcome)
+        residual = np.bincount(bins, full * (u - z))
+        values.append((residual**2).sum() / full.sum() ** 2)
+        chances.append(np.prod(np.where(z == 1, u, 1 - u)))
+        seen = linear_null(Problem(u, z, w, bins, 3, True))
+        assert seen[0] == pytest.approx(values[-1])
+    mean = np.dot(chances, values)
+    variance = np.dot(chances, (np.array(values) - mean) ** 2)
+    assert seen[1] == pytest.approx(mean, rel=1e-12)
+    assert seen[2] == pytest.approx(variance, rel=1e-12)
+
+
+def test_truthful_test_shows_the_truthful_error():
+    y, p = sample(3, 400)
+    found = cal.truthful_test(y, p)
+    assert found.statistic == pytest.approx(cal.lin_ce(y, p))
+    assert cal.truthful_test(y, p, bins=4).statistic == pytest.approx(cal.lin_ce(y, p, bins=4))
+    fixed = cal.truthful_test(y, p, bins=cal.EqualWidth(5))
+    assert fixed.statistic == pytest.approx(cal.lin_ce(y, p, bins=cal.EqualWidth(5)))
+    assert scaled_chi_square_tail(0.0, 0.0, 0.0) == 1.0
+    assert scaled_chi_square_tail(1.0, 0.0, 0.0) == 0.0
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_p_values_are_uniform_under_the_right_reports(name):
+    kstest = need("scipy.stats").kstest
+    function = getattr(cal, name)
+    p = np.array([function(*sample(seed, 800)).p_value for seed in range(300)])
+    assert kstest(p, "uniform").pvalue > 0.01
+    assert 0.02 <= (p < 0.05).mean() <= 0.09
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_power_against_overconfident_reports(name):
+    function = getattr(cal, name)
+    strong = [function(*sample(seed, 1000, slope=2.0)).p_value < 0.05 for seed in range(30)]
+    assert np.mean(strong) == 1.0
+    weak = [function(*sample(seed, 1000, slope=1.3)).p_value < 0.05 for seed in range(100)]
+    assert np.mean(weak) > (0.6 if name in ("spiegelhalter", "cox_calibration") else 0.3)
+
+
+# --- Cox ------------------------------------------------------------------------------------------
+
+
+def newton(z, h, w, free_slope=True):
+    """Plain Newton steps from nothing, for comparison."""
+    basis = np.stack([np.ones_like(h), h]) if free_slope else np.ones((1, h.size))
+    offset = 0.0 if free_slope else h
+    theta = np.zeros(len(basis))
+    for _ in range(50):
+        p = sigmoid(theta @ basis + offset)
+        theta = theta + np.linalg.solve(
+            (basis * (w * p * (1 - p))) @ basis.T, basis @ (w * (z - p))
+        )
+    return theta
+
+
+def minus_log_likelihood(theta, z, h, w):
+    line = theta[0] + theta[1] * h
+    return -(w * (z * line - np.logaddexp(0, line))).sum()
+
+
+def test_cox_against_a_logistic_regression():
+    linear = need("sklearn.linear_model")
+    y, p = sample(4, 1500, slope=1.7, shift=0.4)
+    h = np.log(p / (1 - p))
+    found = cal.cox_calibration(y, p)
+    fit = linear.LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(h[:, None], y)
+    assert found.slope == pytest.approx(fit.coef_[0, 0], rel=1e-5)
+    assert found.intercept == pytest.approx(fit.intercept_[0], rel=1e-5)
+    ones = np.ones_like(h)
+    np.testing.assert_allclose([found.intercept, found.slope], newton(y, h, ones), rtol=1e-9)
+    assert found.intercept_at_slope_1 == pytest.approx(newton(y, h, ones, False)[0], rel=1e-9)
+
+
+def test_cox_standard_errors_are_those_of_the_curvature():
+    y, p = sample(5, 800, slope=1.4)
+    h, w = np.log(p / (1 - p)), np.ones(800)
+    fit = fit_logistic(y.astype(float), h, None)
+    theta, step = np.array([fit.intercept, fit.slope]), 1e-3
+    hessian = np.zeros((2, 2))
+    for i, j in product(range(2), repeat=2):
+        a, b = step * np.eye(2)[i], step * np.eye(2)[j]
+        hessian[i, j] = sum(
+            s * minus_log_likelihood(theta + t, y, h, w)
+            for s, t in ((1, a + b), (-1, a - b), (-1, b - a), (1, -a - b))
+        ) / (4 * step**2)
+    np.testing.assert_allclose(fit.covariance, np.linalg.inv(hessian), rtol=1e-4)
+    found = cal.cox_calibration(y, p)
+    half = 1.959963984540054 * math.sqrt(np.linalg.inv(hessian)[1, 1])
+    assert found.slope_high - found.slope == pytest.approx(half, rel=1e-4)
+    assert found.slope - found.slope_low == pytest.approx(half, rel=1e-4)
+    wider = cal.cox_calibration(y, p, level=0.99)
+    assert wider.slope_high > found.slope_high and wider.slope == found.slope
+
+
+def test_cox_weights_repeat_rows():
+    y, p = sample(6, 120)
+    w = np.random.default_rng(1).integers(0, 4, 120)
+    weighted = cal.cox_calibration(y, p, sample_weight=w.astype(float))
+    repeated = cal.cox_calibration(np.repeat(y, w), np.repeat(p, w))
+    for name in ("slope", "intercept", "intercept_at_slope_1"):
+        assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), rel=1e-9)
+
+
+def test_cox_of_soft_targets():
+    _, p = sample(7, 500)
+    exact = sigmoid(0.3 + 0.6 * np.log(p / (1 - p)))
+    found = cal.cox_calibration(exact, p)
+    assert found.slope == pytest.approx(0.6, abs=1e-9)
+    assert found.intercept == pytest.approx(0.3, abs=1e-9)
+    # Labels that do not scatter leave nothing to doubt.
+    assert found.slope_high - found.slope_low < 1e-6
+
+
+def test_cox_limits_of_soft_targets_shrink_with_the_votes():
+    rng = np.random.default_rng(8)
+    ratios = []
+    for seed in range(20):
+        _, p = sample(seed, 1000)
+        one, many = (cal.cox_calibration(rng.binomial(k, p) / k, p) for k in (1, 25))
+        ratios.append((one.slope_high - one.slope_low) / (many.slope_high - many.slope_low))
+    assert np.mean(ratios) == pytest.approx(5, rel=0.05)
+
+
+def test_cox_limits_hold_the_truth():
+    held = np.zeros(3)
+    for seed in range(200):
+        found = cal.cox_calibration(*sample(seed, 400))
+        held += [
+            found.slope_low <= 1 <= found.slope_high,
+            found.intercept_low <= 0 <= found.intercept_high,
+            found.intercept_at_slope_1_low <= 0 <= found.intercept_at_slope_1_high,
+        ]
+    assert ((held / 200 >= 0.91) & (held / 200 <= 0.99)).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "p"),
+    [
+        ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]),  # separable
+        ([1, 1, 0, 0], [0.1, 0.2, 0.8, 0.9]),  # separable the wrong way round
+        ([0, 1, 1, 0], [0.3] * 4),  # constant reports
+        ([0, 0, 0, 0], [0.1, 0.2, 0.8, 0.9]),  # one class only
+        ([1, 1, 1], [0.5, 0.5, 0.5]),
+        ([1], [0.3]),
+        ([0, 1, 0, 1], [0.0, 1.0, 1.0, 0.0]),  # reports of 0 and 1
+    ],
+)
+def test_cox_of_difficult_data(y, p):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = cal.cox_calibration(y, p)
+    for value in (found.slope, found.intercept, found.intercept_at_slope_1, found.p_value):
+        assert math.isfinite(value)
+    assert 0 <= found.p_value <= 1
+    assert found.slope_low <= found.slope <= found.slope_high
+
+
+def test_cox_says_what_is_wrong_with_the_data():
+    assert "separated" in cal.cox_calibration([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]).note
+    alike = cal.cox_calibration([0, 1, 1, 0], [0.3] * 4)
+    assert "alike" in alike.note
+    assert alike.intercept == pytest.approx(math.log(7 / 3), rel=1e-9)  # up to 1/2, slope 1
+    assert "2 reports moved" in cal.cox_calibration([0, 1, 1, 0], [0.0, 1.0, 0.4, 0.6]).note
+
+
+# --- input ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["spiegelhalter", "hosmer_lemeshow", "truthful_test"])
+def test_soft_labels_are_refused_where_outcomes_are_needed(name):
+    with pytest.raises(InputError, match="needs outcomes"):
+        getattr(cal, name)([0.2, 0.7, 0.4], [0.1, 0.8, 0.5])
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_swapped_arguments_are_told(name):
+    with pytest.raises(InputError, match="swapped"):
+        getattr(cal, name)([0.2, 0.7, 0.4], [0, 1, 1])
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_top_label_and_json(name):
+    rng = np.random.default_rng(9)
+    rows = rng.dirichlet(np.ones(4), 300)
+    y = rng.integers(0, 4, 300)
+    top = getattr(cal, name)(y, rows)
+    scalar = getattr(cal, name)(y == rows.argmax(axis=1), rows.max(axis=1))
+    assert top == scalar
+    assert json.loads(top.to_json())["p_value"] == top.p_value
+    assert "p = " in repr(top)
+    with pytest.raises(InputError, match="notion"):
+        getattr(cal, name)(y, rows, notion="classwise")
+
+
+def test_options_out_of_range_are_refused():
+    y, p = sample(10, 50)
+    with pytest.raises(InputError, match="no sample_weight"):
+        cal.hosmer_lemeshow(y, p, sample_weight=np.ones(50))
+    with pytest.raises(InputError, match="three or more groups"):
+        cal.hosmer_lemeshow(y, p, bins=2, fitted=True)
+    with pytest.raises(InputError, match="edges"):
+        cal.truthful_test(y, p, bins=cal.LevelSets())
+    for level in (0, 1, 95, "0.95"):
+        with pytest.raises(InputError, match="level"):
+            cal.cox_calibration(y, p, level=level)
+    with pytest.raises(InputError, match="eps"):
+        cal.cox_calibration(y, p, eps=0.7)
+    with pytest.raises(InputError, match="at least one must be positive"):
+        cal.spiegelhalter(y, p, sample_weight=np.zeros(50))
+
+
+def test_reports_that_say_nothing():
+    found = cal.spiegelhalter([0, 1, 1, 0], [0.5] * 4)
+    assert found.p_value == 1.0 and "says nothing" in found.note
+    assert json.loads(found.to_json())["statistic"] is None
+    with pytest.raises(InputError, match="strictly between 0 and 1"):
+        cal.hosmer_lemeshow([0, 1], [0.0, 1.0])
+    assert cal.truthful_test([0, 1], [0.0, 1.0]).p_value == 1.0
+    assert cal.truthful_test([1, 1], [0.0, 1.0]).p_value == 0.0
