@@ -45,8 +45,9 @@ def sigmoid(x: Array) -> Array:
 class World(NamedTuple):
     """Reports and the right ones: u and q of n rows, and the cluster of each where there are any.
 
-    h is normal about `centre`; the logit of u is ``slope h + shift``, that of q is h, to which each
-    cluster of `size` rows adds one normal number of standard deviation `common`.
+    h is normal about `centre`; the logit of u is ``slope h + shift``, that of q is h. Clusters of
+    `size` rows share the part `alike` of the variance of h, and add one normal number of standard
+    deviation `common` to the logit of q.
     """
 
     slope: float = 1.0
@@ -55,11 +56,14 @@ class World(NamedTuple):
     spread: float = 1.5
     size: int = 1
     common: float = 0.0
+    alike: float = 0.0
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         groups = np.arange(n) // self.size
-        h = rng.normal(self.centre, self.spread, n)
-        q = sigmoid(h + self.common * rng.normal(size=groups[-1] + 1)[groups])
+        own, shared, added = rng.normal(size=n), *rng.normal(size=(2, groups[-1] + 1))
+        both = np.sqrt(1 - self.alike) * own + np.sqrt(self.alike) * shared[groups]
+        h = self.centre + self.spread * both
+        q = sigmoid(h + self.common * added[groups])
         return sigmoid(self.slope * h + self.shift), q, groups
 
 
@@ -70,7 +74,7 @@ WORLDS = {
     "slightly overconfident": World(slope=1.15),
     "rare event": World(slope=0.9, shift=0.1, centre=-4.0, spread=1.0),
     "calibrated": World(),
-    "clusters": World(slope=1.5, size=50, common=1.0),
+    "clusters": World(slope=1.5, size=20, common=1.0, alike=0.9),
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from calibrant import __version__, conventions, evaluate, examples
+from calibrant import TemperatureScaling, __version__, compare, conventions, evaluate, examples
 from calibrant.engines.selection import available, kernels, n_threads, why_not_native
 from calibrant.errors import CalibrantError
 from calibrant.show.tables import print_evaluation, print_table
@@ -52,11 +52,21 @@ def _parser() -> argparse.ArgumentParser:
 
 def _demo(options: argparse.Namespace) -> None:
     example = examples.load("fashion")
-    hard = evaluate(example.test_labels, example.test_proba, classes=example.class_names)
+    hard = evaluate(
+        example.test_labels, example.test_proba, classes=example.class_names, uncertainty=True
+    )
     soft = evaluate(example.test_soft_labels, example.test_proba, classes=example.class_names)
     tools = conventions(example.test_labels, example.test_proba)
+    scaler = TemperatureScaling().fit(example.val_labels, example.val_logits)
+    models = {
+        "as trained": example.test_proba,
+        f"scaled by T = {scaler.temperature_:.2f}": scaler.transform(example.test_logits),
+    }
+    compared = compare(example.test_labels, models)
     if options.json:
-        results = (("hard", hard), ("soft", soft), ("conventions", tools))
+        results = (
+            ("hard", hard), ("soft", soft), ("conventions", tools), ("comparison", compared),
+        )  # fmt: skip
         print(json.dumps({name: result.to_dict() for name, result in results}))
         return
     print(f"{example.description}\n")
@@ -67,6 +77,8 @@ def _demo(options: argparse.Namespace) -> None:
         "against teacher": [e.value for e in soft.estimates if e.name in hard],
     }
     print_table(columns, "Hard labels and the teacher's soft labels side by side")
+    print_table(compared.columns(), "Before and after temperature scaling, fitted to other rows")
+    print_table(compared.ranked("ece"), "How sure the difference in ece is")
     shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
     print_table(shown, "What other tools would call ECE (top label)")
 

@@ -84,11 +84,11 @@ def slice_labels(by: Any, n: int, data: Any) -> tuple[NDArray[Any], str]:
     if data is not None and isinstance(by, str | list | tuple):
         columns = [by] if isinstance(by, str) else list(by)
         names = ", ".join(map(str, columns))
-        arrays = [to_array(pick(data, column, "by"), "by") for column in columns]
+        arrays = [_values(pick(data, column, "by")) for column in columns]
     else:
         if isinstance(by, str):
             raise InputError(f"by={by!r} names a column, but there is no data=frame to find it in")
-        arrays = [to_array(by, "by")]
+        arrays = [_values(by)]
     for array in arrays:
         if array.shape != (n,):
             raise InputError(f"by must hold a value for each of the {n} rows; got {array.shape}")
@@ -97,6 +97,22 @@ def slice_labels(by: Any, n: int, data: Any) -> tuple[NDArray[Any], str]:
     for more in texts[1:]:
         labels = np.array([f"{a}, {b}" for a, b in zip(labels, more, strict=True)], dtype=object)
     return labels, names
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """A column as an array; None where a frame's column has no value."""
+    if isinstance(column, np.ndarray | list | tuple):
+        return to_array(column, "by")
+    import narwhals as nw
+
+    try:
+        series = nw.from_native(column, series_only=True)
+    except TypeError:
+        return to_array(column, "by")
+    pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
+    out = np.empty(len(series), dtype=object)
+    out[:] = [None if null else value for value, null in pairs]
+    return out
 
 
 def _texts(array: NDArray[Any]) -> NDArray[Any]:

@@ -51,7 +51,10 @@ def with_worth(result: Evaluation, worth: Worth, tolerance: Any, *, asked: bool)
     skipped, estimates = [], []
     for estimate in result.estimates:
         measure = find(estimate.name, shape)  # type: ignore[arg-type]
-        if too_large and not asked and measure.notion in ("classwise", "full", "distribution"):
+        heavy = too_large and measure.notion in ("classwise", "full", "distribution")
+        # On soft labels a sweep seldom meets a fall, and tries as many bins as there are rows.
+        heavy |= worth.soft and measure.name == "sweep_ece"
+        if heavy and not asked:
             skipped.append(estimate.name)
             estimates.append(estimate)
             continue
@@ -59,8 +62,8 @@ def with_worth(result: Evaluation, worth: Worth, tolerance: Any, *, asked: bool)
     notes = list(result.notes)
     if skipped:
         notes.append(
-            f"no intervals for {', '.join(skipped)}: to resample {samples.n:,} x "
-            f"{samples.n_classes:,} reports takes long; ask for these measures by name"
+            f"no intervals for {', '.join(skipped)}: to resample them takes long here; ask for "
+            "them by name, with measures="
         )
     if worth.soft and worth.votes is None:
         notes.append(

@@ -26,13 +26,24 @@ def run(*arguments, **environment):
 def test_demo_shows_the_example_as_a_table():
     done = run("demo")
     assert done.returncode == 0 and done.stderr == ""
-    for words in ("Fashion-MNIST", "ece", "0.0728", "Reliability", "worst first", "torchmetrics"):
+    for words in (
+        "Fashion-MNIST",
+        "ece",
+        "0.0728",
+        "Reliability",
+        "worst first",
+        "Miscalibrated",
+        "scaled by",
+        "torchmetrics",
+    ):
         assert words in done.stdout
 
 
 def test_demo_as_json():
     loaded = json.loads(run("demo", "--json").stdout)
-    assert set(loaded) == {"hard", "soft", "conventions"}
+    assert set(loaded) == {"hard", "soft", "conventions", "comparison"}
+    assert loaded["hard"]["verdict"]["verdict"] == "miscalibrated"
+    assert {"low", "high"} <= set(loaded["hard"]["reliability"]["bins"])
 
 
 def test_info_names_the_engine():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.binning import LevelSets, Quantile, Rule
 from calibrant.engines.counting import bin_table
+from calibrant.engines.numpy_kernels import sums_by_index
 from calibrant.engines.passes import whole_problem
 from calibrant.samples.links import logit
 from calibrant.samples.samples import Notion, Samples
@@ -60,6 +61,12 @@ def problem_of(samples: Samples, notion: Notion, rule: Rule) -> Problem | None:
     _, cuts, findings = bin_table(samples, notion, rule)
     u, z, w, _ = whole_problem(samples, notion)
     return Problem(u, z, w, cuts.find(u), cuts.m, not findings.soft)
+
+
+def table_of(problem: Problem) -> BinTable:
+    """The bin table of a problem."""
+    sums = sums_by_index(problem.bins, problem.m, problem.u, problem.z, problem.w)
+    return BinTable(sums[None])
 
 
 @dataclass(frozen=True, eq=False)

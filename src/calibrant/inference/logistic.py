@@ -72,6 +72,8 @@ def fit_logistic(
     covariance = np.zeros((2, 2))
     covariance[:free, :free] = inverse
     likelihood = _log_likelihood(z, h, weights, theta)
+    # A fit without any loss stops where rounding does, before the bound.
+    bounded = bounded or likelihood > -1e-9 * float(weights.sum())
     return LogisticFit(float(theta[0]), float(theta[1]), covariance, likelihood, bounded)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant.binning import Rule
 from calibrant.engines.counting import class_columns
 from calibrant.engines.losses import loss_sums
+from calibrant.errors import InputError
 from calibrant.inference.cells import Problem, problem_of
 from calibrant.measures.catalogue import Measure
 from calibrant.samples.samples import Samples
@@ -95,10 +96,11 @@ def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> li
         problems = [problem_of(samples, settled, rule)]  # type: ignore[arg-type]
     if any(problem is None for problem in problems):
         return None
-    return [_resampled(problem, draws) for problem in problems if problem is not None]
+    return [drawn_table(problem, draws) for problem in problems if problem is not None]
 
 
-def _resampled(problem: Problem, draws: Draws) -> BinTable:
+def drawn_table(problem: Problem, draws: Draws) -> BinTable:
+    """The problem's table in every resample, each a class of the result."""
     w, u, z = problem.weights, problem.u, problem.z
     key = draws.lots * problem.m + problem.bins
     sums = np.zeros((draws.counts.shape[0], problem.m, len(FIELDS)))
@@ -145,5 +147,10 @@ def _drawn_whole(
     values = []
     for counts in draws.counts[:WHOLE_RESAMPLES]:
         drawn = replace(samples, weights=counts[draws.lots] * base)
-        values.append(measure.compute(Summary(drawn, fixed, quantile)))
+        try:
+            values.append(measure.compute(Summary(drawn, fixed, quantile)))
+        except InputError:
+            # Nothing drawn that the measure is about (no report above a threshold): it says
+            # nothing new.
+            values.append(measure.compute(Summary(samples, fixed, quantile)))
     return np.array(values)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from calibrant.binning import Rule
 from calibrant.errors import InputError
-from calibrant.inference.bootstrap import basic_limits, resampled, resampled_counts
-from calibrant.inference.cells import Problem, cells_of, problem_of
+from calibrant.inference.bootstrap import basic_limits, resampled_counts, resampled_tables
+from calibrant.inference.cells import Problem, cells_of, problem_of, table_of
 from calibrant.inference.family import Family, family_of, limits
 from calibrant.inference.null import cell_samples, drawn_samples, null_mean, null_tables
+from calibrant.inference.paired import draw_lots, drawn_table, replicates
 from calibrant.inference.squared import l2_limits
 from calibrant.inference.worlds import world_curves, world_limits
 from calibrant.measures.catalogue import Measure
@@ -119,27 +120,46 @@ class Worth:
 
     def interval(self, measure: Measure, value: float) -> Interval:
         """Where the true value lies."""
-        low, high, method = self._limits(measure, value)
+        low, high, method, error = self._limits(measure, value)
         low = min(max(low, measure.low), measure.high)
         high = min(max(high, low), measure.high)
-        return Interval(measure.name, value, low, high, self.level, method, self.seed)
+        return Interval(measure.name, value, low, high, self.level, method, self.seed, error)
 
-    def _limits(self, measure: Measure, value: float) -> tuple[float, float, str]:
+    def _limits(self, measure: Measure, value: float) -> tuple[float, float, str, float | None]:
+        """The limits, how they were found, and the standard error of the value."""
         binned = self._binned(measure)
         if binned is not None and measure.of_tables is not None:
             key, problem = binned
+            error = self._standard_error(key, problem, measure.of_tables)
             if measure.name == "debiased_l2" and self.groups is None:
-                return *l2_limits(problem, self.level), "closed form of the debiased squared error"
+                method = "closed form of the debiased squared error"
+                return *l2_limits(problem, self.level), method, error
             if key not in self._families:
                 draws = max(200, self.n_resamples * 2 // 5)
                 self._families[key] = family_of(problem, draws, self.seed, self.groups)
             found = limits(value, self._families[key], measure.of_tables, self.level)
-            return *found, "worlds through the data that could have shown the value"
+            return *found, "worlds through the data that could have shown the value", error
         if measure.name in GAP_MEASURES and self._counts_rows:
-            return *self._world_limits(measure, value), "worlds through the data, drawn"
+            return *self._world_limits(measure, value), "worlds through the data, drawn", None
         drawn = self._bootstrapped(measure)
         kind = "clusters" if self.groups is not None else "rows"
-        return *basic_limits(value, drawn, self.level), f"basic bootstrap of {kind}"
+        limits_ = basic_limits(value, drawn, self.level)
+        return *limits_, f"basic bootstrap of {kind}", float(drawn.std(ddof=1))
+
+    def _standard_error(
+        self, key: tuple[str, str], problem: Problem, statistic: Callable[[BinTable], Array]
+    ) -> float:
+        """The bootstrap's standard deviation: cells are drawn where rows are interchangeable."""
+        drawn = ("drawn tables", key)
+        if drawn not in self._wholes:
+            rng = np.random.default_rng((self.seed, 8))
+            if self._counts_rows:
+                table = table_of(problem)
+                self._wholes[drawn] = resampled_tables(table, self.n_resamples, rng)
+            else:
+                lots = draw_lots(problem.n, self.n_resamples, self.seed, self.groups)
+                self._wholes[drawn] = drawn_table(problem, lots)
+        return float(statistic(self._wholes[drawn]).std(ddof=1))
 
     def _world_limits(self, measure: Measure, value: float) -> tuple[float, float]:
         """Of all measures that read the same statistic at once: drawing it is what costs."""
@@ -168,12 +188,26 @@ class Worth:
             sample = cell_samples(cells, self.samples, cells.n, cells.positives)
             rng = np.random.default_rng((self.seed, 3))
             return self._measured(measure, "cells", lambda: resampled_counts(sample, n, rng))
-        rng = np.random.default_rng((self.seed, 4))
-        return self._measured(measure, "rows", lambda: resampled(self.samples, n, rng, self.groups))
+        # Rows, or clusters, are drawn for all measures together.
+        if "rows" not in self._wholes:
+            draws = draw_lots(self.samples.n, self.n_resamples, self.seed, self.groups)
+            wanted = tuple(m for m in self.measures if not self._has_own_limits(m))
+            found = replicates(self.samples, wanted, self.fixed, self.quantile, draws)
+            self._wholes["rows"] = {m.name: f for m, f in zip(wanted, found, strict=True)}
+        out: Array = self._wholes["rows"][measure.name]
+        return out
+
+    def _has_own_limits(self, measure: Measure) -> bool:
+        """Whether a measure's interval comes from worlds or cells, not from rows."""
+        if self._binned(measure) is not None or self._by_cells(measure):
+            return True
+        return measure.name in GAP_MEASURES and self._counts_rows
 
     def _by_cells(self, measure: Measure) -> bool:
+        """Whether cells will do for rows. Not for bins: rules that come here see single reports."""
         scalar = measure.notion in ("scalar", "loss") and not self.samples.multiclass
-        return (scalar or measure.notion == "scalar") and self._counts_rows
+        in_bins = measure.statistic.endswith("bins") or measure.statistic == "above"
+        return (scalar or measure.notion == "scalar") and not in_bins and self._counts_rows
 
     # --- noise floors ----------------------------------------------------------------------------
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import one_of
+from calibrant.errors import InputError, one_of
 from calibrant.statistics.bins import BinTable, ratio
 
 Array = NDArray[np.float64]
@@ -28,6 +30,8 @@ def mean_target_limits(
     """
     from scipy import special
 
+    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
     hard = is_hard(table)
     method = one_of("method", method or ("wilson" if hard else "beta"), METHODS)
     n = ratio(table.sum_w[0] ** 2, table.sum_w2[0])

@@ -153,7 +153,7 @@ class Comparison:
     def to_json(self) -> str:
         return json.dumps(self.to_dict())
 
-    def _ranked(self, measure: str) -> dict[str, list[Any]]:
+    def ranked(self, measure: str) -> dict[str, list[Any]]:
         """The ranking, with the difference from the best one beside it."""
         columns = self.ranking(measure)
         found = {d.first: d for d in self.differences(measure)}
@@ -172,7 +172,7 @@ class Comparison:
         head = f"Comparison of {len(self.names)} predictors on {self.recipe['n']} rows\n{said}\n\n"
         parts = [as_text(self.columns(), indent="  ")]
         main = self.measures[0]
-        parts.append(f"Ranks by {main}\n" + as_text(self._ranked(main), indent="  "))
+        parts.append(f"Ranks by {main}\n" + as_text(self.ranked(main), indent="  "))
         if self.robustness is not None:
             parts.append(
                 f"{self.robustness.caption}\n" + as_text(self.robustness.table(), indent="  ")
@@ -182,7 +182,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         main = self.measures[0]
         html = as_html(self.columns(), f"Comparison on {self.recipe['n']} rows")
-        html += as_html(self._ranked(main), f"Ranks by {main}")
+        html += as_html(self.ranked(main), f"Ranks by {main}")
         if self.robustness is None:
             return html
         return html + as_html(self.robustness.table(), self.robustness.caption)

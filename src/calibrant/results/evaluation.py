@@ -112,7 +112,7 @@ class Evaluation:
                 }
                 for e in self.estimates
             ],
-            "reliability": self.reliability.to_dict(),
+            "reliability": self.reliability.to_dict(self.recipe.get("level")),
             "classes": json_value(self.classes),
             "inferred": list(self.inferred),
             "notes": list(self.notes),

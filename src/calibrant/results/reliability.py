@@ -76,12 +76,13 @@ class ReliabilityTable:
         columns = self.columns() if level is None else self.intervals(level)
         return as_frame(columns, backend)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, level: float | None = None) -> dict[str, Any]:
+        columns = self.columns() if level is None else self.intervals(level)
         return {
             "rule": str(self.rule),
             "notion": self.notion,
             "n_dropped": self.n_dropped,
-            "bins": json_value(self.columns()),
+            "bins": json_value(columns),
         }
 
     def to_json(self) -> str:
@@ -91,9 +92,9 @@ class ReliabilityTable:
         dropped = f"; {self.n_dropped} rows in no bin" if self.n_dropped else ""
         return f"{self.notion}, {self.rule}{dropped}"
 
-    def shown_columns(self) -> dict[str, list[Any]]:
+    def shown_columns(self, level: float | None = None) -> dict[str, list[Any]]:
         """The columns a person reads: without weights where they only repeat the rows."""
-        columns = self.columns()
+        columns = self.columns() if level is None else self.intervals(level)
         if columns["weight"] == columns["n"]:
             del columns["weight"]
         return columns

@@ -80,14 +80,16 @@ class Slices:
     def to_json(self) -> str:
         return json.dumps(self.to_dict())
 
-    def _shown(self) -> dict[str, list[Any]]:
+    def shown_columns(self) -> dict[str, list[Any]]:
+        """The columns a person reads."""
         columns = self.columns()
         kept = (self.by, "n", self.measure, "noise_95", "p_value", "p_corrected")
         return {name: columns[name] for name in kept}
 
     def __repr__(self) -> str:
         notes = "".join(f"\n  {note}" for note in self.notes)
-        return f"Slices by {self.by}, worst first{notes}\n" + as_text(self._shown(), indent="  ")
+        table = as_text(self.shown_columns(), indent="  ")
+        return f"Slices by {self.by}, worst first{notes}\n{table}"
 
     def _repr_html_(self) -> str:
-        return as_html(self._shown(), f"Slices by {self.by}, worst first")
+        return as_html(self.shown_columns(), f"Slices by {self.by}, worst first")

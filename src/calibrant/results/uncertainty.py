@@ -35,6 +35,8 @@ class Interval(_Plain):
     level: float
     method: str
     seed: int | None = None
+    # How much the value itself varies from sample to sample; None where it was not drawn.
+    standard_error: float | None = None
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high

@@ -137,6 +137,8 @@ def verdict(
     >>> cal.verdict([0, 1, 1, 0, 1, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.7]).verdict
     'not enough data'
     """
+    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
     if not isinstance(tolerance, numbers.Real) or not float(tolerance) > 0:
         raise InputError(f"tolerance must be a number above 0; got {tolerance!r}")
     samples = accept(

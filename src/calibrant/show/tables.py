@@ -38,16 +38,22 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
     """What was evaluated, every measure, the reliability table and the worst classes."""
     out = sys.stdout if file is None else file
     print(title, file=out)
-    for line in (*evaluation.inferred, *evaluation.notes):
+    verdict = (str(evaluation.verdict),) if evaluation.verdict else ()
+    for line in (*verdict, *evaluation.inferred, *evaluation.notes):
         print(f"  {line}", file=out)
     print(file=out)
     measures = {k: v for k, v in evaluation.columns().items() if k != "title"}
     print_table(measures, "Measures", file=out)
-    bins = evaluation.reliability.shown_columns()
+    bins = evaluation.reliability.shown_columns(evaluation.recipe.get("level"))
     bins["o report, x target"] = [
         reliability_bar(u, z) for u, z in zip(bins["mean_report"], bins["mean_target"], strict=True)
     ]
     print_table(bins, f"Reliability: {evaluation.reliability.rule}", file=out)
+    if evaluation.slices is not None:
+        print_table(
+            evaluation.slices.shown_columns(), f"Slices by {evaluation.slices.by}, worst first",
+            file=out,
+        )  # fmt: skip
     if evaluation.classes is not None:
         head = {name: values[:10] for name, values in evaluation.classes.items()}
         n = len(evaluation.classes["class"])

@@ -1,0 +1,176 @@
+"""Slices: one evaluation for each value of a column, corrected for their number."""
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.errors import InputError
+from calibrant.slicing import MISSING, holm
+from needs import need
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def sample(n=1200, seed=0):
+    """Three slices, of which the last is overconfident."""
+    rng = np.random.default_rng((17, seed))
+    h = rng.normal(0, 1.5, n)
+    names = np.array(["a", "b", "c"])[np.arange(n) % 3]
+    y = (rng.random(n) < sigmoid(h)).astype(int)
+    return y, sigmoid(np.where(names == "c", 2.5, 1.0) * h), names
+
+
+def test_slices_are_evaluations_of_their_rows():
+    y, u, names = sample()
+    result = cal.evaluate(y, u, by=names, measures=["ece", "brier", "log_loss"])
+    assert len(result.slices) == 3
+    for part in result.slices:
+        rows = names == part.name
+        assert part.n == rows.sum()
+        alone = cal.evaluate(y[rows], u[rows], measures=["ece", "brier", "log_loss"])
+        assert part.values == pytest.approx(alone.values)
+        floor = cal.noise_floor(y[rows], u[rows])
+        assert part.noise_95 == pytest.approx(floor.upper)
+        assert part.p_value == pytest.approx(floor.p_value)
+
+
+def test_the_worst_slice_comes_first():
+    y, u, names = sample()
+    slices = cal.evaluate(y, u, by=names).slices
+    assert slices.worst.name == "c" and slices.worst.p_corrected < 0.05
+    corrected = [part.p_corrected for part in slices]
+    assert corrected == sorted(corrected)
+    assert all(part.p_corrected >= part.p_value for part in slices)
+    assert all(part.p_corrected > 0.05 for part in slices if part.name != "c")
+
+
+def test_a_slice_is_found_by_name():
+    y, u, _ = sample()
+    slices = cal.evaluate(y, u, by=np.arange(1200) % 4, measures=["ece"]).slices
+    assert slices[2].name == "2" and slices["2"] is slices[2]
+    with pytest.raises(InputError, match="no slice 'x'"):
+        slices["x"]
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5]) == [0.5]
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+    found = holm([0.01, math.nan, 0.02])
+    assert found[0] == pytest.approx(0.02) and math.isnan(found[1]) and found[2] == 0.02
+
+
+def test_few_of_many_right_slices_stand_out():
+    """The chance that any of 20 calibrated slices gets a corrected p below 0.05 is 5 %."""
+    alarms = 0
+    for seed in range(20):
+        rng = np.random.default_rng((18, seed))
+        u = rng.random(1000)
+        y = (rng.random(1000) < u).astype(int)
+        slices = cal.evaluate(y, u, by=np.arange(1000) % 10, measures=["ece"]).slices
+        alarms += slices.worst.p_corrected < 0.05
+    assert alarms <= 4
+
+
+def test_columns_of_a_frame():
+    pandas = need("pandas")
+    y, u, names = sample(300)
+    frame = pandas.DataFrame({"y": y, "u": u, "where": names, "year": np.arange(300) % 2})
+    one = cal.evaluate("y", "u", data=frame, by="where", measures=["ece"]).slices
+    assert one.by == "where" and {part.name for part in one} == {"a", "b", "c"}
+    two = cal.evaluate("y", "u", data=frame, by=["where", "year"], measures=["ece"]).slices
+    assert two.by == "where, year" and len(two) == 6 and two["a, 1"].n == 50
+    assert list(two.to_frame("pandas").columns)[:2] == ["where, year", "n"]
+    with pytest.raises(InputError, match="where"):
+        cal.evaluate("y", "u", data=frame, by="wher")
+
+
+def test_rows_without_a_value_are_a_slice():
+    pandas = need("pandas")
+    y, u, names = sample(300)
+    column = pandas.Series(names).where(np.arange(300) % 5 > 0)
+    slices = cal.evaluate(y, u, by=column, measures=["ece"]).slices
+    assert slices[MISSING].n == 60
+    numbers = np.where(np.arange(300) % 5 > 0, 1.0, np.nan)
+    assert cal.evaluate(y, u, by=numbers, measures=["ece"]).slices[MISSING].n == 60
+    objects = np.array(["x", None], dtype=object)[np.arange(300) % 2]
+    assert cal.evaluate(y, u, by=objects, measures=["ece"]).slices[MISSING].n == 150
+
+
+def test_slices_without_weight_are_left_out_and_named():
+    y, u, names = sample(300)
+    w = np.where(names == "b", 0.0, 1.0)
+    slices = cal.evaluate(y, u, by=names, sample_weight=w, measures=["ece"]).slices
+    assert {part.name for part in slices} == {"a", "c"}
+    assert any(note.startswith("b: 100 rows") for note in slices.notes)
+    assert "left out" in repr(slices)
+
+
+def test_tiny_slices_have_no_problem():
+    y, u, _ = sample(40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slices = cal.evaluate(y, u, by=np.arange(40), measures=["ece"]).slices
+    assert len(slices) == 40
+    assert all(0 < part.p_corrected <= 1 and math.isfinite(part.noise_95) for part in slices)
+
+
+def test_soft_labels_have_no_p_value_without_votes():
+    rng = np.random.default_rng(1)
+    u = rng.random(200)
+    z = rng.binomial(3, u) / 3
+    by = np.arange(200) % 2
+    plain = cal.evaluate(z, u, by=by, measures=["ece"]).slices
+    assert all(math.isnan(part.p_value) and math.isnan(part.p_corrected) for part in plain)
+    assert plain.worst.values["ece"] == max(part.values["ece"] for part in plain)
+    for votes in (3, np.full(200, 3)):
+        voted = cal.evaluate(z, u, by=by, measures=["ece"], votes=votes).slices
+        assert all(0 < part.p_value <= 1 for part in voted)
+    assert json.loads(plain.to_json())["slices"]["p_value"] == [None, None]
+
+
+def test_slices_of_many_classes():
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet(np.ones(3), 300)
+    y = rng.integers(0, 3, 300)
+    by = np.arange(300) % 2
+    result = cal.evaluate(y, p, by=by)
+    for part in result.slices:
+        rows = by == int(part.name)
+        assert part.values["ece"] == pytest.approx(cal.ece(y[rows], p[rows]))
+        assert part.values["brier"] == pytest.approx(cal.brier_score(y[rows], p[rows]))
+
+
+def test_what_slices_say():
+    y, u, names = sample(300)
+    result = cal.evaluate(y, u, by=names, measures=["ece", "brier"])
+    text = repr(result)
+    assert "worst first" in text and "p_corrected" in text
+    assert "<table>" in result.slices._repr_html_()
+    again = json.loads(result.to_json())["slices"]
+    assert again["slices"]["n"] == [part.n for part in result.slices]
+    assert cal.evaluate(y, u, measures=["ece"]).slices is None
+    same = cal.evaluate(y, u, by=names, measures=["ece"], seed=0).slices
+    other = cal.evaluate(y, u, by=names, measures=["ece"], seed=1).slices
+    assert same["a"].p_value == result.slices["a"].p_value
+    assert any(same[k].noise_95 != other[k].noise_95 for k in "abc")
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        ([1, 2], "each of the 4 rows"),
+        ("region", "no data=frame"),
+        (np.ones((4, 2)), "each of the 4 rows"),
+    ],
+)
+def test_what_is_no_column_is_refused(by, words):
+    with pytest.raises(InputError, match=words):
+        cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], by=by)
