@@ -309,16 +309,13 @@ def dominance(shrink: int) -> dict[str, float]:
 
 
 def bootstrap(shrink: int) -> dict[str, float]:
-    """1,000 resamples of the ECE in 15 equal-width bins, 10^6 rows, ms; the value is their spread.
-
-    Rows are resampled 20 times and the time is scaled up; the spread is that of the 20.
-    """
+    """1,000 resamples of the ECE, 15 equal-width bins, 10^6 rows, ms; the value is their spread."""
     from calibrant.inference.bootstrap import resampled_tables
     from calibrant.measures.binned import binned_errors
 
     n = 10**6 // shrink
     y, p = binary_samples(n)
-    few = 20
+    few = 20  # resamples of rows: their time is scaled up
     edges = np.arange(1, 15) / 15
 
     def cells() -> Any:

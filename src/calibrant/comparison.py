@@ -17,6 +17,7 @@ from calibrant.inference.paired import draw_lots, replicates
 from calibrant.inference.robustness import rank_robustness
 from calibrant.inputs.accept import accept
 from calibrant.inputs.arrays import to_array
+from calibrant.inputs.columns import pick
 from calibrant.measures.catalogue import Measure, Shape, find
 from calibrant.options import public
 from calibrant.results.comparison import Comparison
@@ -93,6 +94,7 @@ def compare(
     if not chosen:
         raise InputError("measures must name one measure or more")
     fixed, quantile = both_rules(bins)
+    bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first.n, data)
 
     values, summaries = [], []
@@ -101,7 +103,7 @@ def compare(
             summary = Summary(each, fixed, quantile)
             values.append([m.compute(summary) for m in chosen])
             summaries.append(summary)
-    draws = draw_lots(first.n, int(n_resamples), int(seed), index)
+    draws = draw_lots(first.n, int(n_resamples), int(seed), index, first.weights)
     drawn = [replicates(each, chosen, fixed, quantile, draws) for each in samples.values()]
     slices: dict[str, Slices] | None = None
     if by is not None:
@@ -137,6 +139,19 @@ def compare(
     )
 
 
+def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
+    """The numbers of bins, each once."""
+    if not isinstance(bin_counts, Iterable) or isinstance(bin_counts, str):
+        raise InputError(
+            f"bin_counts must be numbers of bins, such as (5, 20, 100); got {bin_counts!r}"
+        )
+    with _About("bin_counts"):
+        counts = tuple(dict.fromkeys(EqualWidth(m).m for m in bin_counts))
+    if not counts:
+        raise InputError("bin_counts must hold one number of bins or more; got none")
+    return counts
+
+
 def _robustness(
     samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int]
 ) -> RankRobustness:
@@ -157,7 +172,7 @@ def _robustness(
 
 
 class _About:
-    """Errors of one predictor say which."""
+    """Errors of one predictor (or one argument) say which."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -188,20 +203,21 @@ def _accepted(
     if len(y_proba) < 2:
         raise InputError(f"y_proba must hold two predictors or more to compare; got {len(y_proba)}")
     out: dict[str, Samples] = {}
-    order = _orders(ids, list(y_proba))
+    order = _orders(ids, list(y_proba), data)
     for name, reports in y_proba.items():
+        if str(name) in out:
+            raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
         with _About(str(name)):
-            if order.get(name) is not None:
-                rows = to_array(reports, "y_proba")
-                if rows.shape[0] != order[name].size:
-                    raise InputError(
-                        f"there are {order[name].size} ids for {rows.shape[0]} rows of y_proba"
-                    )
-                reports = rows[order[name]]
             each = accept(
                 y_true, reports, sample_weight=sample_weight, from_logits=from_logits,
                 classes=classes, data=data,
             )  # fmt: skip
+            if name in order:
+                if order[name].size != each.n:
+                    raise InputError(
+                        f"there are {order[name].size} ids for {each.n} rows of y_proba"
+                    )
+                each = replace(each, reports=each.reports[order[name]])
         out[str(name)] = each if classes is not None else replace(each, class_names=None)
     shapes = {name: each.reports.shape[1:] for name, each in out.items()}
     if len(set(shapes.values())) > 1:
@@ -210,7 +226,9 @@ def _accepted(
     return out
 
 
-def _orders(ids: Mapping[str, Any] | None, names: list[str]) -> dict[str, NDArray[np.intp]]:
+def _orders(
+    ids: Mapping[str, Any] | None, names: list[str], data: Any
+) -> dict[str, NDArray[np.intp]]:
     """For each predictor with ids, the rows in the order of y_true's."""
     if ids is None:
         return {}
@@ -219,14 +237,15 @@ def _orders(ids: Mapping[str, Any] | None, names: list[str]) -> dict[str, NDArra
     unknown = [name for name in ids if name != "y_true" and name not in names]
     if unknown:
         raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
-    wanted = _unique(ids["y_true"], "y_true")
+    wanted = _unique(ids["y_true"], "y_true", data)
     place = {key: i for i, key in enumerate(wanted)}
     out = {}
     for name in names:
         if name not in ids:
             continue
-        own = _unique(ids[name], name)
-        missing = [key for key in wanted if key not in set(own)]
+        own = _unique(ids[name], name, data)
+        rows = {key: i for i, key in enumerate(own)}
+        missing = [key for key in wanted if key not in rows]
         extra = [key for key in own if key not in place]
         if missing or extra:
             said = []
@@ -235,13 +254,17 @@ def _orders(ids: Mapping[str, Any] | None, names: list[str]) -> dict[str, NDArra
             if extra:
                 said.append(f"{len(extra)} are not in y_true, such as {extra[0]!r}")
             raise InputError(f"ids of {name!r} do not match: {' and '.join(said)}")
-        rows = {key: i for i, key in enumerate(own)}
         out[name] = np.array([rows[key] for key in wanted], dtype=np.intp)
     return out
 
 
-def _unique(values: Any, name: str) -> list[Any]:
-    keys = to_array(values, "ids").tolist()
+def _unique(values: Any, name: str, data: Any) -> list[Any]:
+    if data is not None and isinstance(values, str):
+        values = pick(data, values, "ids")
+    array = to_array(values, "ids")
+    if array.ndim != 1:
+        raise InputError(f"ids of {name!r} must be one id per row; got the shape {array.shape}")
+    keys = array.tolist()
     if len(set(keys)) != len(keys):
         seen: set[Any] = set()
         twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]

@@ -73,7 +73,8 @@ def basic_limits(value: float, drawn: Array, level: float) -> tuple[float, float
 
     So the resamples' distance from the value is taken off on the other side, bias included.
     """
-    low, high = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+    low, high = np.quantile(drawn, tails, method="weibull")
     return float(2.0 * value - high), float(2.0 * value - low)
 
 

@@ -47,16 +47,24 @@ class Draws:
         return int(self.counts.shape[1])
 
 
-def draw_lots(n: int, n_resamples: int, seed: int, groups: NDArray[np.intp] | None = None) -> Draws:
-    """Draws of rows dealt into lots at random, or of whole groups."""
+def draw_lots(
+    n: int,
+    n_resamples: int,
+    seed: int,
+    groups: NDArray[np.intp] | None = None,
+    weights: NDArray[Any] | None = None,
+) -> Draws:
+    """Draws of rows dealt into lots at random, or of whole groups; each holds some weight."""
     rng = np.random.default_rng((seed, 7))
     lots = groups
     if lots is None:
         lots = rng.permutation(n) % min(n, MOST_LOTS)
     n_lots = int(lots.max()) + 1
-    counts = np.empty((n_resamples, n_lots))
+    held = np.bincount(lots, weights, n_lots)
+    counts = np.zeros((n_resamples, n_lots))
     for row in counts:
-        row[:] = np.bincount(rng.integers(0, n_lots, n_lots), minlength=n_lots)
+        while not row @ held > 0:  # rows of weight 0 alone have no value
+            row[:] = np.bincount(rng.integers(0, n_lots, n_lots), minlength=n_lots)
     return Draws(lots.astype(np.intp), counts)
 
 

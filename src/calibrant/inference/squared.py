@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.inference.cells import Problem
 
@@ -39,13 +41,40 @@ def debiased_square(problem: Problem) -> tuple[float, float]:
     return total, float((share**2 * of_bin).sum()) + of_shares
 
 
-def l2_limits(problem: Problem, level: float) -> tuple[float, float]:
+def debiased_square_of_clusters(problem: Problem, groups: NDArray[np.intp]) -> tuple[float, float]:
+    """The same over clusters: pairs are of rows in different clusters, and the variance is the
+    jackknife's, one cluster left out at a time.
+    """
+    w, m, n_groups = problem.weights, problem.m, int(groups.max()) + 1
+    key = groups * m + problem.bins
+    residual = np.bincount(key, w * (problem.u - problem.z), n_groups * m).reshape(n_groups, m)
+    weight = np.bincount(key, w, n_groups * m).reshape(n_groups, m)
+
+    def of(r: NDArray[np.float64], rr: Any, v: NDArray[np.float64], vv: Any) -> Any:
+        pairs = v**2 - vv
+        held = pairs > 1e-9 * np.maximum(v**2, 1e-300)
+        product = np.divide(r**2 - rr, pairs, out=np.zeros_like(pairs), where=held)
+        return (np.where(held, v, 0.0) * product).sum(axis=-1) / v.sum(axis=-1)
+
+    r, v = residual.sum(axis=0), weight.sum(axis=0)
+    rr, vv = (residual**2).sum(axis=0), (weight**2).sum(axis=0)
+    without = of(r - residual, rr - residual**2, v - weight, vv - weight**2)
+    scatter = float(((without - without.mean()) ** 2).sum())
+    return float(of(r, rr, v, vv)), scatter * (n_groups - 1) / n_groups
+
+
+def l2_limits(
+    problem: Problem, level: float, groups: NDArray[np.intp] | None = None
+) -> tuple[float, float]:
     """The interval of the root of the squared error, cut off at 0."""
     from scipy.special import ndtri
 
     if _no_pairs(problem):
         return 0.0, 1.0  # a single row a bin says nothing about its gap
-    total, variance = debiased_square(problem)
+    if groups is None:
+        total, variance = debiased_square(problem)
+    else:
+        total, variance = debiased_square_of_clusters(problem, groups)
     half = float(ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
     return math.sqrt(max(0.0, total - half)), math.sqrt(max(0.0, total + half))
 

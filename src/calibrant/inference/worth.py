@@ -131,9 +131,9 @@ class Worth:
         if binned is not None and measure.of_tables is not None:
             key, problem = binned
             error = self._standard_error(key, problem, measure.of_tables)
-            if measure.name == "debiased_l2" and self.groups is None:
+            if measure.name == "debiased_l2":
                 method = "closed form of the debiased squared error"
-                return *l2_limits(problem, self.level), method, error
+                return *l2_limits(problem, self.level, self.groups), method, error
             if key not in self._families:
                 draws = max(200, self.n_resamples * 2 // 5)
                 self._families[key] = family_of(problem, draws, self.seed, self.groups)
