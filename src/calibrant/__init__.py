@@ -18,12 +18,14 @@ from calibrant.errors import (
     StateError,
 )
 from calibrant.evaluation import evaluate, reliability
+from calibrant.inference.robustness import rank_robustness
 from calibrant.measures.catalogue import catalogue
 from calibrant.peer_conventions import conventions
 from calibrant.results.comparison import Comparison
 from calibrant.results.conventions import Conventions
 from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.results.reliability import ReliabilityTable
+from calibrant.results.robustness import RankRobustness
 from calibrant.results.slices import Slices
 from calibrant.results.smooth_curve import SmoothCurve
 from calibrant.results.uncertainty import (
@@ -54,6 +56,8 @@ from calibrant.scores.truthful import classwise_ce, confidence_ce, lin_ce
 from calibrant.scores.uncertainty import interval, noise_floor, verdict
 
 if TYPE_CHECKING:
+    from calibrant.auditing import audit
+    from calibrant.reproducing import reproduce
     from calibrant.scaling import (
         BetaCalibration,
         DirichletCalibration,
@@ -91,6 +95,7 @@ __all__ = [
     "NoiseFloor",
     "PlattScaling",
     "Quantile",
+    "RankRobustness",
     "ReliabilityTable",
     "Slices",
     "SmoothCurve",
@@ -100,6 +105,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "ace",
+    "audit",
     "brier_decomposition",
     "brier_score",
     "catalogue",
@@ -123,7 +129,9 @@ __all__ = [
     "ls_ece",
     "noise_floor",
     "rank_cs",
+    "rank_robustness",
     "reliability",
+    "reproduce",
     "smooth_ece",
     "smooth_reliability",
     "soft_ece",
@@ -148,11 +156,19 @@ _SCALERS = (
 
 
 def __getattr__(name: str) -> Any:
-    """Scalers are imported when first asked for: measuring needs none."""
+    """What measuring does not need is imported when first asked for."""
     if name in _SCALERS:
         from calibrant import scaling
 
         return getattr(scaling, name)
+    if name == "audit":
+        from calibrant.auditing import audit
+
+        return audit
+    if name == "reproduce":
+        from calibrant.reproducing import reproduce
+
+        return reproduce
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -7,13 +7,16 @@ import json
 import os
 import platform
 import sys
+import textwrap
 from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
 from calibrant import TemperatureScaling, __version__, compare, conventions, evaluate, examples
+from calibrant.auditing import audit
 from calibrant.engines.selection import available, kernels, n_threads, why_not_native
 from calibrant.errors import CalibrantError
+from calibrant.reproducing import reproduce
 from calibrant.show.tables import print_evaluation, print_table
 
 
@@ -44,6 +47,20 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="evaluate the example that comes with Calibrant")
     demo.add_argument("--json", action="store_true", help="print JSON")
     demo.set_defaults(run=_demo)
+    reproduce = commands.add_parser("reproduce", help="do a paper's experiments again")
+    reproduce.add_argument("paper", metavar="PAPER", help="soft-mean, logit-smoothing or truthful")
+    reproduce.add_argument("-o", "--out", help="folder for the page, tables and figures")
+    reproduce.add_argument("--data", help="folder of saved predictions (.npz), or a pool's table")
+    reproduce.add_argument("--quick", action="store_true", help="fewer replications")
+    reproduce.add_argument("--seed", type=int, help="instead of the paper's")
+    reproduce.add_argument("--json", action="store_true", help="print JSON")
+    reproduce.set_defaults(run=_reproduce)
+    audit_ = commands.add_parser("audit", help="put measures' claims to the test")
+    audit_.add_argument("measures", nargs="*", metavar="MEASURE", help="names; default all")
+    audit_.add_argument("-o", "--out", help="folder for the tables (CSV, JSON, Markdown)")
+    audit_.add_argument("--seed", type=int, default=0)
+    audit_.add_argument("--json", action="store_true", help="print JSON")
+    audit_.set_defaults(run=_audit)
     info = commands.add_parser("info", help="what this installation can do")
     info.add_argument("--json", action="store_true", help="print JSON")
     info.set_defaults(run=_info)
@@ -81,6 +98,35 @@ def _demo(options: argparse.Namespace) -> None:
     print_table(compared.ranked("ece"), "How sure the difference in ece is")
     shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
     print_table(shown, "What other tools would call ECE (top label)")
+
+
+def _reproduce(options: argparse.Namespace) -> None:
+    done = reproduce(
+        options.paper, out=options.out, data=options.data, quick=options.quick, seed=options.seed,
+        progress=not options.json,
+    )  # fmt: skip
+    if options.json:
+        print(json.dumps(done.to_dict()))
+        return
+    print(f"{done.title}: {done.paper}\n")
+    for section in done.sections:
+        print(f"{section.heading}\n")
+        for paragraph in section.paragraphs:
+            print("\n".join(textwrap.wrap(paragraph, 100)) + "\n")
+        for table in section.tables:
+            if table.on_page:
+                print_table(table.columns, table.caption)
+    for erratum in done.errata:
+        print(f"Erratum {erratum.number}, {erratum.where}: {erratum.paper} -> {erratum.found}")
+    if options.out is not None:
+        print(f"\nWritten: {options.out}/index.html, with tables and figures beside it")
+
+
+def _audit(options: argparse.Namespace) -> None:
+    found = audit(options.measures or None, seed=options.seed)
+    if options.out is not None:
+        found.save(options.out)
+    print(found.to_json() if options.json else found)
 
 
 def _info(options: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from calibrant.errors import CalibrantError, InputError
 from calibrant.evaluation import choose, said_of
 from calibrant.inference.paired import draw_lots, replicates
 from calibrant.inference.robustness import rank_robustness
+from calibrant.inference.worth import Worth
 from calibrant.inputs.accept import accept
 from calibrant.inputs.arrays import to_array
 from calibrant.inputs.columns import pick
@@ -105,6 +107,10 @@ def compare(
             summaries.append(summary)
     draws = draw_lots(first.n, int(n_resamples), int(seed), index, first.weights)
     drawn = [replicates(each, chosen, fixed, quantile, draws) for each in samples.values()]
+    own = []
+    for row, each in zip(values, samples.values(), strict=True):
+        worth = Worth(each, fixed, quantile, chosen, float(level), 750, int(seed), index)
+        own.append([_limits(worth, m, v) for m, v in zip(chosen, row, strict=True)])
     slices: dict[str, Slices] | None = None
     if by is not None:
         slices = {
@@ -117,6 +123,7 @@ def compare(
         tuple(m.higher_is_better for m in chosen),
         np.array(values),
         tuple(np.stack([d[j] for d in drawn]) for j in range(len(chosen))),
+        np.array(own),
         float(level),
         _robustness(samples, shape, bin_counts),
         slices,
@@ -150,6 +157,15 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
     if not counts:
         raise InputError("bin_counts must hold one number of bins or more; got none")
     return counts
+
+
+def _limits(worth: Worth, measure: Measure, value: float) -> tuple[float, float, float]:
+    """An interval and its estimate, of errors over bins."""
+    if measure.of_tables is None or measure.notion == "classwise":
+        return math.nan, math.nan, math.nan
+    found = worth.interval(measure, value)
+    estimate = math.nan if found.estimate is None else found.estimate
+    return found.low, found.high, estimate
 
 
 def _robustness(

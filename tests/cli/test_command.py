@@ -46,6 +46,38 @@ def test_demo_as_json():
     assert {"low", "high"} <= set(loaded["hard"]["reliability"]["bins"])
 
 
+def test_audit_of_one_measure(tmp_path):
+    done = run("audit", "lin_ce", "-o", str(tmp_path / "audit"))
+    assert done.returncode == 0 and done.stderr == ""
+    assert "lin_ce" in done.stdout and "truthful" in done.stdout
+    assert {path.name for path in (tmp_path / "audit").iterdir()} == {
+        "audit.csv", "audit.json", "audit.md",
+    }  # fmt: skip
+
+
+def test_audit_of_an_unknown_measure_is_one_sentence():
+    done = run("audit", "lin_cee")
+    assert done.returncode == 3
+    assert done.stderr.startswith("calibrant: ") and "'lin_ce'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_reproduce_prints_a_paper_and_writes_its_folder(tmp_path):
+    done = run("reproduce", "truthful", "--quick", "-o", str(tmp_path / "paper"))
+    assert done.returncode == 0 and done.stderr == ""
+    assert "Example C.1" in done.stdout and "0.0198" in done.stdout
+    assert (tmp_path / "paper" / "index.html").is_file()
+    loaded = json.loads(run("reproduce", "truthful", "--quick", "--json").stdout)
+    assert loaded["name"] == "truthful" and loaded["recipe"]["seed"] == 42
+
+
+def test_reproduce_refuses_what_it_cannot_do(tmp_path):
+    done = run("reproduce", "trutful")
+    assert done.returncode == 3 and "did you mean 'truthful'" in done.stderr
+    done = run("reproduce", "truthful", "--data", str(tmp_path))
+    assert done.returncode == 3 and "holds no pool" in done.stderr
+
+
 def test_info_names_the_engine():
     facts = json.loads(run("info", "--json").stdout)
     assert facts["calibrant"] == cal.__version__

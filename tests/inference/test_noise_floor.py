@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InputError
-from calibrant.inference.bootstrap import resampled, resampled_counts, resampled_tables
+from calibrant.inference.bootstrap import resampled_counts, resampled_tables
 from calibrant.inference.cells import COARSE, Problem, cells_of, problem_of
 from calibrant.inference.null import cell_samples, drawn_samples, null_mean, null_tables
+from calibrant.inference.paired import draw_lots
 from calibrant.inference.worth import Worth
 from calibrant.inputs.accept import accept
 from calibrant.measures.catalogue import find
@@ -219,11 +221,17 @@ def test_resampled_tables_need_the_scatter_of_reports():
     np.testing.assert_allclose(scatter, exact, rtol=0.04)
 
 
+def drawn_rows(samples, groups):
+    """Resamples as the sample with other weights."""
+    draws = draw_lots(samples.n, 5, 9, groups)
+    base = np.ones(samples.n) if samples.weights is None else samples.weights
+    return [replace(samples, weights=counts[draws.lots] * base) for counts in draws.counts]
+
+
 def test_a_resample_is_a_repetition_of_rows():
     u = reports(60)
     samples = accept(outcomes(u), u, sample_weight=None)
-    rng = np.random.default_rng(9)
-    for part in resampled(samples, 5, rng, None):
+    for part in drawn_rows(samples, None):
         times = part.weights.astype(int)
         assert times.sum() == 60
         y, p = np.repeat(samples.targets, times), np.repeat(u, times)
@@ -237,7 +245,7 @@ def test_a_resample_of_groups_takes_them_whole():
     weights = np.random.default_rng(0).random(60)
     groups = np.arange(60) // 6
     samples = accept(outcomes(u), u, sample_weight=weights)
-    for part in resampled(samples, 5, np.random.default_rng(1), groups):
+    for part in drawn_rows(samples, groups):
         times = np.rint(part.weights / weights).astype(int).reshape(10, 6)
         np.testing.assert_allclose(part.weights, times.ravel() * weights)
         assert (times == times[:, :1]).all() and times[:, 0].sum() == 10

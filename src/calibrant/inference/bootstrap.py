@@ -1,12 +1,13 @@
-"""The bootstrap: rows, or whole clusters of rows, drawn with replacement.
+"""The bootstrap of counted rows: cells of equal rows drawn with replacement, and its interval.
 
 A resample is the sample with other weights: how often each row was drawn. So every measure that
-takes weights can be resampled, and none is written twice.
+takes weights can be resampled, and none is written twice. Single rows and clusters are drawn in
+`paired`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,20 +18,6 @@ from calibrant.samples.samples import Samples
 from calibrant.statistics.bins import FIELDS, BinTable
 
 Array = NDArray[np.float64]
-Values = Callable[[Samples], list[float]]
-
-
-def resampled(
-    samples: Samples, n_resamples: int, rng: np.random.Generator, groups: NDArray[np.intp] | None
-) -> Iterator[Samples]:
-    """Resamples of rows, or of whole groups."""
-    base = None if samples.weights is None else samples.weights.astype(np.float64)
-    n = samples.n if groups is None else int(groups.max()) + 1
-    for _ in range(n_resamples):
-        counts = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
-        if groups is not None:
-            counts = counts[groups]
-        yield replace(samples, weights=counts if base is None else counts * base)
 
 
 def resampled_counts(
@@ -80,6 +67,9 @@ def basic_limits(value: float, drawn: Array, level: float) -> tuple[float, float
 
 def as_groups(groups: Any, n: int) -> NDArray[np.intp]:
     """Names of groups as numbers from 0."""
-    _, index = np.unique(np.asarray(groups), return_inverse=True)
+    values = np.asarray(groups)
+    if values.dtype == object:  # names of several types, or missing ones, have no order
+        values = np.array([f"{type(v).__name__} {v}" for v in values])
+    _, index = np.unique(values, return_inverse=True)
     out: NDArray[np.intp] = index.reshape(n).astype(np.intp)
     return out

@@ -162,22 +162,32 @@ def gap_shapes(problem: Problem, u: Array, bins: NDArray[np.intp]) -> list[Array
 
 def limits(
     value: float, family: Family, statistic: Statistic, level: float, n_worlds: int = 12
-) -> tuple[float, float]:
-    """The lowest and the highest true value among the worlds that could have shown `value`."""
+) -> tuple[float, float, float]:
+    """The lowest and the highest true value among the worlds that could have shown `value`, and
+    that of the world in which as many samples lie above `value` as below: an estimate without the
+    upward bias.
+    """
     tail = (1.0 - level) / 2.0
-    lows, highs = [], []
+    found = []
     for shape in range(family.n_shapes):
+        middles: list[tuple[float, float]] = []
 
-        def world(c: float, shape: int = shape) -> tuple[float, float, float]:
+        def world(
+            c: float, shape: int = shape, middles: list[tuple[float, float]] = middles
+        ) -> tuple[float, float, float]:
             drawn = statistic(family.drawn_tables(shape, c))
+            truth = float(statistic(family.true_table(shape, c))[0])
             # Weibull's positions: another draw lies beyond them just as often as it should.
-            low, high = np.quantile(drawn, [tail, 1.0 - tail], method="weibull")
-            return float(low), float(high), float(statistic(family.true_table(shape, c))[0])
+            low, middle, high = np.quantile(drawn, [tail, 0.5, 1.0 - tail], method="weibull")
+            middles.append((truth, float(middle)))
+            return float(low), float(high), truth
 
         low, high = invert(value, world, n_worlds)
-        lows.append(low)
-        highs.append(high)
-    return min(lows), max(highs)
+        truths, medians = (np.array(column) for column in zip(*sorted(middles), strict=True))
+        centre = float(np.interp(value, np.maximum.accumulate(medians), truths))
+        found.append((low, high, min(max(centre, low), high)))
+    lows, highs, centres = zip(*found, strict=True)
+    return min(lows), max(highs), float(np.mean(centres))
 
 
 def invert(

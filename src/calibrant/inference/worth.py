@@ -120,31 +120,38 @@ class Worth:
 
     def interval(self, measure: Measure, value: float) -> Interval:
         """Where the true value lies."""
-        low, high, method, error = self._limits(measure, value)
+        low, high, method, error, centre = self._limits(measure, value)
         low = min(max(low, measure.low), measure.high)
         high = min(max(high, low), measure.high)
-        return Interval(measure.name, value, low, high, self.level, method, self.seed, error)
+        return Interval(
+            measure.name, value, low, high, self.level, method, self.seed, error, centre
+        )
 
-    def _limits(self, measure: Measure, value: float) -> tuple[float, float, str, float | None]:
-        """The limits, how they were found, and the standard error of the value."""
+    def _limits(
+        self, measure: Measure, value: float
+    ) -> tuple[float, float, str, float | None, float | None]:
+        """The limits, how they were found, the standard error of the value, and its bias-free
+        counterpart.
+        """
         binned = self._binned(measure)
         if binned is not None and measure.of_tables is not None:
             key, problem = binned
             error = self._standard_error(key, problem, measure.of_tables)
             if measure.name == "debiased_l2":
                 method = "closed form of the debiased squared error"
-                return *l2_limits(problem, self.level, self.groups), method, error
+                return *l2_limits(problem, self.level, self.groups), method, error, value
             if key not in self._families:
                 draws = max(200, self.n_resamples * 2 // 5)
                 self._families[key] = family_of(problem, draws, self.seed, self.groups)
             found = limits(value, self._families[key], measure.of_tables, self.level)
-            return *found, "worlds through the data that could have shown the value", error
+            method = "worlds through the data that could have shown the value"
+            return *found[:2], method, error, found[2]
         if measure.name in GAP_MEASURES and self._counts_rows:
-            return *self._world_limits(measure, value), "worlds through the data, drawn", None
+            return *self._world_limits(measure, value), "worlds through the data, drawn", None, None
         drawn = self._bootstrapped(measure)
         kind = "clusters" if self.groups is not None else "rows"
         limits_ = basic_limits(value, drawn, self.level)
-        return *limits_, f"basic bootstrap of {kind}", float(drawn.std(ddof=1))
+        return *limits_, f"basic bootstrap of {kind}", float(drawn.std(ddof=1)), None
 
     def _standard_error(
         self, key: tuple[str, str], problem: Problem, statistic: Callable[[BinTable], Array]

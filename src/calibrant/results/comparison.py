@@ -22,8 +22,12 @@ Array = NDArray[np.float64]
 class Difference:
     """One measure of `first` less that of `second`, on the same rows.
 
-    The limits are the basic bootstrap's, of both predictors resampled together. `better` is None
-    where the interval holds 0: the data do not tell the two apart.
+    `value` is the difference of the sample's values. Both lie above their true ones, each by its
+    own amount, so for errors over bins the limits are about the difference of the estimates
+    without that bias, and `value` need not be between them. Where both errors are clear of 0 they
+    come from common resamples; where one may be 0, from the intervals of the two (Zou and Donner,
+    2008, doi:10.1002/sim.3095). Of other measures they are the basic bootstrap's. `better` is None
+    where they hold 0: the data do not tell the two apart.
     """
 
     measure: str
@@ -49,6 +53,8 @@ class Comparison:
     higher_is_better: tuple[bool, ...]
     values: Array
     draws: tuple[Array, ...]
+    # For errors over bins, (predictors, measures, 3): limits and estimate of each; NaN for others.
+    limits: Array
     level: float
     robustness: RankRobustness | None
     slices: dict[str, Slices] | None
@@ -75,14 +81,43 @@ class Comparison:
         """How much larger a measure is for `first` than for `second`."""
         a, b, j = self._name(first), self._name(second), self._measure(measure)
         seen = float(self.values[a, j] - self.values[b, j])
-        drawn = self.draws[j][a] - self.draws[j][b]
-        tail = (1.0 - self.level) / 2.0
-        q_low, q_high = np.quantile(drawn, [tail, 1.0 - tail])
-        low, high = 2.0 * seen - float(q_high), 2.0 * seen - float(q_low)
+        if a == b:
+            return Difference(measure, first, second, 0.0, 0.0, 0.0, self.level, None)
+        if np.isnan(self.limits[a, j]).any() or np.isnan(self.limits[b, j]).any():
+            drawn = self.draws[j][a] - self.draws[j][b]
+            tail = (1.0 - self.level) / 2.0
+            ends = np.quantile(drawn, [tail, 1.0 - tail], method="weibull")
+            low, high = 2.0 * seen - float(ends[1]), 2.0 * seen - float(ends[0])
+        else:
+            low, high = self._recovered(a, b, j)
         better = None
         if low > 0 or high < 0:
             better = first if (low > 0) == self.higher_is_better[j] else second
         return Difference(measure, first, second, seen, low, high, self.level, better)
+
+    def _recovered(self, a: int, b: int, j: int) -> tuple[float, float]:
+        """Limits of a difference of errors over bins, about the difference of their estimates."""
+        (low_a, high_a, at_a), (low_b, high_b, at_b) = self.limits[a, j], self.limits[b, j]
+        centre = float(at_a - at_b)
+        if low_a > 0 and low_b > 0:  # both clear of 0: they scatter to either side, and together
+            drawn = self.draws[j][a] - self.draws[j][b]
+            tail = (1.0 - self.level) / 2.0
+            positions = [tail, 1.0 - tail]
+            ends = np.quantile(drawn - drawn.mean(), positions, method="weibull")
+            # Resamples scatter less than samples; by how much, each one's own interval tells.
+            own = np.quantile(self.draws[j][[a, b]], positions, axis=1, method="weibull")
+            wider = np.mean(np.array([high_a - low_a, high_b - low_b]) / (own[1] - own[0]))
+            ends = ends * max(1.0, float(wider))
+            return centre - float(ends[1]), centre - float(ends[0])
+        low = centre - math.hypot(at_a - low_a, high_b - at_b)
+        high = centre + math.hypot(high_a - at_a, at_b - low_b)
+        # The estimate of an error that may be 0 cannot fall below it half the time: at that end
+        # nothing averages out.
+        if low_a <= 0:
+            low = min(low, float(low_a - high_b))
+        if low_b <= 0:
+            high = max(high, float(high_a - low_b))
+        return low, high
 
     def differences(self, measure: str = "ece", reference: str | None = None) -> list[Difference]:
         """Every predictor less the reference, by default the best one; best first."""

@@ -37,6 +37,8 @@ class Interval(_Plain):
     seed: int | None = None
     # How much the value itself varies from sample to sample; None where it was not drawn.
     standard_error: float | None = None
+    # The true value of which `value` is as likely too high as too low; None where there is none.
+    estimate: float | None = None
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high

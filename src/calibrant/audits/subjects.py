@@ -1,0 +1,141 @@
+"""Subjects: the measures on trial, of the catalogue or a user's own, and how they are computed."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Bins
+from calibrant.errors import CalibrantError, InputError
+from calibrant.evaluation import evaluate
+from calibrant.measures.catalogue import Claim, Measure, Shape
+from calibrant.scores.smooth import ls_ece
+
+Array = NDArray[np.float64]
+Function = Callable[[Any, Any], Any]
+
+# Sums of squares over W^2 fall like 1/m in m bins whatever the reports: their limit is that of m
+# times the value, a factor that changes neither the order of predictors nor who is truthful.
+_SQUARED = ("lin_ce", "classwise_ce", "confidence_ce", "confidence_ce_corrected")
+_BINNED = (
+    "bins", "class_bins", "quantile_bins", "class_quantile_bins", "confidence_bins", "full_bins",
+    "above",
+)  # fmt: skip
+_DEFAULT_BINS = 15
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A measure on trial, for one shape of reports.
+
+    `bins` is the rule asked for; None means the measure's own, which in limits grows with n.
+    """
+
+    name: str
+    shape: Shape
+    measure: Measure | None = None
+    function: Function | None = None
+    bins: Bins | None = None
+
+    def claim(self, what: str) -> Claim:
+        """What the catalogue says, which it says of its own rules of binning alone."""
+        if self.measure is None or self.bins is not None:
+            return None
+        found: Claim = getattr(self.measure.claims, what, None)
+        return found
+
+    def applies(self, what: str) -> bool:
+        """Whether the property means anything for the measure."""
+        return self.measure is None or getattr(self.measure.claims, what) is not None
+
+    def error(self, value: Any) -> Any:
+        """The value as something to keep low: scores are taken from their best."""
+        if self.measure is not None and self.measure.higher_is_better:
+            return self.measure.high - value
+        return value
+
+    @property
+    def binned(self) -> bool:
+        return self.measure is not None and self.measure.statistic in _BINNED
+
+    @property
+    def notion(self) -> str:
+        """The kind of calibration that is measured; a user's own is held to the whole of it."""
+        if self.measure is None or self.measure.notion in ("loss", "distribution"):
+            return "full"
+        if self.measure.notion == "scalar":
+            return "confidence" if self.shape == "multiclass" else "full"
+        return self.measure.notion if self.shape == "multiclass" else "full"
+
+
+def values(subjects: Sequence[Subject], y: Any, reports: Any) -> Array:
+    """The value of each subject; what a measure refuses is not a number."""
+    bins = subjects[0].bins if subjects else None
+    return _values(subjects, y, reports, _DEFAULT_BINS if bins is None else bins)
+
+
+def limit_values(subjects: Sequence[Subject], y: Any, reports: Any) -> Array:
+    """The values along the sequence of rules whose limit is taken: bins grow, noise shrinks."""
+    if not subjects:
+        return np.empty(0)
+    if subjects[0].bins is not None:
+        return values(subjects, y, reports)
+    m = max(2, round(len(y) ** (1 / 3)))
+    found = _values(subjects, y, reports, m)
+    for i, subject in enumerate(subjects):
+        if subject.measure is None:
+            continue
+        if subject.name == "ls_ece":
+            found[i] = ls_ece(y, reports, sigma="schedule")
+        elif subject.name in _SQUARED:
+            found[i] *= m
+    return found
+
+
+def binned_values(subjects: Sequence[Subject], y: Any, reports: Any, m: int) -> Array:
+    """The values at a given number of bins."""
+    return _values(subjects, y, reports, m)
+
+
+def _values(subjects: Sequence[Subject], y: Any, reports: Any, bins: Bins) -> Array:
+    out = np.full(len(subjects), np.nan)
+    known = [s.name for s in subjects if s.measure is not None]
+    found = _evaluated(known, y, reports, bins) if known else {}
+    for i, subject in enumerate(subjects):
+        if subject.measure is not None:
+            out[i] = found[subject.name]
+        else:
+            out[i] = call(subject, y, reports)
+    return out
+
+
+def _evaluated(names: list[str], y: Any, reports: Any, bins: Bins) -> dict[str, float]:
+    """Many measures of one sample share their statistics: one call is worth it."""
+    try:
+        return evaluate(y, reports, bins=bins, measures=names).values
+    except CalibrantError:
+        if len(names) == 1:
+            return {names[0]: np.nan}
+    out: dict[str, float] = {}
+    for name in names:
+        out.update(_evaluated([name], y, reports, bins))
+    return out
+
+
+def call(subject: Subject, y: Any, reports: Any) -> float:
+    """A user's function, held to returning a number."""
+    assert subject.function is not None
+    value = subject.function(np.array(y), np.array(reports))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, numbers.Real | np.number | np.bool_):
+        raise InputError(
+            f"measure must return one number for (y_true, y_proba); {subject.name} returned "
+            f"{type(value).__name__}: {str(value)[:80]}"
+        )
+    return float(value)

@@ -1,0 +1,160 @@
+"""A folder of saved predictions: what real predictors said, and what happened.
+
+Each .npz file holds one predictor, by one of the pairs of names below, or several on the same rows:
+`<model>_conf` and `<model>_pred`, top-label confidences and predicted classes, beside `labels`.
+Predictors with the same labels belong to one set, over which a paper takes means.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+import calibrant as cal
+
+Array: TypeAlias = NDArray[Any]
+
+# Reports, labels, whether the reports are logits; the first pair that a file has is read.
+_PAIRS = (
+    ("test_logits", "test_labels", True),
+    ("logits", "labels", True),
+    ("probs", "labels", False),
+    ("proba", "labels", False),
+    ("prob", "outcome", False),
+)
+ACCEPTED = ", ".join(f"{r!r} with {z!r}" for r, z, _ in _PAIRS) + (
+    ", or '<model>_conf' and '<model>_pred' with 'labels'"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """One predictor's reports, (n,) or (n, k), and the labels they are held against."""
+
+    name: str
+    rows: str  # the set it belongs to
+    labels: Array
+    reports: Array
+    from_logits: bool
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """All predictors of a folder, and why the other files were left out."""
+
+    predictors: tuple[Predictor, ...]
+    left_out: Mapping[str, str]
+
+    @property
+    def sets(self) -> dict[str, list[Predictor]]:
+        found: dict[str, list[Predictor]] = {}
+        for predictor in self.predictors:
+            found.setdefault(predictor.rows, []).append(predictor)
+        return found
+
+
+def read_predictions(data: str | os.PathLike[str]) -> Predictions:
+    """Read and check a whole folder, before anything is measured."""
+    named = isinstance(data, str | os.PathLike) and os.fspath(data)
+    folder = Path(data).expanduser() if named else None
+    if folder is None or not folder.is_dir():
+        raise cal.InputError(f"data={str(data)!r} is not a folder: name one with .npz files in it")
+    paths = sorted(folder.glob("*.npz"))
+    found: list[tuple[bytes, Predictor]] = []
+    left_out: dict[str, str] = {}
+    for path in paths:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+        except Exception as error:  # zipfile, zlib, NumPy and the system each have their own
+            left_out[path.name] = f"cannot be read: {error}"
+            continue
+        predictors = _of_file(path, arrays)
+        if not predictors:
+            left_out[path.name] = "no reports with labels: it has " + ", ".join(sorted(arrays))
+        found += predictors
+    for _, predictor in found:
+        _check_values(predictor)
+    if not found:
+        why = next((f" ({k}: {v})" for k, v in left_out.items()), "; it has no .npz file")
+        raise cal.InputError(
+            f"data={str(data)!r} has no predictions that can be read{why}. Each .npz must hold "
+            f"{ACCEPTED}"
+        )
+    return Predictions(_in_sets(found), left_out)
+
+
+def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predictor]]:
+    models = [
+        name[:-5] for name in arrays if name.endswith("_conf") and f"{name[:-5]}_pred" in arrays
+    ]
+    if models and "labels" in arrays:
+        labels = arrays["labels"]
+        key = _same_rows(labels, 0)
+        found = []
+        for model in models:
+            reports, predicted = arrays[f"{model}_conf"], arrays[f"{model}_pred"]
+            _check(path, f"{model}_conf", reports, labels, "labels")
+            _check(path, f"{model}_pred", predicted, labels, "labels")
+            found.append((key, Predictor(model, path.stem, predicted == labels, reports, False)))
+        return found
+    for name, label_name, from_logits in _PAIRS:
+        if name in arrays and label_name in arrays:
+            reports, labels = arrays[name], arrays[label_name]
+            _check(path, name, reports, labels, label_name)
+            key = _same_rows(labels, reports.shape[1] if reports.ndim == 2 else 0)
+            return [(key, Predictor(path.stem, "", labels, reports, from_logits))]
+    return []
+
+
+def _check(path: Path, name: str, reports: Array, labels: Array, label_name: str) -> None:
+    if reports.ndim not in (1, 2) or (labels.ndim != 1 and labels.shape != reports.shape):
+        raise cal.InputError(
+            f"data: {path.name}: {name!r} must be (n,) or (n, k), and {label_name!r} (n,) or of "
+            f"the same shape; got {reports.shape} and {labels.shape}"
+        )
+    if len(reports) != len(labels) or not len(labels):
+        raise cal.InputError(
+            f"data: {path.name}: {name!r} has {len(reports)} rows and {label_name!r} has "
+            f"{len(labels)}: they must be the same rows, at least one"
+        )
+
+
+def _check_values(predictor: Predictor) -> None:
+    """One cheap pass over every value: what is wrong is said now, and where."""
+    try:
+        cal.ece(predictor.labels, predictor.reports, bins=1, from_logits=predictor.from_logits)
+    except cal.InputError as error:
+        raise cal.InputError(f"data: {predictor.name}: {error}") from None
+
+
+def _same_rows(labels: Array, classes: int) -> bytes:
+    """Equal for predictors of one test set: labels in the same order, as many classes."""
+    numeric = labels.dtype.kind in "biuf"
+    return (labels.astype(np.float64) if numeric else labels).tobytes() + classes.to_bytes(
+        8, "little"
+    )
+
+
+def _in_sets(found: list[tuple[bytes, Predictor]]) -> tuple[Predictor, ...]:
+    """Name each set after its file, or after how the names of its predictors begin."""
+    names: dict[bytes, list[str]] = {}
+    for key, predictor in found:
+        names.setdefault(key, []).append(predictor.rows or predictor.name)
+    return tuple(replace(p, rows=_common_beginning(names[key])) for key, p in found)
+
+
+def _common_beginning(names: list[str]) -> str:
+    """The parts, set off by underscores, that all names begin with; the first name if none."""
+    parts = []
+    for part in zip(*(name.split("_") for name in names), strict=False):
+        if len(set(part)) > 1:
+            break
+        parts.append(part[0])
+    return "_".join(parts) or names[0]

@@ -1,0 +1,149 @@
+"""What Leznik (2026) prints in tables 2 to 8, cell by cell, as it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Cell = tuple[str, str]  # row, column
+
+MODELS = ("A", "B", "C", "D", "E")
+NAMES = {
+    "A": "A – Posterior-matching",
+    "B": "B – Overconfident",
+    "C": "C – Underconfident",
+    "D": "D – Biased high",
+    "E": "E – Random",
+}
+STEEPNESSES = (0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
+SIZES = (500, 1000, 2000, 5000, 10000)
+PAIRS = tuple((i, j) for n, i in enumerate(MODELS) for j in MODELS[n + 1 :])
+
+
+def k_column(k: float) -> str:
+    return f"k = {k:g}"
+
+
+def n_column(n: int) -> str:
+    return f"n = {n}"
+
+
+def pair_row(i: str, j: str) -> str:
+    return f"{i} vs {j}"
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """One table of the paper: its number, what it shows, and every cell by row and column."""
+
+    number: int
+    caption: str
+    row_name: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[Cell, str]
+
+    @property
+    def name(self) -> str:
+        return f"table_{self.number}"
+
+
+def _table(
+    number: int, caption: str, row_name: str, rows: tuple[str, ...], columns: tuple[str, ...],
+    text: str,
+) -> PrintedTable:  # fmt: skip
+    lines = [line.split() for line in text.strip().splitlines()]
+    if [len(line) for line in lines] != [len(columns)] * len(rows):
+        raise AssertionError(f"table {number} has cells missing")
+    cells = {
+        (row, column): value.replace("±", " ± ")
+        for row, line in zip(rows, lines, strict=True)
+        for column, value in zip(columns, line, strict=True)
+    }
+    return PrintedTable(number, caption, row_name, rows, columns, cells)
+
+
+_BY_K = tuple(k_column(k) for k in STEEPNESSES)
+_BY_N = tuple(n_column(n) for n in SIZES)
+
+TABLES = (
+    _table(
+        2, "Experiment 1: k = 2, n = 5,000, 10 bins.", "model", MODELS,
+        ("SMECE", "ECE", "SMECE rank", "ECE rank"),
+        """
+        0.0000 0.1159 1 2
+        0.0759 0.0401 2 1
+        0.1369 0.2529 4 5
+        0.0977 0.1461 3 3
+        0.2409 0.2398 5 4
+        """,
+    ),
+    _table(
+        3, "Experiment 2: SMECE across the signal-to-noise ratio k, n = 5,000.", "model", MODELS,
+        _BY_K,
+        """
+        0.0000 0.0000 0.0000 0.0000 0.0000 0.0000
+        0.1770 0.1367 0.0764 0.0301 0.0153 0.0028
+        0.0979 0.1435 0.1368 0.0687 0.0345 0.0070
+        0.1500 0.1180 0.0978 0.0831 0.0804 0.0751
+        0.2518 0.2585 0.2498 0.2452 0.2427 0.2519
+        """,
+    ),
+    _table(
+        4, "Experiment 2: ECE, against thresholded labels, across k, n = 5,000.", "model", MODELS,
+        _BY_K,
+        """
+        0.3287 0.2143 0.1169 0.0455 0.0241 0.0041
+        0.1517 0.0777 0.0405 0.0154 0.0088 0.0013
+        0.4266 0.3579 0.2536 0.1142 0.0586 0.0111
+        0.2837 0.2050 0.1448 0.1018 0.0916 0.0765
+        0.2555 0.2560 0.2555 0.2438 0.2431 0.2524
+        """,
+    ),
+    _table(
+        5, "Experiment 3: share of the ten pairs ranked right, 1,000 replications, n = 1,000.",
+        "metric", ("SMECE", "ECE"), _BY_K,
+        """
+        0.900 0.800 0.900 1.000 1.000 1.000
+        0.403 0.605 0.747 0.800 0.900 0.900
+        """,
+    ),
+    _table(
+        6, "Experiment 3: accuracy of each pair at k = 2. B vs C counts as right.", "pair",
+        tuple(pair_row(i, j) for i, j in PAIRS), ("SMECE", "ECE"),
+        """
+        1.000 0.000
+        1.000 1.000
+        1.000 1.000
+        1.000 1.000
+        1.000 1.000
+        1.000 1.000
+        1.000 1.000
+        0.000 0.000
+        1.000 0.961
+        1.000 1.000
+        """,
+    ),
+    _table(
+        7, "Experiment 4: SMECE, mean ± standard deviation over 500 replications, k = 2.", "model",
+        MODELS, _BY_N,
+        """
+        0.0000±0.0000 0.0000±0.0000 0.0000±0.0000 0.0000±0.0000 0.0000±0.0000
+        0.0766±0.0034 0.0766±0.0024 0.0766±0.0017 0.0766±0.0010 0.0766±0.0008
+        0.1374±0.0020 0.1375±0.0015 0.1376±0.0011 0.1375±0.0007 0.1375±0.0005
+        0.0967±0.0031 0.0966±0.0022 0.0966±0.0016 0.0966±0.0010 0.0967±0.0007
+        0.2528±0.0180 0.2505±0.0134 0.2502±0.0092 0.2496±0.0061 0.2500±0.0045
+        """,
+    ),
+    _table(
+        8, "Experiment 4: ECE, mean ± standard deviation over 500 replications, k = 2.", "model",
+        MODELS, _BY_N,
+        """
+        0.1152±0.0062 0.1152±0.0044 0.1149±0.0031 0.1151±0.0020 0.1151±0.0013
+        0.0386±0.0043 0.0386±0.0031 0.0384±0.0022 0.0385±0.0014 0.0385±0.0009
+        0.2526±0.0055 0.2526±0.0040 0.2526±0.0027 0.2526±0.0018 0.2526±0.0012
+        0.1444±0.0072 0.1443±0.0052 0.1439±0.0038 0.1441±0.0023 0.1442±0.0017
+        0.2546±0.0212 0.2512±0.0157 0.2507±0.0111 0.2497±0.0075 0.2501±0.0053
+        """,
+    ),
+)  # fmt: skip

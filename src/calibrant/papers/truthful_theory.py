@@ -1,0 +1,126 @@
+"""The examples and identities of Lu, Wu, Hartline and Hu, computed as exactly as can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import calibrant as cal
+
+Array = NDArray[np.float64]
+Columns = dict[str, list[Any]]
+Measure = Callable[[Any, Any], float]
+
+
+def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10_000)) -> Columns:
+    """Chances i / n, each reported as it is, or 1/2 for all; ECE over exact level sets."""
+    rng = np.random.default_rng(seed)
+    columns: Columns = {"n": [], "truth": [], "constant 1/2": [], "constant, in theory": []}
+    for n in sizes:
+        chances = np.arange(1, n + 1) / n
+        half = np.full(n, 0.5)
+        truth, lie = [], []
+        for _ in range(n_draws):
+            y = (rng.random(n) < chances).astype(int)
+            truth.append(cal.ece(y, chances, bins=cal.LevelSets()))
+            lie.append(cal.ece(y, half, bins=cal.LevelSets()))
+        columns["n"].append(n)
+        columns["truth"].append(float(np.mean(truth)))
+        columns["constant 1/2"].append(float(np.mean(lie)))
+        columns["constant, in theory"].append(math.sqrt(1.0 / (3.0 * math.pi * n)))
+    return columns
+
+
+def example_c_1(n: int = 50, k: int = 10) -> Columns:
+    """Class 1 has the chance 1/2, class 0 only 1/k: the truth against a uniform report.
+
+    All rows are alike, so that an error depends on the number of hits alone, which is binomial.
+    """
+    truth = np.zeros(k)
+    truth[1], truth[0], truth[2] = 0.5, 1.0 / k, 0.5 - 1.0 / k
+
+    def expected(report: Array, top: int, corrected: bool) -> float:
+        rows, chance = np.tile(report, (n, 1)), float(truth[top])
+        terms = []
+        for hits in range(n + 1):
+            labels = np.where(np.arange(n) < hits, top, 3)
+            weight = math.comb(n, hits) * chance**hits * (1.0 - chance) ** (n - hits)
+            terms.append(weight * cal.confidence_ce(labels, rows, corrected=corrected))
+        return math.fsum(terms)
+
+    uniform = np.full(k, 1.0 / k)
+    return {
+        "error": ["ConfCE", "ConfCE corrected"],
+        "truth": [expected(truth, 1, False), expected(truth, 1, True)],
+        "uniform report": [expected(uniform, 0, False), expected(uniform, 0, True)],
+        "who wins": ["the lie", "the truth"],
+    }
+
+
+def _outcomes(chances: Array) -> list[tuple[float, Array]]:
+    """Every row of 0/1 labels with its chance."""
+    return [
+        (math.prod(p if y else 1.0 - p for y, p in zip(labels, chances, strict=True)),
+         np.array(labels))
+        for labels in product((0, 1), repeat=len(chances))
+    ]  # fmt: skip
+
+
+def theorem_3_1(seed: int, n: int = 8) -> Columns:
+    """E[LinCE] over all outcomes, against bias plus variance, for several reports and bins."""
+    rng = np.random.default_rng(seed)
+    columns: Columns = {"bins": [], "E[LinCE]": [], "bias": [], "variance": [], "difference": []}
+    for m in (1, 2, 4):
+        chances, reports = rng.random(n), rng.random(n)
+        rule = cal.EqualWidth(m)
+        expected = math.fsum(q * cal.lin_ce(y, reports, bins=rule) for q, y in _outcomes(chances))
+        # Soft labels in place of outcomes leave the bias alone.
+        bias = cal.lin_ce(chances, reports, bins=rule)
+        variance = float((chances * (1.0 - chances)).sum()) / n**2
+        columns["bins"].append(m)
+        columns["E[LinCE]"].append(expected)
+        columns["bias"].append(bias)
+        columns["variance"].append(variance)
+        columns["difference"].append(expected - bias - variance)
+    return columns
+
+
+def lemma_d_1(n: int = 3) -> Columns:
+    """A calibrated predictor's expected error is 1/n of its expected loss, for three notions."""
+    chances = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]])
+    k = chances.shape[1]
+    pairs: dict[str, tuple[Measure, Measure]] = {
+        "LinCE (full) and Brier": (
+            lambda y, p: cal.lin_ce(y, p, bins=cal.EqualWidth(5)),
+            lambda y, p: cal.brier_score(y, p),
+        ),
+        "LinCE (classwise) and Brier / k": (
+            lambda y, p: cal.classwise_ce(y, p, bins=cal.EqualWidth(5)),
+            lambda y, p: cal.brier_score(y, p) / k,
+        ),
+        "ConfCE corrected and confidence loss": (
+            lambda y, p: cal.confidence_ce(y, p, bins=cal.EqualWidth(5)),
+            lambda y, p: cal.confidence_loss(y, p),
+        ),
+    }
+    atoms = [(chances[x, y] / len(chances), x, y) for x in range(len(chances)) for y in range(k)]
+    columns: Columns = {"identity": [], "n E[error]": [], "E[loss]": [], "difference": []}
+    for name, (error, loss) in pairs.items():
+        terms, losses = [], []
+        for drawn in product(atoms, repeat=n):
+            weight = math.prod(q for q, _, _ in drawn)
+            reports = chances[[x for _, x, _ in drawn]]
+            labels = [y for _, _, y in drawn]
+            terms.append(weight * error(labels, reports))
+        for q, x, y in atoms:
+            losses.append(q * loss([y], chances[[x]]))
+        columns["identity"].append(name)
+        columns["n E[error]"].append(n * math.fsum(terms))
+        columns["E[loss]"].append(math.fsum(losses))
+        columns["difference"].append(n * math.fsum(terms) - math.fsum(losses))
+    return columns

@@ -1,0 +1,213 @@
+"""Every claim of the catalogue is tried, and every witness can be called again."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.auditing import PROPERTIES, audit
+from calibrant.audits.subjects import Subject
+from calibrant.audits.truthfulness import duel
+from calibrant.audits.worlds import World, example_1_1, example_c_1
+from calibrant.errors import InputError, UnknownOption
+from calibrant.measures.catalogue import find
+from calibrant.results.audit import Audit, as_markdown
+
+GUIDE = Path(__file__).parents[2] / "docs" / "audit.md"
+
+
+@pytest.fixture(scope="module")
+def whole() -> Audit:
+    """The audit of the whole catalogue: most of a minute."""
+    return audit()
+
+
+def brier(y_true, y_proba):
+    return float(np.mean((y_proba - y_true) ** 2))
+
+
+class TestTheCatalogue:
+    def test_every_claim_is_borne_out(self, whole):
+        assert [repr(row) for row in whole.disagreements] == []
+        tried = {(row.measure, row.shape, row.property) for row in whole.rows if row.agrees}
+        for shape in ("binary", "multiclass"):
+            for measure in cal.catalogue(shape):
+                for name in PROPERTIES[:-1]:
+                    claimed = getattr(measure.claims, name) is not None
+                    assert ((measure.name, shape, name) in tried) is claimed
+
+    def test_what_fails_has_a_witness_and_a_sentence(self, whole):
+        for row in whole.rows:
+            assert row.sentence
+            assert row.holds is not False or row.witness
+
+    @pytest.mark.parametrize("name", ["truthful", "continuous", "bin_sensitivity"])
+    def test_witnesses_can_be_replayed(self, whole, name):
+        rows = [row for row in whole.rows if row.property == name and row.witness]
+        assert len(rows) > 15
+        for row in rows:
+            again = whole.replay(row)
+            assert again == {key: pytest.approx(row.evidence[key], abs=1e-12) for key in again}
+            assert len(again) >= 2
+
+    @pytest.mark.parametrize(
+        ("measure", "shape"), [("debiased_l2", "binary"), ("rank_cs", "binary"), ("tace", None)]
+    )
+    def test_limits_can_be_replayed(self, whole, measure, shape):
+        row = whole.verdict(measure, "sound", shape or "multiclass")
+        assert whole.replay(row) == pytest.approx(row.evidence)
+
+    def test_the_guide_shows_this_table(self, whole):
+        table = {k: v for k, v in whole.table().items() if k != "bin_sensitivity"}
+        assert as_markdown(table) in GUIDE.read_text(encoding="utf-8")
+
+    def test_it_is_saved(self, whole, tmp_path):
+        folder = whole.save(tmp_path / "new" / "folder")
+        rows = list(csv.DictReader((folder / "audit.csv").open(encoding="utf-8")))
+        assert len(rows) == len(whole)
+        saved = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+        assert saved == json.loads(whole.to_json())
+        assert saved["rows"][0]["witness"]["lie"]
+        assert "| ece | binary | no |" in (folder / "audit.md").read_text(encoding="utf-8")
+
+    def test_it_is_shown(self, whole):
+        pytest.importorskip("pandas")
+        text = repr(whole)
+        assert "claims borne out" in text and "classwise_ce" in text and "!" not in text
+        assert "<table>" in whole._repr_html_()
+        assert len(whole.to_frame("pandas")) == len(whole)
+
+
+class TestKnownLies:
+    def test_example_1_1_of_level_sets(self):
+        """The constant 1/2 beats the truth: 0.03 against a third."""
+        subject = Subject("ece", "binary", find("ece", "binary"), bins=cal.LevelSets())
+        world = World("example 1.1", example_1_1(100), exact=False)
+        found = duel(subject, world, "1/2", np.full(100, 0.5), n_draws=100, seed=1)
+        assert found.won
+        assert found.truth_value == pytest.approx(1 / 3, abs=0.01)
+        assert found.lie_value == pytest.approx(0.0327, abs=4 * 0.0025)
+
+    @pytest.mark.parametrize(
+        ("name", "won", "truth", "lie"),
+        [("confidence_ce", True, 1 / 4, 9 / 100), ("confidence_ce_corrected", False, 3 / 4, 0.99)],
+    )
+    def test_example_c_1(self, name, won, truth, lie):
+        """Exactly, for two rows: the values are those of n rows times 2/n."""
+        subject = Subject(name, "multiclass", find(name, "multiclass"))
+        world = World("example C.1", example_c_1(2, 10))
+        found = duel(subject, world, "uniform", np.full((2, 10), 0.1), n_draws=0, seed=0)
+        assert found.won is won
+        assert found.truth_value == pytest.approx(truth / 2, rel=1e-12)
+        assert found.lie_value == pytest.approx(lie / 2, rel=1e-12)
+
+    def test_a_lie_needs_more_than_luck(self):
+        subject = Subject("brier", "binary", find("brier", "binary"))
+        world = World("example 1.1", example_1_1(20), exact=False)
+        # So near the truth that some draws favour it.
+        near = np.clip(world.truth + 0.002, 0, 1)
+        wins = [duel(subject, world, "near", near, n_draws=20, seed=s).won for s in range(20)]
+        assert sum(wins) == 0
+
+    def test_a_rule_of_ones_own(self):
+        found = audit("ece", shape="binary", bins=cal.LevelSets(), properties=["continuous"])
+        row = found.verdict("ece", "continuous")
+        assert row.holds is False and row.claim is None and row.agrees is None
+        assert found.recipe["bins"] == "exact level sets"
+
+
+class TestFixedClaims:
+    """What the audit taught the catalogue."""
+
+    def test_a_sweep_does_not_see_a_predictor_turned_round(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(20_000)
+        y = rng.random(20_000) < p
+        assert cal.sweep_ece(y, 1 - p) < 0.01
+        assert cal.ece(y, 1 - p) > 0.4
+
+    def test_at_a_fixed_sigma_logit_smoothing_is_not_complete(self):
+        half = np.full(40_000, 0.5)
+        y = np.arange(40_000) % 2
+        # E|1/2 - sigmoid(xi)| is about sigma/4 sqrt(2/pi).
+        assert cal.ls_ece(y, half, sigma=0.1) == pytest.approx(0.01995, abs=1e-4)
+        assert cal.ls_ece(y, half, sigma="schedule") < 0.01
+
+    @pytest.mark.parametrize("measure", [lambda y, p: cal.ls_ece(y, p, sigma=0.1), cal.smooth_ece])
+    def test_smoothing_does_not_mend_a_change_of_top_class(self, measure):
+        y, other = [0, 1], [0.35, 0.25, 0.4]
+        before = measure(y, [[0.4, 0.4, 0.2], other])
+        after = measure(y, [[0.4 - 1e-9, 0.4 + 1e-9, 0.2], other])
+        assert abs(before - after) > 0.25
+
+
+class TestOnesOwnMeasure:
+    def test_a_proper_loss(self):
+        found = audit(brier, properties=["truthful", "continuous", "complete"])
+        assert [row.holds for row in found.rows] == [True, True, False]
+        assert {row.claim for row in found.rows} == {None}
+        assert found.notes[0].startswith("not audited on multiclass reports")
+        assert found.rows[0].measure == "brier"
+        assert "no lie found" in repr(found)
+
+    def test_a_lambda_and_its_witness(self):
+        found = audit(lambda y, p: np.mean(np.abs(y - p)), shape="binary", properties=["truthful"])
+        row = found.verdict("your function", "truthful")
+        assert row.holds is False
+        again = found.replay(row)
+        assert again["lie"] < again["truth"]
+
+    def test_one_that_looks_at_the_mean_alone(self):
+        found = audit(lambda y, p: abs(np.mean(y) - np.mean(p)), shape="binary",
+                      properties=["complete", "sound"])  # fmt: skip
+        assert [row.holds for row in found.rows] == [True, False]
+
+    def test_what_is_not_a_number(self):
+        with pytest.raises(InputError, match=r"must return one number.*returned list"):
+            audit(lambda y, p: [1.0, 2.0], shape="binary")
+
+    def test_what_takes_nothing(self):
+        with pytest.raises(InputError, match="takes no reports"):
+            audit(lambda y: 0.0)
+
+
+class TestRefused:
+    def test_an_unknown_measure(self):
+        with pytest.raises(InputError, match="did you mean 'smooth_ece'"):
+            audit("smoth_ece")
+        with pytest.raises(InputError, match="not defined for binary"):
+            audit("classwise_ce", shape="binary")
+        with pytest.raises(InputError, match="must be a name"):
+            audit([3])
+        with pytest.raises(InputError, match="empty"):
+            audit([])
+
+    def test_an_unknown_property_shape_or_option(self):
+        with pytest.raises(InputError, match="did you mean 'truthful'"):
+            audit("ece", properties=["truthfull"])
+        with pytest.raises(InputError, match="shape='binry'"):
+            audit("ece", shape="binry")
+        with pytest.raises(InputError, match="n_draws"):
+            audit("ece", n_draws=1)
+        with pytest.raises(UnknownOption, match="did you mean 'seed'"):
+            audit("ece", sed=1)
+
+    def test_a_row_that_is_not_there(self):
+        found = audit("brier", properties=["truthful"], n_draws=5)
+        with pytest.raises(InputError, match="no row"):
+            found.verdict("ece", "truthful")
+        with pytest.raises(InputError, match="both shapes"):
+            found.verdict("brier", "truthful")
+        with pytest.raises(InputError, match="no witness"):
+            found.replay(found.verdict("brier", "truthful", "binary"))
+
+
+def test_the_same_seed_finds_the_same():
+    wanted = ["truthful", "continuous", "bin_sensitivity"]
+    asked = {"measure": ["ece", "lin_ce"], "shape": "binary", "n_draws": 5, "properties": wanted}
+    assert audit(**asked, seed=3).to_json() == audit(**asked, seed=3).to_json()

@@ -1,0 +1,172 @@
+"""Lu et al. again: examples, identities, and the ranking of a pool of predictors."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.papers import pool, truthful, truthful_theory
+from calibrant.papers.progress import Progress
+from calibrant.papers.truthful_printed import TABLE_1
+from calibrant.reproducing import reproduce
+from needs import need
+
+ROOT = Path(__file__).parents[2]
+
+
+def saved(folder, name, *, checkpoints=3, n=400, k=4, seed=0, labels=None):
+    """A trace of checkpoints that get better, overconfident by 2."""
+    rng = np.random.default_rng(0)
+    targets = rng.integers(0, k, 2 * n) if labels is None else labels
+    skill = np.linspace(1, 3, checkpoints)[:, None, None]
+    noise = np.random.default_rng(seed).normal(size=(checkpoints, 2 * n, k))
+    logits = 2 * (skill * np.eye(k)[targets] + noise)
+    np.savez(
+        folder / f"{name}.npz",
+        val_logits=logits[:, :n], val_labels=targets[:n],
+        test_logits=logits[:, n:], test_labels=targets[n:],
+    )  # fmt: skip
+    return logits, targets
+
+
+def test_example_1_1_rewards_the_constant():
+    found = truthful_theory.example_1_1(1, 100, (100, 1000))
+    assert found["truth"] == pytest.approx([1 / 3, 1 / 3], abs=0.01)
+    assert found["constant 1/2"] == pytest.approx(found["constant, in theory"], rel=0.25)
+
+
+def test_example_c_1_is_as_printed():
+    found = truthful_theory.example_c_1()
+    assert found["truth"] == pytest.approx([0.0050, 0.0150], abs=1e-12)
+    assert found["uniform report"] == pytest.approx([0.0018, 0.0198], abs=1e-12)
+
+
+def test_identities_hold_to_rounding():
+    for columns in (truthful_theory.theorem_3_1(3), truthful_theory.lemma_d_1()):
+        assert np.abs(columns["difference"]).max() < 1e-14
+
+
+def test_a_predictor_is_scaled_and_measured(tmp_path):
+    logits, labels = saved(tmp_path, "a")
+    row = pool.measure_pool(tmp_path)[2]
+    assert row["trace"] == "a" and row["checkpoint"] == 2
+    # Noise of variance 1 about a gap of 3 has the log odds 3 x: the logits are 2 x.
+    assert row["temperature"] == pytest.approx(2 / 3, rel=0.1)
+    scaler = cal.TemperatureScaling().fit(labels[:400], logits[2, :400])
+    p, y = scaler.transform(logits[2, 400:]), labels[400:]
+    assert row["conf_ece_20"] == cal.ece(y, p, bins=cal.EqualWidth(20, closed="right"))
+    corrected = cal.confidence_ce(y, p, bins=cal.Quantile(20, ties="rank"))
+    assert row["conf_ce_corrected_20"] == pytest.approx(corrected, rel=1e-12)
+    assert row["brier"] == cal.brier_score(y, p)
+
+
+def test_a_pool_is_ranked_and_written(tmp_path):
+    need("matplotlib")
+    folder = tmp_path / "pool"
+    folder.mkdir()
+    for seed in range(4):
+        saved(folder, f"run_{seed}", seed=seed)
+    done = reproduce("truthful", data=folder, out=tmp_path / "out", quick=True)
+    assert done.tables["pool_table_1"].columns["measured"][0]
+    assert len(done.tables["pool_table_1"].columns["error"]) == len(TABLE_1) == 24
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "12 predictors" in page and "http://" not in page.replace("http://www.w3.org", "")
+    rows = pool.measure_pool(folder)
+    pool.write_table(rows, tmp_path / "table.csv")
+    again = reproduce("truthful", data=tmp_path / "table.csv", quick=True)
+    assert again.tables["table_table_1"].columns == done.tables["pool_table_1"].columns
+
+
+def test_the_kept_pools_show_what_the_paper_says():
+    done = reproduce("truthful", quick=True)
+    for name, n in (("within", 2000), ("cross", 1350)):
+        columns = truthful._pools(None, Progress(show=False))[name]
+        assert len(columns["trace"]) == n
+        found = truthful.ranked(columns)
+        least = {error: truthful.least_of(found, error) for error in pool.ERRORS}
+        # The truthful confidence error keeps its order better than those it corrects.
+        assert least["conf_ce_corrected"] > max(least["conf_ece"], least["conf_ce"]) + 0.1
+        assert least["classwise_ce"] > max(least["conf_ece"], least["conf_ce"])
+        order = done.tables[f"{name}_dominance"].columns
+        assert order["2000 bins"][2] > 0.99  # corrected ConfCE along the dominance set
+
+
+def test_a_folder_without_logits_is_refused(tmp_path):
+    with pytest.raises(cal.InputError, match="is no folder"):
+        reproduce("truthful", data=tmp_path / "nowhere")
+    with pytest.raises(cal.InputError, match="holds no pool"):
+        reproduce("truthful", data=tmp_path)
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    with pytest.raises(cal.InputError, match="holds no pool"):
+        reproduce("truthful", data=tmp_path)
+
+
+def test_a_pool_of_one_is_refused(tmp_path):
+    saved(tmp_path, "only", checkpoints=1)
+    with pytest.raises(cal.InputError, match="one predictor"):
+        reproduce("truthful", data=tmp_path)
+
+
+def test_other_test_rows_are_refused(tmp_path):
+    saved(tmp_path, "a")
+    saved(tmp_path, "b", labels=np.random.default_rng(9).integers(0, 4, 800))
+    with pytest.raises(cal.InputError, match=r"b\.npz has other test labels than a\.npz"):
+        reproduce("truthful", data=tmp_path)
+
+
+def test_rows_that_do_not_match_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", logits=np.zeros((5, 3)), labels=np.zeros(4, int))
+    np.savez(tmp_path / "b.npz", logits=np.zeros((5, 3)), labels=np.zeros(5, int))
+    with pytest.raises(cal.InputError, match=r"a\.npz: logits has 5 rows and labels 4"):
+        reproduce("truthful", data=tmp_path)
+
+
+def test_a_table_that_is_none_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(cal.InputError, match="is no table of a pool"):
+        reproduce("truthful", data=tmp_path / "t.csv")
+
+
+def test_logits_without_validation_rows_are_split(tmp_path):
+    logits, labels = saved(tmp_path, "a", checkpoints=1)
+    (tmp_path / "a.npz").unlink()
+    np.savez(tmp_path / "b.npz", logits=logits[0], labels=labels)
+    trace = pool.read_trace(tmp_path / "b.npz")
+    assert trace.val_labels.size == trace.test_labels.size == 400
+    order = np.random.default_rng(42).permutation(800)
+    np.testing.assert_array_equal(trace.test_labels, labels[order[400:]])
+
+
+def images_like_fashion(folder):
+    """The four files of Fashion-MNIST, with ten kinds of stripes for clothes."""
+    rng = np.random.default_rng(0)
+    folder.mkdir()
+    for split, n in (("train", 4000), ("t10k", 10_000)):
+        labels = rng.integers(0, 10, n).astype(np.uint8)
+        images = rng.integers(0, 120, (n, 28, 28), dtype=np.uint8)
+        images[np.arange(n), 2 + 2 * labels] += 100
+        for kind, header, values in (("images-idx3", 16, images), ("labels-idx1", 8, labels)):
+            with gzip.open(folder / f"{split}-{kind}-ubyte.gz", "wb", compresslevel=1) as stream:
+                stream.write(bytes(header) + values.tobytes())
+
+
+def test_a_small_pool_is_trained_and_kept(tmp_path):
+    """Four runs of a perceptron on few images; a second call trains nothing."""
+    need("torch")
+    images_like_fashion(tmp_path / "images")
+    command = [
+        sys.executable, str(ROOT / "examples" / "train_pool.py"), "--out", str(tmp_path / "pool"),
+        "--data", str(tmp_path / "images"), "--epochs", "1", "--table", str(tmp_path / "table.csv"),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "kept" not in done.stderr
+    columns = pool.read_table(tmp_path / "table.csv")
+    assert len(columns["trace"]) == 4 and max(columns["classification_error"]) <= 0.95
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert again.stderr.count("kept") == 4
