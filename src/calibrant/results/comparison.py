@@ -106,8 +106,9 @@ class Comparison:
             ends = np.quantile(drawn - drawn.mean(), positions, method="weibull")
             # Resamples scatter less than samples; by how much, each one's own interval tells.
             own = np.quantile(self.draws[j][[a, b]], positions, axis=1, method="weibull")
-            wider = np.mean(np.array([high_a - low_a, high_b - low_b]) / (own[1] - own[0]))
-            ends = ends * max(1.0, float(wider))
+            scatter = float((own[1] - own[0]).sum())
+            wider = float(high_a - low_a + high_b - low_b) / scatter if scatter > 0 else 1.0
+            ends = ends * max(1.0, wider)
             return centre - float(ends[1]), centre - float(ends[0])
         low = centre - math.hypot(at_a - low_a, high_b - at_b)
         high = centre + math.hypot(high_a - at_a, at_b - low_b)
