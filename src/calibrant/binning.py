@@ -15,7 +15,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -208,6 +208,7 @@ def outer_edges(rule: EqualWidth | Edges) -> NDArray[np.float64]:
     return np.asarray(rule.edges)
 
 
+@lru_cache(maxsize=16)
 def fixed_cuts(rule: EqualWidth | Edges, precision: np.dtype[Any]) -> Cuts:
     """The inner edges of a fixed rule for reports of one precision.
 
@@ -221,6 +222,7 @@ def fixed_cuts(rule: EqualWidth | Edges, precision: np.dtype[Any]) -> Cuts:
         inner = np.nextafter(inner, np.inf)
     if isinstance(rule, EqualWidth) and rule.drop_one:
         inner = np.append(inner, 1.0)  # 1.0 gets a bin of its own, which the caller takes off
+    inner.flags.writeable = False  # kept: whoever asks next gets the same
     return Cuts(inner)
 
 
