@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from calibrant.binning import Rule
 from calibrant.errors import InputError
-from calibrant.inference.worth import Worth, checked_votes
+from calibrant.inference.judged import checked_votes
+from calibrant.inference.worth import Worth
 from calibrant.inputs.arrays import to_array
 from calibrant.inputs.columns import pick
 from calibrant.measures.catalogue import Measure, find

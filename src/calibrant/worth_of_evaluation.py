@@ -8,7 +8,8 @@ from typing import Any
 
 from calibrant.binning import Rule
 from calibrant.errors import InputError
-from calibrant.inference.worth import Worth, checked_votes
+from calibrant.inference.judged import checked_votes
+from calibrant.inference.worth import Worth
 from calibrant.measures.catalogue import Measure, find
 from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.samples.samples import Samples

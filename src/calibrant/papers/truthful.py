@@ -22,7 +22,12 @@ from calibrant.papers.pool import (
     read_table,
 )
 from calibrant.papers.progress import Progress
-from calibrant.papers.truthful_figures import draw_assumption, draw_dominance, draw_trends
+from calibrant.papers.truthful_figures import (
+    draw_assumption,
+    draw_checkpoints,
+    draw_dominance,
+    draw_trends,
+)
 from calibrant.papers.truthful_printed import TABLE_1
 
 SEED = 42
@@ -173,6 +178,9 @@ def _pool_section(name: str, columns: Columns) -> Section:
                   on_page=False),
         ),
         (
+            Figure(f"{name}_checkpoints", "Each checkpoint's error over its classification error, "
+                   "in 2,000 bins above and in 5 below (figure 1).",
+                   lambda: draw_checkpoints(columns)),
             Figure(f"{name}_trends", "Errors over the classification error, each divided by its "
                    "mean: points are checkpoints, lines kernel regressions (figures 3 and 6).",
                    lambda: draw_trends(columns)),

@@ -31,6 +31,30 @@ def trend(x: Array, y: Array, places: Array) -> Array:
     return out
 
 
+def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
+    """Each checkpoint's error over its classification error, in many bins and in few."""
+    x = np.asarray(columns["classification_error"])
+    kept = x <= np.quantile(x, 0.95)
+    errors, counts = ("conf_ece", "conf_ce_corrected", "classwise_ce"), (2000, 5)
+    figure, axes = new_figure(2, 3, size=(7.2, 4.4), sharex=True)
+    with style():
+        for row, m in zip(axes, counts, strict=True):
+            for axis, error, colour in zip(row, errors, COLOURS, strict=False):
+                y = np.asarray(columns[f"{error}_{m}"])
+                axis.plot(
+                    x[kept], y[kept], ".", color=colour, alpha=0.3, markersize=2.5,
+                    markeredgewidth=0, rasterized=True,
+                )  # fmt: skip
+                axis.set_ylim(0, 1.05 * float(np.quantile(y[kept], 0.99)))
+                axis.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
+            row[0].set_ylabel(f"error, {m} bins")
+        for axis, error in zip(axes[0], errors, strict=True):
+            axis.set_title(TITLES[error])
+        for axis in axes[1]:
+            axis.set_xlabel("classification error")
+    return figure
+
+
 def draw_trends(columns: dict[str, list[Any]]) -> Drawing:
     """Each error over the classification error: points, and the trend at each number of bins."""
     x = np.asarray(columns["classification_error"])
