@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.binning import Bins, EqualWidth, Quantile, both_rules
 from calibrant.errors import CalibrantError, InputError
-from calibrant.evaluation import choose, said_of
+from calibrant.evaluation import choose, notes_of, said_of
 from calibrant.inference.paired import draw_lots, replicates
 from calibrant.inference.robustness import rank_robustness
 from calibrant.inference.worth import Worth
@@ -128,7 +128,11 @@ def compare(
         _robustness(samples, shape, bin_counts),
         slices,
         said_of(first, summaries[0].findings),
-        (),
+        tuple(
+            f"{name}: {note}"
+            for name, summary in zip(samples, summaries, strict=True)
+            for note in notes_of(summary.findings, summary.bins, summary.n_logits_clipped)
+        ),
         {
             "n": first.n,
             "n_classes": first.n_classes,
