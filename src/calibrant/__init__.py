@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.accumulator import Accumulator
 from calibrant.binning import Edges, EqualWidth, LevelSets, Quantile
-from calibrant.comparison import compare
 from calibrant.errors import (
     CalibrantError,
     CalibrantWarning,
@@ -18,23 +17,12 @@ from calibrant.errors import (
     StateError,
 )
 from calibrant.evaluation import evaluate, reliability
-from calibrant.inference.robustness import rank_robustness
 from calibrant.measures.catalogue import catalogue
 from calibrant.peer_conventions import conventions
-from calibrant.results.comparison import Comparison
 from calibrant.results.conventions import Conventions
 from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.results.reliability import ReliabilityTable
-from calibrant.results.robustness import RankRobustness
-from calibrant.results.slices import Slices
 from calibrant.results.smooth_curve import SmoothCurve
-from calibrant.results.uncertainty import (
-    CalibrationTest,
-    CoxCalibration,
-    Interval,
-    NoiseFloor,
-    Verdict,
-)
 from calibrant.scores.binned import ace, debiased_l2, ece, ks_error, soft_ece, sweep_ece, tace
 from calibrant.scores.distribution import dist_ce, ent_ce, rank_cs
 from calibrant.scores.losses import (
@@ -45,19 +33,24 @@ from calibrant.scores.losses import (
     log_loss,
     spherical_loss,
 )
-from calibrant.scores.significance import (
-    cox_calibration,
-    hosmer_lemeshow,
-    spiegelhalter,
-    truthful_test,
-)
 from calibrant.scores.smooth import ls_ece, smooth_ece, smooth_reliability
 from calibrant.scores.truthful import classwise_ce, confidence_ce, lin_ce
-from calibrant.scores.uncertainty import interval, noise_floor, verdict
 
 if TYPE_CHECKING:
     from calibrant.auditing import audit
+    from calibrant.comparison import compare
+    from calibrant.inference.robustness import rank_robustness
     from calibrant.reproducing import reproduce
+    from calibrant.results.comparison import Comparison
+    from calibrant.results.robustness import RankRobustness
+    from calibrant.results.slices import Slices
+    from calibrant.results.uncertainty import (
+        CalibrationTest,
+        CoxCalibration,
+        Interval,
+        NoiseFloor,
+        Verdict,
+    )
     from calibrant.scaling import (
         BetaCalibration,
         DirichletCalibration,
@@ -68,6 +61,13 @@ if TYPE_CHECKING:
         TemperatureScaling,
         VectorScaling,
     )
+    from calibrant.scores.significance import (
+        cox_calibration,
+        hosmer_lemeshow,
+        spiegelhalter,
+        truthful_test,
+    )
+    from calibrant.scores.uncertainty import interval, noise_floor, verdict
 
 __version__ = "0.1.0"
 
@@ -143,33 +143,46 @@ __all__ = [
     "verdict",
 ]
 
-_SCALERS = (
-    "BetaCalibration",
-    "DirichletCalibration",
-    "HistogramBinning",
-    "IsotonicCalibration",
-    "MatrixScaling",
-    "PlattScaling",
-    "TemperatureScaling",
-    "VectorScaling",
-)
+# Measuring needs none of these: each is imported when it is first asked for.
+_LATER = {
+    "audit": "calibrant.auditing",
+    "compare": "calibrant.comparison",
+    "rank_robustness": "calibrant.inference.robustness",
+    "reproduce": "calibrant.reproducing",
+    "Comparison": "calibrant.results.comparison",
+    "RankRobustness": "calibrant.results.robustness",
+    "Slices": "calibrant.results.slices",
+    "CalibrationTest": "calibrant.results.uncertainty",
+    "CoxCalibration": "calibrant.results.uncertainty",
+    "Interval": "calibrant.results.uncertainty",
+    "NoiseFloor": "calibrant.results.uncertainty",
+    "Verdict": "calibrant.results.uncertainty",
+    "BetaCalibration": "calibrant.scaling",
+    "DirichletCalibration": "calibrant.scaling",
+    "HistogramBinning": "calibrant.scaling",
+    "IsotonicCalibration": "calibrant.scaling",
+    "MatrixScaling": "calibrant.scaling",
+    "PlattScaling": "calibrant.scaling",
+    "TemperatureScaling": "calibrant.scaling",
+    "VectorScaling": "calibrant.scaling",
+    "cox_calibration": "calibrant.scores.significance",
+    "hosmer_lemeshow": "calibrant.scores.significance",
+    "spiegelhalter": "calibrant.scores.significance",
+    "truthful_test": "calibrant.scores.significance",
+    "interval": "calibrant.scores.uncertainty",
+    "noise_floor": "calibrant.scores.uncertainty",
+    "verdict": "calibrant.scores.uncertainty",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """What measuring does not need is imported when first asked for."""
-    if name in _SCALERS:
-        from calibrant import scaling
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(scaling, name)
-    if name == "audit":
-        from calibrant.auditing import audit
-
-        return audit
-    if name == "reproduce":
-        from calibrant.reproducing import reproduce
-
-        return reproduce
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_LATER[name]), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -18,10 +18,8 @@ from calibrant.options import public
 from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.samples.samples import Samples
-from calibrant.slicing import sliced
 from calibrant.statistics.bins import BinTable
 from calibrant.summary import Summary, settle_notion
-from calibrant.worth_of_evaluation import with_worth, worth_of
 
 
 @public
@@ -93,12 +91,17 @@ def evaluate(
         },
     )
     if uncertainty:
+        # Resampling is imported when it is asked for: most calls do without.
+        from calibrant.worth_of_evaluation import with_worth, worth_of
+
         worth = worth_of(
             samples, fixed, quantile, chosen, level=level, groups=groups, votes=votes,
             n_resamples=n_resamples, seed=seed, data=data,
         )  # fmt: skip
         result = with_worth(result, worth, tolerance, asked=measures is not None)
     if by is not None:
+        from calibrant.slicing import sliced
+
         slices = sliced(samples, by, data, fixed, chosen, votes=votes, seed=seed)
         result = replace(result, slices=slices)
     return result

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError, nearest
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.rendering import as_frame, as_html, as_text, json_value
-from calibrant.results.slices import Slices
-from calibrant.results.uncertainty import Interval, NoiseFloor, Verdict
+
+if TYPE_CHECKING:
+    from calibrant.results.slices import Slices
+    from calibrant.results.uncertainty import Interval, NoiseFloor, Verdict
 
 
 @dataclass(frozen=True)
