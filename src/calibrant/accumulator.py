@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Bins, Cuts, Edges, EqualWidth, as_rule, fixed_cuts
+from calibrant.binning import Bins, Cuts, Edges, EqualWidth, as_rule
 from calibrant.engines.cells import Cells
-from calibrant.engines.losses import loss_sums
-from calibrant.engines.passes import matrix_sums, scalar_sums
+from calibrant.engines.dispatch import engine_of
 from calibrant.engines.protocol import Findings
-from calibrant.engines.smooth import logit_grid, unit_grid
+from calibrant.engines.streams import StreamSums
 from calibrant.errors import NO_WEIGHT, InputError, StateError
 from calibrant.evaluation import assemble, choose, rule_names
-from calibrant.inputs.accept import accept
+from calibrant.holdings import holdings, known_measures, needs_fine_cells
+from calibrant.inputs.accept import accept_anywhere
 from calibrant.inputs.explain import explained
+from calibrant.inputs.missing import told_of
 from calibrant.measures.catalogue import Shape
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
-from calibrant.samples.samples import Notion, Samples
-from calibrant.smooth_summary import EPS
-from calibrant.statistics.losses import LossSums
+from calibrant.samples.samples import Notion
+from calibrant.statistics.bins import BinTable
 from calibrant.stream_summary import StreamSummary
+
+ExactQuantiles = Callable[[Notion, NDArray[np.float64]], BinTable]
 
 
 class Accumulator:
@@ -41,6 +43,10 @@ class Accumulator:
     The bins of `bins` are exact. Quantile bins and measures that need the reports in order come
     from some 2,500 fine cells of [0, 1]; the evaluation says so. The truthful classwise error uses
     the bins of `bins` (it is truthful for any bins that do not look at outcomes).
+
+    With `measures` only the sums that these need are kept, which is faster and smaller.
+    ``missing="drop"`` leaves rows without a report, label or weight out, counts and tells them;
+    otherwise they are an error.
     """
 
     def __init__(
@@ -49,6 +55,8 @@ class Accumulator:
         bins: Bins = 15,
         from_logits: bool = False,
         classes: Sequence[Any] | None = None,
+        measures: Iterable[str] | None = None,
+        missing: str = "error",
     ) -> None:
         rule = as_rule(bins)
         if not isinstance(rule, EqualWidth | Edges):
@@ -59,68 +67,51 @@ class Accumulator:
         self.rule: EqualWidth | Edges = rule
         self.from_logits = from_logits
         self.classes = None if classes is None else tuple(classes)
+        self.measures = None if measures is None else known_measures(measures)
+        self.missing = told_of(missing)
         self.n_rows = 0
-        self._cells = Cells(rule)
+        self.n_missing = 0
+        self._cells = Cells(rule, needs_fine_cells(self.measures))
         self._state: dict[str, NDArray[np.float64]] = {}
         self._findings = Findings()
         self._n_classes = 0  # 0: nothing seen; 1: (n,) reports
 
-    def update(self, y_true: Any, y_proba: Any, *, sample_weight: Any = None) -> Accumulator:
-        """Add samples. Bad input raises an InputError and leaves the state as it was."""
-        samples = accept(
+    def update(
+        self, y_true: Any, y_proba: Any, *, sample_weight: Any = None, data: Any = None
+    ) -> Accumulator:
+        """Add samples. Bad input raises an InputError and leaves the state as it was.
+
+        With `data` the others name its columns; a frame of a database or a cluster (polars lazy,
+        DuckDB, Spark, Dask) is summed there, and the sums alone come here.
+        """
+        samples = accept_anywhere(
             y_true,
             y_proba,
             sample_weight=sample_weight,
             from_logits=self.from_logits,
             classes=self.classes,
+            data=data,
+            missing=self.missing,
         )
-        columns = samples.n_classes if samples.multiclass else 1
+        with explained(samples):
+            sums = engine_of(samples).stream_sums(
+                samples, self._cells, holdings(self.measures, samples.multiclass)
+            )
+        return self.add(sums, samples.n_classes if samples.multiclass else 1)
+
+    def add(self, sums: StreamSums, columns: int) -> Accumulator:
+        """Add sums that an engine has made; `columns` is 1 for (n,) reports."""
         if self._n_classes not in (0, columns):
             raise InputError(
                 f"y_proba has {columns} column{'s' if columns > 1 else ''}; this Accumulator has "
                 f"been given {self._n_classes} so far"
             )
-        with explained(samples):
-            part, findings = self._sums(samples)
-            part |= self._smooth_sums(samples)
         self._n_classes = columns
-        self._findings = self._findings + findings
-        self.n_rows += samples.n
-        self._add(part)
+        self._findings = self._findings + sums.findings
+        self.n_rows += sums.n_rows
+        self.n_missing += sums.n_missing
+        self._add(sums.arrays)
         return self
-
-    def _sums(self, samples: Samples) -> tuple[dict[str, NDArray[np.float64]], Findings]:
-        cuts = self._cells.cuts(samples.precision)
-        if not samples.multiclass:
-            cells, findings = scalar_sums(samples, "binary", cuts)
-            top, _ = scalar_sums(samples, "confidence", cuts)
-            losses, found = loss_sums(samples, distribution=findings.soft)
-            logs = Findings(n_log_clipped=found.n_log_clipped)
-            return {"cells": cells, "top_cells": top, **_loss_arrays(losses)}, findings + logs
-        total = matrix_sums(
-            samples,
-            classwise=fixed_cuts(self.rule, samples.precision),
-            confidence=cuts,
-            losses=True,
-        )
-        assert total.classwise is not None
-        assert total.confidence is not None
-        assert total.losses is not None
-        losses = LossSums(total.losses, samples.n_classes)
-        if total.findings.soft:
-            losses, _ = loss_sums(samples, distribution=True)
-        sums = {"cells": total.confidence, "classwise": total.classwise, **_loss_arrays(losses)}
-        return sums, total.findings
-
-    def _smooth_sums(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
-        notion: Notion = "confidence" if samples.multiclass else "binary"
-        logits, _, clipped = logit_grid(samples, notion, StreamSummary.SPACING, EPS, whole=True)
-        residuals, _ = unit_grid(samples, notion, StreamSummary.UNIT_CELLS)
-        return {
-            "logits": np.stack([logits.plus[0], logits.minus[0]]),
-            "logits_clipped": np.array([float(clipped)]),
-            "residuals": residuals.sums,
-        }
 
     def _add(self, part: dict[str, NDArray[np.float64]]) -> None:
         for name, values in part.items():
@@ -143,27 +134,38 @@ class Accumulator:
         self._n_classes = max(self._n_classes, other._n_classes)
         self._findings = self._findings + other._findings
         self.n_rows += other.n_rows
+        self.n_missing += other.n_missing
         self._add(other._state)
         return self
 
-    def evaluate(self, *, measures: Iterable[str] | None = None) -> Evaluation:
-        """The evaluation of everything added so far."""
+    def evaluate(
+        self, *, measures: Iterable[str] | None = None, exact: ExactQuantiles | None = None
+    ) -> Evaluation:
+        """The evaluation of everything added so far.
+
+        `exact` is for those who can read the rows again: the exact quantile bins of a notion.
+        """
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
-        summary = StreamSummary(self._cells, self._state, self._n_classes, self._findings)
+        summary = StreamSummary(self._cells, self._state, self._n_classes, self._findings, exact)
         if not summary.bins.total_weight[0] > 0:
             raise InputError(NO_WEIGHT)
         kind: Shape = "multiclass" if self._n_classes > 1 else "binary"
-        chosen = choose(measures, kind)
+        chosen = choose(self.measures if measures is None else measures, kind)
         kept = tuple(measure for measure in chosen if summary.has(measure))
-        if measures is not None and kept != chosen:
+        if kept != chosen and (measures is not None or self.measures is not None):
             missing = next(measure for measure in chosen if measure not in kept)
+            if self.measures is not None and missing.name not in self.measures:
+                raise InputError(
+                    f"this Accumulator was made for the measures {', '.join(self.measures)}: it "
+                    f"has no sums for {missing.name!r}"
+                )
             raise InputError(
                 f"the measure {missing.name!r} needs the samples themselves, which an Accumulator "
                 "does not keep: use evaluate(y_true, y_proba)"
             )
         given = "logits" if self.from_logits else "probabilities"
-        rules = self._rule_names()
+        rules = self._rule_names(exact is not None)
         return assemble(
             summary,
             kept,
@@ -181,11 +183,14 @@ class Accumulator:
                 "truthful_bins": rules["quantile_bins"],
                 "from_logits": self.from_logits,
                 "cells": self._cells.m,
+                "n_missing": self.n_missing,
             },
+            n_missing=self.n_missing,
         )
 
-    def _rule_names(self) -> dict[str, str]:
-        quantile = f"{self.rule.m} quantile bins from {self._cells.m} cells"
+    def _rule_names(self, exact: bool) -> dict[str, str]:
+        quantile = f"{self.rule.m} quantile bins"
+        quantile += ", ties together" if exact else f" from {self._cells.m} cells"
         return rule_names(self.rule, self.rule) | {
             "quantile_bins": quantile,
             "confidence_bins": quantile,
@@ -204,6 +209,7 @@ class Accumulator:
             self._findings.n_rows_off_simplex,
             self._findings.n_log_clipped,
             self._findings.soft,
+            self.n_missing,
         ], dtype=np.float64)  # fmt: skip
         write(path, self._recipe(), {"counts": counts, **self._state})
 
@@ -219,13 +225,20 @@ class Accumulator:
             if rule["kind"] == "equal-width"
             else Edges(rule["edges"], rule["closed"])
         )
-        out = cls(bins=bins, from_logits=recipe["from_logits"], classes=recipe["classes"])
+        out = cls(
+            bins=bins,
+            from_logits=recipe["from_logits"],
+            classes=recipe["classes"],
+            measures=recipe["measures"],
+            missing=recipe["missing"],
+        )
         if recipe["cells"] != out._cells.m:
             raise StateError(
                 f"{path} was summed in {recipe['cells']} cells; this Calibrant has {out._cells.m}"
             )
         counts = arrays.pop("counts")
         out.n_rows, out._n_classes = int(counts[0]), int(counts[1])
+        out.n_missing = int(counts[6])
         out._findings = Findings(int(counts[2]), int(counts[3]), int(counts[4]), bool(counts[5]))
         out._state = arrays
         return out
@@ -243,14 +256,9 @@ class Accumulator:
             "from_logits": self.from_logits,
             "classes": names,
             "cells": self._cells.m,
+            "measures": None if self.measures is None else list(self.measures),
+            "missing": self.missing,
         }
 
     def __repr__(self) -> str:
         return f"Accumulator({self.n_rows} rows, {self.rule})"
-
-
-def _loss_arrays(losses: LossSums) -> dict[str, NDArray[np.float64]]:
-    out = {"losses": losses.sums}
-    # The weight behind the distances: they are means only if every update had them.
-    out["distribution_weight"] = losses.sums[1:2] * float(losses.has_distribution)
-    return out

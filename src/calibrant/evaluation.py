@@ -9,7 +9,8 @@ from typing import Any
 from calibrant.binning import Bins, LevelSets, Quantile, Rule, as_rule, both_rules
 from calibrant.engines.protocol import Findings
 from calibrant.errors import InputError
-from calibrant.inputs.accept import accept
+from calibrant.inputs.accept import accept, accept_anywhere
+from calibrant.inputs.columns import is_lazy
 from calibrant.measures.binned import binned_errors
 from calibrant.measures.catalogue import Measure, Shape, catalogue, find
 from calibrant.measures.smooth import LS_SIGMA
@@ -17,7 +18,7 @@ from calibrant.measures.truthful import linear_errors
 from calibrant.options import public
 from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.results.reliability import ReliabilityTable
-from calibrant.samples.samples import Samples
+from calibrant.samples.source import Source
 from calibrant.statistics.bins import BinTable
 from calibrant.summary import Summary, settle_notion
 
@@ -41,6 +42,7 @@ def evaluate(
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
+    missing: str = "error",
 ) -> Evaluation:
     """Every measure that applies, the reliability table, and what was taken for granted.
 
@@ -54,6 +56,10 @@ def evaluate(
     verdict against `tolerance`. `by` names a column of data, or holds a value per row: the
     evaluation then has `slices`, one evaluation each, with p-values corrected for their number.
 
+    `data` may be a frame of an engine of its own (polars lazy, DuckDB, Spark, Dask, Ibis): it is
+    summed there in one pass. ``missing="drop"`` leaves out rows in which something is missing, and
+    tells how many; otherwise they are an error.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -61,9 +67,19 @@ def evaluate(
     >>> result["ece"], round(result["brier"], 4)
     (0.25, 0.075)
     """
-    samples = accept(
+    if is_lazy(data):
+        # Frames elsewhere are summed there, in one pass for everything.
+        from calibrant.frame_evaluation import evaluate_frame
+
+        return evaluate_frame(
+            y_true, y_proba, data, bins=bins, measures=measures, uncertainty=uncertainty, by=by,
+            sample_weight=sample_weight, from_logits=from_logits, classes=classes, missing=missing,
+        )  # fmt: skip
+    # Resampling and slicing need the rows here; the rest is summed where they are.
+    door = accept if uncertainty or by is not None else accept_anywhere
+    samples: Any = door(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
+        data=data, missing=missing,
     )  # fmt: skip
     fixed, quantile = both_rules(bins)
     summary = Summary(samples, fixed, quantile, together=measures is None)
@@ -87,8 +103,10 @@ def evaluate(
             "bins": str(fixed),
             "truthful_bins": str(quantile),
             "from_logits": samples.from_logits,
-            "weighted": samples.weights is not None,
+            "weighted": samples.weighted,
+            "n_missing": samples.n_missing,
         },
+        n_missing=samples.n_missing,
     )
     if uncertainty:
         # Resampling is imported when it is asked for: most calls do without.
@@ -111,7 +129,7 @@ def evaluate(
 _FULL_UP_TO = 200
 
 
-def _is_worth_it(measure: Measure, samples: Samples, rule: Rule, soft: bool) -> bool:
+def _is_worth_it(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:
     """Whether an evaluation of everything includes the measure; by name it always can."""
     if measure.statistic == "full_bins":
         ranked = isinstance(rule, Quantile) and rule.ties == "rank"
@@ -128,12 +146,21 @@ def assemble(
     inferred: tuple[str, ...],
     classes: dict[str, list[Any]] | None,
     recipe: dict[str, Any],
+    n_missing: int = 0,
 ) -> Evaluation:
     """An Evaluation from whatever summary there is, of samples or of a stream."""
     estimates = tuple(estimate_of(measure, summary, rules) for measure in chosen)
     # Notes come last: computing an estimate may find something to tell.
     notes = notes_of(summary.findings, table.table, summary.n_logits_clipped)
+    if n_missing:
+        notes = (missing_told(n_missing), *notes)
     return Evaluation(estimates, table, classes, inferred, notes, recipe)
+
+
+def missing_told(n_missing: int) -> str:
+    """The sentence for rows that were left out."""
+    rows = "1 row was" if n_missing == 1 else f"{n_missing} rows were"
+    return f"{rows} left out because a report, label or weight was missing (missing='drop')"
 
 
 @public
@@ -160,7 +187,7 @@ def reliability(
         1  0.5000  1.0000  2       0.8000       1.0000  -0.2000
     """
     rule = as_rule(bins)
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -212,7 +239,7 @@ def estimate_of(measure: Measure, summary: Any, rules: dict[str, str]) -> Estima
     )
 
 
-def class_columns(samples: Samples, summary: Summary) -> dict[str, list[Any]]:
+def class_columns(samples: Source, summary: Summary) -> dict[str, list[Any]]:
     """A row per class: mean report, mean target, errors; the worst first."""
     bins = summary.class_bins
     weight = bins.total_weight
@@ -230,9 +257,9 @@ def class_columns(samples: Samples, summary: Summary) -> dict[str, list[Any]]:
     return out
 
 
-def said_of(samples: Samples, findings: Findings) -> tuple[str, ...]:
+def said_of(samples: Source, findings: Findings) -> tuple[str, ...]:
     """What the input was taken for, now that the values have been seen."""
-    if samples.multiclass and samples.targets.ndim == 1:
+    if samples.multiclass and not samples.soft_rows:
         return samples.inferred
     kind = "soft (probabilities)" if findings.soft else "hard (0 or 1)"
     return (*samples.inferred, f"labels are {kind}")

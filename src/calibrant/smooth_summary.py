@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engines.counting import class_columns
-from calibrant.engines.passes import NO_CUTS, scalar_sums, whole_problem
+from calibrant.engines.dispatch import engine_of
+from calibrant.engines.passes import NO_CUTS
 from calibrant.engines.protocol import Findings
-from calibrant.engines.smooth import logit_grid, unit_grid
+from calibrant.engines.streams import EPS
 from calibrant.errors import NO_WEIGHT, InputError
 from calibrant.inputs.explain import explained, refuse_swapped
 from calibrant.measures.smooth import (
@@ -23,11 +24,10 @@ from calibrant.measures.smooth import (
     unit_curve,
 )
 from calibrant.samples.samples import Notion, Samples
+from calibrant.samples.source import Source
 from calibrant.statistics.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
 
 NOISES = ("gaussian", "uniform")
-# Reports are clipped this far from 0 and 1 before their logit is taken.
-EPS = 1e-6
 # The sigmoid itself must be resolved, however wide the noise.
 WIDEST_SPACING = 2.0**-5
 # Nodes that a grid may have.
@@ -48,31 +48,23 @@ def smallest_sigma() -> float:
     return NODES_PER_SIGMA * 2 * LOGIT_LIMIT / MOST_NODES
 
 
-def schedule_sigma(samples: Samples) -> float:
-    """n^(-1/3), n being the effective number of rows."""
-    if samples.weights is None:
-        return float(samples.n ** (-1.0 / 3.0))
-    w = samples.weights.astype(np.float64)
-    squares = float((w * w).sum())
-    if not squares > 0:
-        raise InputError(NO_WEIGHT)
-    return float((w.sum() ** 2 / squares) ** (-1.0 / 3.0))
-
-
 @dataclass
 class SmoothSummary:
     """Grids of a problem on demand, and what was found on the way."""
 
-    samples: Samples
+    samples: Source
     notion: Notion
     eps: float = EPS
     findings: Findings = field(default_factory=Findings)
     n_logits_clipped: int = 0
 
+    def __post_init__(self) -> None:
+        self.engine = engine_of(self.samples)
+
     def logit_grid(self, sigma: float) -> LogitGrid:
         """Masses of what happened and what did not, on the logit grid."""
         with explained(self.samples):
-            grid, found, clipped = logit_grid(
+            grid, found, clipped = self.engine.logit_grid(
                 self.samples, self.notion, spacing_for(sigma), self.eps
             )
         self._note(found)
@@ -100,7 +92,7 @@ class SmoothSummary:
 
     def smooth_ece(self, sigma: float | None) -> float:
         """smECE at its fixed point or at a bandwidth, on a grid fine enough for it."""
-        cells, total = UNIT_CELLS, self.checked_weight()
+        cells, total = UNIT_CELLS, self.total_weight
         while True:
             value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma)
             width = value if sigma is None else sigma
@@ -111,7 +103,9 @@ class SmoothSummary:
     def unit_grid(self, cells: int = UNIT_CELLS, *, residual_only: bool = True) -> UnitGrid:
         """Masses on [0, 1]."""
         with explained(self.samples):
-            grid, found = unit_grid(self.samples, self.notion, cells, residual_only=residual_only)
+            grid, found = self.engine.unit_grid(
+                self.samples, self.notion, cells, residual_only=residual_only
+            )
         self._note(found)
         return grid
 
@@ -120,35 +114,34 @@ class SmoothSummary:
             refuse_swapped(self.samples)
         self.findings = found
 
-    def checked_weight(self) -> float:
-        """The sum of weights, once every row is known to be sound."""
-        if self.samples.weights is not None:
-            notion: Notion = "confidence" if self.notion == "classwise" else self.notion
-            with explained(self.samples):
-                scalar_sums(self.samples, notion, NO_CUTS, squares=False)
-        return self.total_weight
-
-    def schedule(self) -> float:
-        """The bandwidth of the schedule."""
-        self.checked_weight()
-        return schedule_sigma(self.samples)
+    @cached_property
+    def _weights(self) -> tuple[float, float]:
+        """The sums of weights and of squared weights, once every row is known to be sound."""
+        samples = self.samples
+        if isinstance(samples, Samples) and samples.weights is None:
+            return float(samples.n), float(samples.n)
+        notion: Notion = "confidence" if self.notion == "classwise" else self.notion
+        with explained(samples):
+            sums, _ = self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)
+        if not sums[0, 1] > 0:
+            raise InputError(NO_WEIGHT)
+        return float(sums[0, 1]), float(sums[0, 2])
 
     @property
     def total_weight(self) -> float:
-        weights = self.samples.weights
-        if weights is None:
-            return float(self.samples.n)
-        total = float(weights.sum(dtype=np.float64))
-        if total == 0 and not (weights < 0).any():
-            raise InputError(NO_WEIGHT)
-        return total
+        return self._weights[0]
+
+    def schedule(self) -> float:
+        """n^(-1/3), n being the effective number of rows."""
+        total, squares = self._weights
+        return float((total**2 / squares) ** (-1.0 / 3.0))
 
     def curve(self, kind: str, sigma: float) -> dict[str, NDArray[np.float64]]:
         """The smoothed curve: places, density, mean target, and the difference integrated."""
         if kind == "logit":
             return logit_curve(self.logit_grid(sigma), sigma)
         grid = self.unit_grid(residual_only=False)
-        return unit_curve(grid, self.checked_weight(), sigma)
+        return unit_curve(grid, self.total_weight, sigma)
 
     def _problems(
         self,
@@ -157,7 +150,9 @@ class SmoothSummary:
         samples = self.samples
         with explained(samples):
             if self.notion == "classwise":
-                parts = [self._problem(column, "binary") for column in class_columns(samples)]
+                parts = [
+                    self._problem(column, "binary") for column in self.engine.class_columns(samples)
+                ]
             else:
                 parts = [self._problem(samples, self.notion)]
         if not parts[0][2].sum() > 0:
@@ -165,10 +160,10 @@ class SmoothSummary:
         return parts
 
     def _problem(
-        self, samples: Samples, notion: Notion
+        self, samples: Source, notion: Notion
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        if samples.from_logits and not samples.multiclass:
-            self._note(scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
+        if isinstance(samples, Samples) and samples.from_logits and not samples.multiclass:
+            self._note(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
             h = samples.reports.astype(np.float64)
             z = samples.targets.astype(np.float64)
             if notion == "confidence":
@@ -176,7 +171,7 @@ class SmoothSummary:
             h = np.clip(h, -LOGIT_LIMIT, LOGIT_LIMIT)
             weights = samples.weights
         else:
-            u, z, weights, found = whole_problem(samples, notion)
+            u, z, weights, found = self.engine.whole_problem(samples, notion)
             self._note(found)
             u = np.clip(u, self.eps, 1.0 - self.eps)
             h = np.log(u / (1.0 - u))

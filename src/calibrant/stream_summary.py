@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from calibrant.measures.ordered import merge_levels
 from calibrant.measures.smooth import smooth_ece_of_grid
 from calibrant.samples.samples import Notion
 from calibrant.statistics.bins import FIELDS, BinTable
-from calibrant.statistics.grid import LogitGrid, UnitGrid
+from calibrant.statistics.grid import STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant.statistics.losses import LossSums
 
 
@@ -29,6 +29,8 @@ class StreamSummary:
     sums: dict[str, NDArray[np.float64]]
     n_columns: int
     findings: Findings
+    # Where the rows can be read again: the exact quantile bins of a notion, from its cells' sums.
+    exact: Callable[[Notion, NDArray[np.float64]], BinTable] | None = None
 
     @property
     def scalar(self) -> Notion:
@@ -54,13 +56,17 @@ class StreamSummary:
 
     @cached_property
     def quantile_bins(self) -> BinTable:
-        return self._quantile(self.sums["cells"])
+        return self._quantile(self.scalar, self.sums["cells"])
 
     @cached_property
     def confidence_bins(self) -> BinTable:
-        return self._quantile(self.sums.get("top_cells", self.sums["cells"]))
+        if self.n_columns > 1:
+            return self.quantile_bins
+        return self._quantile("confidence", self.sums["top_cells"])
 
-    def _quantile(self, cells: NDArray[np.float64]) -> BinTable:
+    def _quantile(self, notion: Notion, cells: NDArray[np.float64]) -> BinTable:
+        if self.exact is not None:
+            return self.exact(notion, cells)
         return merge_levels(cells[cells[:, FIELDS.index("sum_w")] > 0], self.cells.rule.m)
 
     @cached_property
@@ -70,18 +76,14 @@ class StreamSummary:
             return BinTable(sums[:, :-1].copy(), sums[:, -1].copy())
         return BinTable(sums.copy())
 
-    # Grids that every state shares; the logit grid is fine enough for LS_SIGMA three times over.
-    SPACING: ClassVar[float] = 2.0**-10
-    UNIT_CELLS: ClassVar[int] = 1 << 14
-
     @cached_property
     def logit_grid(self) -> LogitGrid:
         plus, minus = self.sums["logits"]
-        return LogitGrid(self.SPACING, plus[None], minus[None])
+        return LogitGrid(STREAM_SPACING, plus[None], minus[None])
 
     @property
     def n_logits_clipped(self) -> int:
-        return int(self.sums["logits_clipped"][0])
+        return int(self.sums["logits_clipped"][0]) if "logits_clipped" in self.sums else 0
 
     @cached_property
     def smooth(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
-from calibrant.engines.counting import bin_table, class_columns, classwise_table, stack
-from calibrant.engines.losses import loss_sums
-from calibrant.engines.passes import NO_CUTS, MatrixSums, matrix_sums, scalar_sums
+from calibrant.engines.counting import stack
+from calibrant.engines.dispatch import engine_of
+from calibrant.engines.passes import MatrixSums
 from calibrant.engines.protocol import Findings
-from calibrant.engines.vectors import vector_table
 from calibrant.errors import NO_WEIGHT, InputError, one_of
 from calibrant.inputs.explain import explained, refuse_swapped
 from calibrant.measures.smooth import LS_SIGMA
-from calibrant.samples.samples import Notion, Samples
+from calibrant.samples.samples import Notion
+from calibrant.samples.source import Source
 from calibrant.smooth_summary import SmoothSummary
 from calibrant.statistics.bins import BinTable, VectorTable
 from calibrant.statistics.grid import LogitGrid
@@ -28,7 +28,7 @@ from calibrant.statistics.losses import LossSums
 NOTIONS = ("binary", "confidence", "classwise", "full")
 
 
-def settle_notion(samples: Samples, notion: str | None) -> Notion:
+def settle_notion(samples: Source, notion: str | None) -> Notion:
     """The notion asked for, or the usual one: P(y = 1) for (n,), the top label for (n, k)."""
     if notion is None:
         return "confidence" if samples.multiclass else "binary"
@@ -53,7 +53,7 @@ class Summary:
     `fixed` is the rule of the ordinary measures, `quantile` that of the truthful ones.
     """
 
-    samples: Samples
+    samples: Source
     fixed: Rule = EqualWidth(15)
     quantile: Rule = Quantile(15)
     notion: str | None = None
@@ -66,6 +66,7 @@ class Summary:
         self.scalar: Notion = settle_notion(self.samples, self.notion)
         if self.scalar in ("classwise", "full"):
             self.scalar = "confidence"
+        self.engine = engine_of(self.samples)
 
     def _note(self, found: Findings) -> None:
         mine = self.findings
@@ -83,15 +84,15 @@ class Summary:
         """The bin table of a notion and a rule."""
         with explained(self.samples):
             if notion == "classwise":
-                table, found = classwise_table(self.samples, rule, squares=squares)
+                table, found = self.engine.classwise_table(self.samples, rule, squares=squares)
             else:
-                table, _, found = bin_table(self.samples, notion, rule, squares=squares)
+                table, _, found = self.engine.bin_table(self.samples, notion, rule, squares=squares)
         self._note(found)
         return self._checked(table)
 
     def table_with_cuts(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
         with explained(self.samples):
-            table, cuts, found = bin_table(self.samples, notion, rule)
+            table, cuts, found = self.engine.bin_table(self.samples, notion, rule)
         self._note(found)
         return self._checked(table), cuts
 
@@ -108,7 +109,9 @@ class Summary:
         assert isinstance(self.fixed, EqualWidth | Edges)
         cuts = fixed_cuts(self.fixed, self.samples.precision)
         with explained(self.samples):
-            total = matrix_sums(self.samples, classwise=cuts, confidence=cuts, losses=True)
+            total = self.engine.matrix_sums(
+                self.samples, classwise=cuts, confidence=cuts, losses=True
+            )
         self._note(total.findings)
         return total
 
@@ -165,7 +168,7 @@ class Summary:
             assert sums is not None
             return LossSums(sums, self.samples.n_classes)
         with explained(self.samples):
-            out, found = loss_sums(self.samples)
+            out, found = self.engine.loss_sums(self.samples)
         self._note(found)
         return self._weighed(out)
 
@@ -173,7 +176,7 @@ class Summary:
     def distribution(self) -> LossSums:
         """Sums of distances between report and target distributions."""
         with explained(self.samples):
-            out, found = loss_sums(self.samples, distribution=True)
+            out, found = self.engine.loss_sums(self.samples, distribution=True)
         self._note(found)
         return self._weighed(out)
 
@@ -185,7 +188,7 @@ class Summary:
     def vectors(self, phi: NDArray[np.float64] | None = None) -> VectorTable:
         """Vector reports by cell, for a linear property of the label (None: the label itself)."""
         with explained(self.samples):
-            table, found = vector_table(self.samples, self.quantile, phi)
+            table, found = self.engine.vector_table(self.samples, self.quantile, phi)
         self._note(found)
         if not table.sum_w.sum() > 0:
             raise InputError(NO_WEIGHT)
@@ -215,39 +218,18 @@ class Summary:
 
     def above(self, threshold: float) -> BinTable:
         """Reports above a threshold in bins of equal mass, for each class that has any."""
-        samples = self.samples
-        if samples.weights is not None and not (samples.weights > 0).any():
-            raise InputError(NO_WEIGHT)
+        samples, engine = self.samples, self.engine
         with explained(samples):
             if samples.multiclass:
-                self._note(matrix_sums(samples).findings)
-                columns: Iterable[Samples] = class_columns(samples)
+                self._note(engine.matrix_sums(samples).findings)
+                columns: Iterable[Any] = engine.class_columns(samples)
             else:
-                self._note(scalar_sums(samples, "binary", NO_CUTS)[1])
                 columns = [samples]
-            kept = [part for column in columns if (part := _kept(column, threshold)) is not None]
-            tables = [bin_table(part, "binary", self.quantile)[0] for part in kept]
+            self._checked(self.table(self.scalar, EqualWidth(1)))
+            kept = [rows for c in columns if (rows := engine.rows_above(c, threshold)) is not None]
+            tables = [engine.bin_table(part, "binary", self.quantile)[0] for part in kept]
         if not tables:
             raise InputError(
                 f"no report is above threshold={threshold!r}: choose a lower threshold"
             )
         return stack(tables)
-
-
-def _kept(samples: Samples, threshold: float) -> Samples | None:
-    """The rows whose report is above the threshold; None if there are none."""
-    whole = samples.block(0, samples.n).reports if samples.from_logits else samples.reports
-    above = whole > threshold
-    if samples.weights is not None:
-        above &= samples.weights > 0
-    rows = np.flatnonzero(above)
-    if rows.size == 0:
-        return None
-    weights: NDArray[Any] | None = None if samples.weights is None else samples.weights[rows]
-    return replace(
-        samples,
-        reports=whole[rows],
-        targets=samples.targets[rows],
-        weights=weights,
-        from_logits=False,
-    )

@@ -14,7 +14,7 @@ import calibrant as cal
 from calibrant.engines.selection import available, engine
 from calibrant.errors import InputError
 from calibrant.inputs.accept import accept
-from calibrant.smooth_summary import schedule_sigma, smallest_sigma
+from calibrant.smooth_summary import SmoothSummary, smallest_sigma
 from needs import need
 
 RNG = np.random.default_rng(11)
@@ -413,9 +413,9 @@ def test_the_smallest_sigma_is_small_enough_and_works():
 
 def test_the_schedule_counts_effective_rows():
     y, p, _, _ = known_a()
-    assert schedule_sigma(accept(y, p)) == pytest.approx(2000 ** (-1 / 3))
+    assert SmoothSummary(accept(y, p), "binary").schedule() == pytest.approx(2000 ** (-1 / 3))
     weights = np.r_[np.ones(1000), np.zeros(1000)]
-    effective = schedule_sigma(accept(y, p, sample_weight=weights))
+    effective = SmoothSummary(accept(y, p, sample_weight=weights), "binary").schedule()
     assert effective == pytest.approx(1000 ** (-1 / 3))
 
 

@@ -30,9 +30,10 @@ def cell_edges() -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a stream whose ordinary bins follow `rule`."""
+    """The cells of a stream whose ordinary bins follow `rule`; without `fine`, those bins alone."""
 
     rule: EqualWidth | Edges
+    fine: bool = True
 
     @property
     def _nominal(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -42,6 +43,8 @@ class Cells:
         own = outer_edges(self.rule)[1:-1]
         if isinstance(self.rule, EqualWidth) and self.rule.drop_one:
             own = np.append(own, 1.0)
+        if not self.fine:
+            return own, np.ones(own.size, dtype=np.bool_)
         fine = np.setdiff1d(cell_edges(), own)
         edges = np.concatenate([own, fine])
         order = np.argsort(edges, kind="stable")

@@ -99,6 +99,25 @@ def class_columns(samples: Samples) -> Iterator[Samples]:
             yield replace(samples, reports=group[r - first], targets=targets, from_logits=False)
 
 
+def rows_above(samples: Samples, threshold: float) -> Samples | None:
+    """The rows with weight and a report above the threshold; None if there are none."""
+    whole = samples.block(0, samples.n).reports if samples.from_logits else samples.reports
+    above = whole > threshold
+    if samples.weights is not None:
+        above &= samples.weights > 0
+    rows = np.flatnonzero(above)
+    if rows.size == 0:
+        return None
+    weights: NDArray[Any] | None = None if samples.weights is None else samples.weights[rows]
+    return replace(
+        samples,
+        reports=whole[rows],
+        targets=samples.targets[rows],
+        weights=weights,
+        from_logits=False,
+    )
+
+
 def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
     """log sum exp of each row, so that one class's probability needs no other class."""
     out = np.empty(samples.n)

@@ -9,11 +9,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
-from calibrant.inputs.arrays import precision_name, to_array
-from calibrant.inputs.columns import pick
+from calibrant.inputs.arrays import precision_name, stays_on_device, to_array
+from calibrant.inputs.columns import is_lazy, pick
 from calibrant.inputs.labels import encode
+from calibrant.inputs.missing import told_of, without_missing
 from calibrant.samples.samples import Samples
+from calibrant.samples.source import Source
 from calibrant.samples.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
+
+
+def accept_anywhere(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> Source:
+    """Samples where they are: lazy frames stay in their engine, tensors on their device."""
+    if is_lazy(data):
+        from calibrant.inputs.frames import accept_frame
+
+        return accept_frame(
+            y_true, y_proba, data, sample_weight=sample_weight, from_logits=from_logits,
+            classes=classes, missing=missing,
+        )  # fmt: skip
+    if data is None and stays_on_device(y_proba):
+        from calibrant.inputs.tensors import accept_tensors
+
+        return accept_tensors(
+            y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits,
+            classes=classes, missing=missing,
+        )  # fmt: skip
+    return accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data, missing=missing,
+    )  # fmt: skip
 
 
 def accept(
@@ -24,9 +57,10 @@ def accept(
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
+    missing: str = "error",
 ) -> Samples:
-    """Samples from arrays, tensors or columns. Shapes and types are settled here; values are
-    checked where they are summed.
+    """Samples in memory, from arrays, tensors or columns. Shapes and types are settled here; values
+    are checked where they are summed.
     """
     names: tuple[str, ...] | None = None
     if data is not None:
@@ -46,10 +80,13 @@ def accept(
     if not isinstance(from_logits, bool | np.bool_):
         raise InputError(f"from_logits must be True or False; got {from_logits!r}")
 
+    n_missing = 0
+    if told_of(missing) == "drop":
+        y_true, y_proba, sample_weight, n_missing = without_missing(y_true, y_proba, sample_weight)
     tolerance = HALF_ROW_SUM_TOLERANCE.get(precision_name(y_proba), ROW_SUM_TOLERANCE)
     reports = _reports(to_array(y_proba, "y_proba"))
     targets = to_array(y_true, "y_true")
-    if targets.size == 0 or reports.shape[0] == 0:
+    if (targets.size == 0 or reports.shape[0] == 0) and not n_missing:
         raise InputError("y_true and y_proba must hold at least one row; got none")
     n_classes = reports.shape[1] if reports.ndim == 2 else 2
     if classes is not None:
@@ -65,6 +102,7 @@ def accept(
         names,
         _inferred(targets, reports, from_logits),
         tolerance,
+        n_missing,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -42,6 +43,13 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
 def precision_name(value: Any) -> str:
     """The name of the numbers' type as they came: "float16", "bfloat16", ... or nothing."""
     return str(getattr(value, "dtype", "")).rpartition(".")[2]
+
+
+def stays_on_device(value: Any) -> bool:
+    """Whether these are torch tensors to be summed where they lie, not copied here."""
+    if type(value).__module__.partition(".")[0] != "torch":
+        return False
+    return value.device.type != "cpu" or os.environ.get("CALIBRANT_ENGINE") == "torch"
 
 
 def _from_torch(value: Any) -> NDArray[Any]:

@@ -7,6 +7,18 @@ from typing import Any
 from calibrant.errors import InputError, nearest
 
 
+def is_lazy(data: Any) -> bool:
+    """Whether the rows are somewhere else: a lazy frame, a database's relation, a cluster's."""
+    if data is None or isinstance(data, dict | list | tuple):
+        return False
+    import narwhals as nw
+
+    try:
+        return isinstance(nw.from_native(data), nw.LazyFrame)
+    except (TypeError, nw.exceptions.DuplicateError):
+        return False
+
+
 def pick(data: Any, names: Any, argument: str) -> Any:
     """The column (or columns) of `data` that an argument names."""
     import narwhals as nw
@@ -18,6 +30,7 @@ def pick(data: Any, names: Any, argument: str) -> Any:
     except TypeError as error:
         raise InputError(
             f"data must be a pandas, polars or pyarrow frame; got {type(data).__name__}"
+            + (": collect it first, for this needs the rows in memory" if is_lazy(data) else "")
         ) from error
     wanted = [names] if isinstance(names, str) else names
     if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):

@@ -12,29 +12,29 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.samples.samples import BadRow, Samples
+from calibrant.samples.source import Source
 from calibrant.samples.tolerances import OVERSHOOT
 
 
 @contextmanager
-def explained(samples: Samples) -> Iterator[None]:
+def explained(samples: Source) -> Iterator[None]:
     """Turn the bad row that a pass stops at into an InputError that says what to do."""
     try:
         yield
     except BadRow as bad:
-        raise InputError(explain(samples, _first_bad_row(samples, bad.row))) from None
+        if isinstance(samples, Samples):
+            raise InputError(explain(samples, _first_bad_row(samples, bad.row))) from None
+        # Elsewhere the engine names the first one: that row alone is brought here.
+        raise InputError(explain(samples.row(bad.row), 0, shown=bad.row)) from None
 
 
-def refuse_swapped(samples: Samples) -> None:
+def refuse_swapped(samples: Source) -> None:
     """An error if every report is 0 or 1; to be asked where targets are known to be fractions."""
-    step = max(1, (1 << 14) // samples.n_classes)
-    for start in range(0, samples.n, step):
-        reports = samples.reports[start : start + step]
-        if samples.from_logits or not ((reports == 0) | (reports == 1)).all():
-            return
-    raise InputError(
-        "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
-        "swapped. The order is (y_true, y_proba)"
-    )
+    if samples.every_report_is_zero_or_one():
+        raise InputError(
+            "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
+            "swapped. The order is (y_true, y_proba)"
+        )
 
 
 def _first_bad_row(samples: Samples, known: int) -> int:
@@ -73,25 +73,29 @@ def _bad_rows(samples: Samples, rows: slice) -> NDArray[np.bool_]:
     return bad
 
 
-def explain(samples: Samples, row: int) -> str:
-    """Why this row cannot be measured, and what to do about it."""
-    complaints = (_weight(samples, row), _report(samples, row), _target(samples, row))
-    return next((said for said in complaints if said), f"row {row} cannot be read")
+def explain(samples: Samples, row: int, *, shown: int | None = None) -> str:
+    """Why this row cannot be measured, and what to do; `shown` is its number elsewhere."""
+    number = row if shown is None else shown
+    for look in (_weight, _report, _target):
+        said = look(samples, row, number)
+        if said:
+            return said
+    return f"row {number} cannot be read"
 
 
-def _weight(samples: Samples, row: int) -> str | None:
+def _weight(samples: Samples, row: int, shown: int) -> str | None:
     if samples.weights is None:
         return None
     w = float(samples.weights[row])
     if math.isfinite(w) and w >= 0:
         return None
-    return f"sample_weight[{row}] is {w!r}: weights must be finite and not negative"
+    return f"sample_weight[{shown}] is {w!r}: weights must be finite and not negative"
 
 
-def _report(samples: Samples, row: int) -> str | None:
+def _report(samples: Samples, row: int, shown: int) -> str | None:
     values = np.atleast_1d(samples.reports[row]).astype(np.float64)
     for column, value in enumerate(values.tolist()):
-        place = f"y_proba[{row}, {column}]" if samples.multiclass else f"y_proba[{row}]"
+        place = f"y_proba[{shown}, {column}]" if samples.multiclass else f"y_proba[{shown}]"
         if not math.isfinite(value):
             return f"{place} is {value!r}: reports must be finite numbers. Remove or mend that row"
         if not samples.from_logits and not -OVERSHOOT <= value <= 1 + OVERSHOOT:
@@ -103,52 +107,52 @@ def _report(samples: Samples, row: int) -> str | None:
     is_row = samples.multiclass and not samples.from_logits
     if is_row and abs(total - 1.0) > samples.row_sum_tolerance:
         return (
-            f"y_proba[{row}] sums to {total!r}: rows must sum to 1 (within "
+            f"y_proba[{shown}] sums to {total!r}: rows must sum to 1 (within "
             f"{samples.row_sum_tolerance:g}). If these are logits, pass from_logits=True; if "
             "they are one-against-rest scores, measure each column as a binary problem"
         )
     return None
 
 
-def _target(samples: Samples, row: int) -> str | None:
+def _target(samples: Samples, row: int, shown: int) -> str | None:
     target = np.asarray(samples.targets[row], dtype=np.float64)
     if target.ndim == 1:
-        return _target_row(target, row)
+        return _target_row(target, shown)
     value: Any = target.item()
-    shown = samples.targets[row].item()  # as it came: a float may not hold it
-    if isinstance(shown, float) and shown.is_integer():
-        shown = int(shown)
+    label = samples.targets[row].item()  # as it came: a float may not hold it
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
     if not math.isfinite(value):
-        return f"y_true[{row}] is {value!r}: targets must be finite numbers. Remove that row"
+        return f"y_true[{shown}] is {value!r}: targets must be finite numbers. Remove that row"
     if samples.multiclass:
         k = samples.n_classes
         if value != int(value):
             return (
-                f"y_true[{row}] is {value!r}: with y_proba of the shape (n, {k}), y_true must be "
+                f"y_true[{shown}] is {value!r}: with y_proba of the shape (n, {k}), y_true must be "
                 f"class indices 0..{k - 1}, or rows of {k} class probabilities"
             )
         if not 0 <= value < k:
             return (
-                f"y_true[{row}] is {shown!r}: class indices must lie in 0..{k - 1}. If the labels "
+                f"y_true[{shown}] is {label!r}: class indices must lie in 0..{k - 1}. If the labels "
                 "are names or numbers of another kind, pass classes=[...] in column order"
             )
     elif not -OVERSHOOT <= value <= 1 + OVERSHOOT:
         hint = "If the labels are names or other numbers, pass classes=[negative, positive]"
-        return f"y_true[{row}] is {shown!r}: targets must be 0, 1 or a probability. {hint}"
+        return f"y_true[{shown}] is {label!r}: targets must be 0, 1 or a probability. {hint}"
     return None
 
 
-def _target_row(target: np.ndarray[Any, np.dtype[np.float64]], row: int) -> str | None:
+def _target_row(target: np.ndarray[Any, np.dtype[np.float64]], shown: int) -> str | None:
     for column, value in enumerate(target.tolist()):
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (
-                f"y_true[{row}, {column}] is {value!r}: soft labels must lie in [0, 1]. Counts of "
+                f"y_true[{shown}, {column}] is {value!r}: soft labels must lie in [0, 1]. Counts of "
                 "votes must be divided by their row's total first"
             )
     total = float(target.sum())
     if abs(total - 1.0) > OVERSHOOT:
         return (
-            f"y_true[{row}] sums to {total!r}: rows of class probabilities must sum to 1. Rows "
+            f"y_true[{shown}] sums to {total!r}: rows of class probabilities must sum to 1. Rows "
             "without votes must be left out"
         )
     return None

@@ -4,8 +4,8 @@ the pass that sums them, which is the only pass there is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,10 @@ class Samples:
     inferred: tuple[str, ...] = ()
     # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
     row_sum_tolerance: float = ROW_SUM_TOLERANCE
+    # Rows that were left out, as the caller said, because something in them was missing.
+    n_missing: int = 0
+
+    engine: ClassVar[str] = "calibrant.engines.arrays"
 
     @property
     def n(self) -> int:
@@ -65,6 +69,31 @@ class Samples:
     @property
     def n_classes(self) -> int:
         return int(self.reports.shape[1]) if self.multiclass else 2
+
+    @property
+    def weighted(self) -> bool:
+        return self.weights is not None
+
+    @property
+    def soft_rows(self) -> bool:
+        return self.targets.ndim == 2
+
+    def row(self, number: int) -> Samples:
+        rows = slice(number, number + 1)
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self, reports=self.reports[rows], targets=self.targets[rows], weights=weights
+        )
+
+    def every_report_is_zero_or_one(self) -> bool:
+        if self.from_logits:
+            return False
+        step = max(1, (1 << 14) // self.n_classes)
+        for start in range(0, self.n, step):
+            reports = self.reports[start : start + step]
+            if not ((reports == 0) | (reports == 1)).all():
+                return False
+        return True
 
     @property
     def precision(self) -> np.dtype[Any]:
@@ -80,7 +109,7 @@ class Samples:
             not self.from_logits
             and self.weights is None
             and self.reports.dtype in (np.float32, np.float64)
-            and self.targets.dtype in (np.bool_, np.uint8, np.int32, np.int64, np.float64)
+            and self.targets.dtype in (np.bool_, np.uint8, np.int8, np.int32, np.int64, np.float64)
             and self.reports.flags.c_contiguous
             and self.targets.flags.c_contiguous
         )
@@ -116,7 +145,8 @@ class Samples:
                     raise BadRow(start + _first_false(is_index))
                 return whole.astype(np.int64)
             return np.ascontiguousarray(raw, dtype=np.int64)
-        if raw.ndim == 1 and raw.dtype.kind == "b":
+        if raw.ndim == 1 and (raw.dtype.kind == "b" or raw.dtype == np.int8):
+            # A negative label becomes a large one, which is as bad.
             return np.ascontiguousarray(raw).view(np.uint8)
         if raw.ndim == 1 and raw.dtype.kind in "iu":
             if raw.dtype in (np.uint8, np.int32, np.int64):

@@ -8,7 +8,7 @@ from typing import Any
 
 from calibrant.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant.errors import InputError
-from calibrant.inputs.accept import accept
+from calibrant.inputs.accept import accept_anywhere
 from calibrant.measures.binned import binned_error
 from calibrant.measures.binned import debiased_l2 as debiased_l2_of
 from calibrant.measures.ordered import ks_error as ks_of
@@ -72,7 +72,7 @@ def ece(
     0.25
     """
     rule = as_rule(bins)
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -151,7 +151,7 @@ def ace(
     >>> cal.ace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
     0.25
     """
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -196,7 +196,7 @@ def tace(
     rule = as_rule(bins, default=Quantile)
     if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -233,7 +233,7 @@ def debiased_l2(
     0.0
     """
     rule = as_rule(bins, default=Quantile)
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -271,7 +271,7 @@ def sweep_ece(
     >>> cal.sweep_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     0.25
     """
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -309,7 +309,7 @@ def ks_error(
     >>> round(cal.ks_error([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.15
     """
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calibrant.inputs.accept import accept
+from calibrant.inputs.accept import accept_anywhere
 from calibrant.options import public
 from calibrant.summary import Summary
 
@@ -37,7 +37,7 @@ def dist_ce(
     >>> round(cal.dist_ce([[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]), 4)
     0.2
     """
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -72,7 +72,7 @@ def ent_ce(
     >>> round(cal.ent_ce([[0.5, 0.5]], [[0.9, 0.1]]), 4)
     0.3681
     """
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -107,7 +107,7 @@ def rank_cs(
     >>> cal.rank_cs([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     0.5
     """
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip

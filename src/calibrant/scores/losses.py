@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant.binning import Bins, LevelSets, as_rule
 from calibrant.errors import InputError, one_of
-from calibrant.inputs.accept import accept
+from calibrant.inputs.accept import accept_anywhere
 from calibrant.measures.decomposition import BrierDecomposition, decompose, isotonic_fit
 from calibrant.options import public
 from calibrant.summary import Summary, settle_notion
@@ -22,7 +22,7 @@ def _mean_loss(
     classes: Sequence[Any] | None,
     data: Any,
 ) -> float:
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -208,7 +208,7 @@ def brier_decomposition(
     """
     one_of("method", method, ("isotonic", "binned"))
     rule = as_rule(bins)
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 
 from calibrant.binning import Bins, Quantile, Rule, as_rule
 from calibrant.engines.counting import bin_table
+from calibrant.engines.streams import EPS
 from calibrant.errors import NO_WEIGHT, InputError
 from calibrant.inference import significance
 from calibrant.inference.cells import Problem, problem_of
@@ -17,7 +18,6 @@ from calibrant.inputs.explain import explained, refuse_swapped
 from calibrant.options import public
 from calibrant.results.uncertainty import CalibrationTest, CoxCalibration
 from calibrant.samples.samples import Samples
-from calibrant.smooth_summary import EPS
 from calibrant.summary import settle_notion
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.engines.streams import EPS
 from calibrant.errors import InputError, one_of
-from calibrant.inputs.accept import accept
+from calibrant.inputs.accept import accept_anywhere
 from calibrant.options import public
 from calibrant.results.smooth_curve import SmoothCurve
-from calibrant.samples.samples import Notion, Samples
-from calibrant.smooth_summary import EPS, NOISES, SmoothSummary, smallest_sigma
+from calibrant.samples.samples import Notion
+from calibrant.samples.source import Source
+from calibrant.smooth_summary import NOISES, SmoothSummary, smallest_sigma
 from calibrant.summary import settle_notion
 
 
@@ -65,7 +67,7 @@ def ls_ece(
     one_of("noise", noise, NOISES)
     one_of("method", method, ("exact", "monte-carlo"))
     _check_eps(eps)
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -108,7 +110,7 @@ def smooth_ece(
     >>> round(cal.smooth_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.1778
     """
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -145,7 +147,7 @@ def smooth_reliability(
     one_of("kind", kind, ("unit", "logit"))
     if sigma is not None:
         _check_sigma(sigma)
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -159,7 +161,7 @@ def smooth_reliability(
     return SmoothCurve(summary.curve(kind, width), kind, float(width), settled)
 
 
-def _settled(samples: Samples, notion: str | None) -> Notion:
+def _settled(samples: Source, notion: str | None) -> Notion:
     settled = settle_notion(samples, notion)
     if settled == "full":
         raise InputError("notion='full' has no smooth error: use 'confidence' or 'classwise'")

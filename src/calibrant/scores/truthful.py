@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.binning import Bins, Quantile, as_rule
 from calibrant.errors import InputError
-from calibrant.inputs.accept import accept
+from calibrant.inputs.accept import accept_anywhere
 from calibrant.measures.truthful import confidence_correction, linear_error, vector_linear_error
 from calibrant.options import public
 from calibrant.summary import Summary
@@ -56,7 +56,7 @@ def lin_ce(
     0.005625
     """
     rule = as_rule(bins, default=Quantile)
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -113,7 +113,7 @@ def classwise_ce(
     0.01
     """
     rule = as_rule(bins, default=Quantile)
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -158,7 +158,7 @@ def confidence_ce(
     0.09
     """
     rule = as_rule(bins, default=Quantile)
-    samples = accept(
+    samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 # The logits that a grid holds. A probability this close to 0 or 1 is 4e-18 away from it.
 LOGIT_LIMIT = 40.0
+# The grids that every stream's state shares; fine enough for LS_SIGMA three times over.
+STREAM_SPACING = 2.0**-10
+STREAM_UNIT_CELLS = 1 << 14
 # Nodes to spare at either end, so that a deposit never needs a check.
 SPARE = 2
 

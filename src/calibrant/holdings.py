@@ -1,0 +1,57 @@
+"""Which sums a stream must hold for which measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from calibrant.engines.streams import HOLDINGS
+from calibrant.errors import InputError, nearest
+from calibrant.measures.catalogue import Shape, catalogue
+
+# Beside the cells, which are always there.
+_NEEDS = {
+    "class_bins": "classwise",
+    "class_quantile_bins": "classwise",
+    "losses": "losses",
+    "distribution": "losses",
+    "logit_grid": "logits",
+    "smooth": "residuals",
+}
+_ORDERED = ("quantile_bins", "confidence_bins", "levels")
+
+
+def known_measures(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, once each, if the catalogue has them."""
+    if isinstance(names, str):
+        raise InputError(f"measures must be a list of names; got the text {names!r}")
+    known = tuple(dict.fromkeys(measure.name for measure in catalogue()))
+    asked = tuple(dict.fromkeys(names))
+    for name in asked:
+        if name not in known:
+            raise InputError(f"there is no measure {name!r}: {nearest(name, known)}")
+    return asked
+
+
+def _statistics(names: tuple[str, ...], multiclass: bool) -> set[str]:
+    shape: Shape = "multiclass" if multiclass else "binary"
+    return {m.statistic for m in catalogue(shape) if m.name in names}
+
+
+def needs_fine_cells(names: tuple[str, ...] | None) -> bool:
+    """Whether the bins alone are not enough: something needs the reports in order."""
+    if names is None:
+        return True
+    every = _statistics(names, False) | _statistics(names, True)
+    return not every.isdisjoint(_ORDERED)
+
+
+def holdings(names: tuple[str, ...] | None, multiclass: bool) -> frozenset[str]:
+    """The arrays to sum for these measures; None means all."""
+    if names is None:
+        every = set(HOLDINGS)
+    else:
+        statistics = _statistics(names, multiclass)
+        every = {"cells", *(_NEEDS[s] for s in statistics if s in _NEEDS)}
+        if "confidence_bins" in statistics:
+            every.add("top_cells")
+    return frozenset(every - ({"top_cells"} if multiclass else {"classwise"}))
