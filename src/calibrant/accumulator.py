@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from calibrant.measures.catalogue import Shape
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.samples.samples import Notion
+from calibrant.samples.source import Source
 from calibrant.statistics.bins import BinTable
 from calibrant.stream_summary import StreamSummary
 
@@ -94,10 +96,13 @@ class Accumulator:
             missing=self.missing,
         )
         with explained(samples):
-            sums = engine_of(samples).stream_sums(
-                samples, self._cells, holdings(self.measures, samples.multiclass)
-            )
+            sums = self.sums_of(samples)
         return self.add(sums, samples.n_classes if samples.multiclass else 1)
+
+    def sums_of(self, samples: Source) -> StreamSums:
+        """What `update` would add for these samples, summed where they lie."""
+        holds = holdings(self.measures, samples.multiclass)
+        return engine_of(samples).stream_sums(samples, self._cells, holds)
 
     def add(self, sums: StreamSums, columns: int) -> Accumulator:
         """Add sums that an engine has made; `columns` is 1 for (n,) reports."""
@@ -119,14 +124,7 @@ class Accumulator:
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add another accumulator's samples to this one's; recipes must agree."""
-        if self._recipe() != other._recipe():
-            mine, theirs = self._recipe(), other._recipe()
-            differ = ", ".join(
-                f"{key} ({mine[key]!r} and {theirs[key]!r})"
-                for key in mine
-                if mine[key] != theirs[key]
-            )
-            raise StateError(f"states with different recipes cannot be merged: {differ}")
+        refuse_different(self.recipe(), other.recipe())
         if 0 not in (self._n_classes, other._n_classes) and self._n_classes != other._n_classes:
             raise StateError(
                 f"states of {self._n_classes} and {other._n_classes} columns cannot be merged"
@@ -197,28 +195,62 @@ class Accumulator:
             "levels": f"{self._cells.m} cells",
         }
 
+    def copy(self) -> Accumulator:
+        """Another accumulator with the same samples; what is added to one is not in the other."""
+        out = copy.copy(self)
+        out._state = dict(self._state)  # arrays are never changed, only replaced
+        return out
+
+    @property
+    def columns(self) -> int:
+        """Columns of y_proba: 1 for (n,) reports, 0 before the first update."""
+        return self._n_classes
+
+    @property
+    def weight(self) -> float:
+        """The weight of all rows together."""
+        return float(self._state["cells"][:, 1].sum()) if self._state else 0.0
+
+    @property
+    def soft(self) -> bool:
+        """Whether labels that are neither 0 nor 1 were seen."""
+        return self._findings.soft
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file; the old file stays whole until the new one is complete."""
         # Late, as in load(): most users never touch a state file, and it takes time to import.
-        from calibrant.state_file import write
+        from calibrant.state_file import State, write
 
-        counts = np.array([
-            self.n_rows,
-            self._n_classes,
-            self._findings.n_reports_clipped,
-            self._findings.n_rows_off_simplex,
-            self._findings.n_log_clipped,
-            self._findings.soft,
-            self.n_missing,
-        ], dtype=np.float64)  # fmt: skip
-        write(path, self._recipe(), {"counts": counts, **self._state})
+        write(path, State("accumulator", self.recipe(), self.packed()))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Accumulator:
         """The accumulator that was saved to a file."""
-        from calibrant.state_file import read
+        from calibrant.state_file import read, refused
 
-        recipe, arrays = read(path)
+        state = read(path, "accumulator")
+        with refused(path):
+            return cls.unpacked(state.recipe, state.arrays)
+
+    def packed(self) -> dict[str, NDArray[np.float64]]:
+        """Everything but the recipe, as arrays (docs/state-file.md)."""
+        found = self._findings
+        counts = np.array([
+            self.n_rows,
+            self._n_classes,
+            found.n_reports_clipped,
+            found.n_rows_off_simplex,
+            found.n_log_clipped,
+            found.soft,
+            self.n_missing,
+        ], dtype=np.float64)  # fmt: skip
+        return {"counts": counts, **self._state}
+
+    @classmethod
+    def unpacked(
+        cls, recipe: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]]
+    ) -> Accumulator:
+        """The accumulator of a recipe with these arrays."""
         rule = recipe["rule"]
         bins: EqualWidth | Edges = (
             EqualWidth(rule["m"], rule["closed"], rule["drop_one"])
@@ -234,16 +266,18 @@ class Accumulator:
         )
         if recipe["cells"] != out._cells.m:
             raise StateError(
-                f"{path} was summed in {recipe['cells']} cells; this Calibrant has {out._cells.m}"
+                f"the state was summed in {recipe['cells']} cells; this Calibrant has "
+                f"{out._cells.m}"
             )
-        counts = arrays.pop("counts")
+        counts = arrays["counts"]
         out.n_rows, out._n_classes = int(counts[0]), int(counts[1])
         out.n_missing = int(counts[6])
         out._findings = Findings(int(counts[2]), int(counts[3]), int(counts[4]), bool(counts[5]))
-        out._state = arrays
+        out._state = {name: array for name, array in arrays.items() if name != "counts"}
         return out
 
-    def _recipe(self) -> dict[str, Any]:
+    def recipe(self) -> dict[str, Any]:
+        """How the sums are made: states merge only where this is the same."""
         rule = self.rule
         described: dict[str, Any] = (
             {"kind": "equal-width", "m": rule.m, "closed": rule.closed, "drop_one": rule.drop_one}
@@ -262,3 +296,14 @@ class Accumulator:
 
     def __repr__(self) -> str:
         return f"Accumulator({self.n_rows} rows, {self.rule})"
+
+
+def refuse_different(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    """A StateError that names what differs between two recipes."""
+    differ = [
+        f"{key} ({mine.get(key)!r} and {theirs.get(key)!r})"
+        for key in {**mine, **theirs}
+        if mine.get(key) != theirs.get(key)
+    ]
+    if differ:
+        raise StateError(f"states with different recipes cannot be merged: {', '.join(differ)}")

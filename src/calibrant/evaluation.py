@@ -239,7 +239,7 @@ def estimate_of(measure: Measure, summary: Any, rules: dict[str, str]) -> Estima
     )
 
 
-def class_columns(samples: Source, summary: Summary) -> dict[str, list[Any]]:
+def class_columns(samples: Source, summary: Any) -> dict[str, list[Any]]:
     """A row per class: mean report, mean target, errors; the worst first."""
     bins = summary.class_bins
     weight = bins.total_weight

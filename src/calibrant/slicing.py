@@ -38,9 +38,7 @@ def sliced(
     """The slices of samples by a column; all bins are those of the rule, within each slice."""
     labels, name = slice_labels(by, samples.n, data)
     headline = find("ece", "multiclass" if samples.multiclass else "binary")
-    shown = [m for m in measures if m.statistic in ("bins", "losses")]
-    if headline.name not in {m.name for m in shown}:
-        shown.insert(0, headline)
+    shown = shown_of(measures, headline)
     counts = checked_votes(votes, samples.n)
     notes, found = [], []
     for label in dict.fromkeys(np.sort(labels).tolist()):
@@ -58,10 +56,22 @@ def sliced(
         found.append(Slice(label, part.n, values, upper, p, math.nan))
     if not found:
         raise InputError(f"by={name!r} leaves no slice with weight")
+    return Slices(name, headline.name, ranked(found, headline.name), tuple(notes))
+
+
+def ranked(found: Sequence[Slice], measure: str) -> tuple[Slice, ...]:
+    """The slices with corrected p-values, the worst first."""
     corrected = holm([part.p_value for part in found])
     parts = [replace(part, p_corrected=p) for part, p in zip(found, corrected, strict=True)]
-    parts.sort(key=lambda part: (_last_if_nan(part.p_corrected), -part.values[headline.name]))
-    return Slices(name, headline.name, tuple(parts), tuple(notes))
+    return tuple(
+        sorted(parts, key=lambda part: (_last_if_nan(part.p_corrected), -part.values[measure]))
+    )
+
+
+def shown_of(measures: Sequence[Measure], headline: Measure) -> list[Measure]:
+    """The measures that slices have: of bins and losses, the headline among them."""
+    shown = [m for m in measures if m.statistic in ("bins", "losses")]
+    return shown if headline.name in {m.name for m in shown} else [headline, *shown]
 
 
 def _last_if_nan(value: float) -> float:
@@ -117,8 +127,12 @@ def _values(column: Any) -> NDArray[Any]:
 
 
 def _texts(array: NDArray[Any]) -> NDArray[Any]:
-    out = [MISSING if value is None or value != value else str(value) for value in array.tolist()]
-    return np.array(out, dtype=object)
+    return np.array([text_of(value) for value in array.tolist()], dtype=object)
+
+
+def text_of(value: Any) -> str:
+    """What a slice is called."""
+    return MISSING if value is None or value != value else str(value)
 
 
 def rows_of(samples: Samples, rows: NDArray[np.intp]) -> Samples:

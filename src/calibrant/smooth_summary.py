@@ -25,6 +25,7 @@ from calibrant.measures.smooth import (
 )
 from calibrant.samples.samples import Notion, Samples
 from calibrant.samples.source import Source
+from calibrant.samples.tensors import TensorSamples
 from calibrant.statistics.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
 
 NOISES = ("gaussian", "uniform")
@@ -162,14 +163,16 @@ class SmoothSummary:
     def _problem(
         self, samples: Source, notion: Notion
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        if isinstance(samples, Samples) and samples.from_logits and not samples.multiclass:
+        raw = samples.from_logits and not samples.multiclass
+        if raw and isinstance(samples, Samples | TensorSamples):
             self._note(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
-            h = samples.reports.astype(np.float64)
-            z = samples.targets.astype(np.float64)
+            here = samples if isinstance(samples, Samples) else samples.in_memory()
+            h = here.reports.astype(np.float64)
+            z = here.targets.astype(np.float64)
             if notion == "confidence":
                 z, h = np.where(h > 0, z, 1.0 - z), np.abs(h)
             h = np.clip(h, -LOGIT_LIMIT, LOGIT_LIMIT)
-            weights = samples.weights
+            weights = here.weights
         else:
             u, z, weights, found = self.engine.whole_problem(samples, notion)
             self._note(found)

@@ -1,7 +1,7 @@
 """The file that keeps a state: a line of magic, a line of JSON, numbers, a checksum.
 
-    calibrant-state 1\\n
-    {"recipe": {...}, "arrays": [["name", [shape]], ...]}\\n
+    calibrant-state 2\\n
+    {"arrays": [["name", [shape]], ...], "index": {...}, "kind": "accumulator", "recipe": {...}}\\n
     the arrays, little-endian float64, in that order, zlib-compressed as one piece
     32 bytes: SHA-256 of everything before
 
@@ -14,32 +14,62 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import StateError
+from calibrant.errors import CalibrantError, StateError
 
 MAGIC = b"calibrant-state "
-VERSION = 1
+# 1 had no kind, no index, no measures, no missing.
+VERSION = 2
+_CHECKSUM = 32
+# What a kind of state is read with.
+READERS = {"accumulator": "Accumulator.load", "monitor": "Monitor.load"}
 
 
-def write(
-    path: str | os.PathLike[str], recipe: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-) -> None:
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a file holds: whose state it is, how it was summed, the sums, and what they are of."""
+
+    kind: str
+    recipe: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[np.float64]]
+    index: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write(path: str | os.PathLike[str], state: State) -> None:
     """Save atomically: the old file stays whole until the new one is complete on disk."""
-    header = {"recipe": recipe, "arrays": [[name, list(a.shape)] for name, a in arrays.items()]}
-    body = b"".join(np.ascontiguousarray(a, dtype="<f8").tobytes() for a in arrays.values())
-    text = json.dumps(header, sort_keys=True).encode()
+    header = {
+        "kind": state.kind,
+        "recipe": state.recipe,
+        "index": state.index,
+        "arrays": [[name, list(a.shape)] for name, a in state.arrays.items()],
+    }
+    try:
+        text = json.dumps(header, sort_keys=True).encode()
+    except TypeError as error:
+        raise StateError(
+            f"a state can be saved only if its classes are numbers or text: {error}"
+        ) from None
+    body = b"".join(np.ascontiguousarray(a, dtype="<f8").tobytes() for a in state.arrays.values())
     content = MAGIC + str(VERSION).encode() + b"\n" + text + b"\n" + zlib.compress(body)
-    content += hashlib.sha256(content).digest()
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=target.name + ".", dir=target.parent or ".")
+    _replace(Path(path), content + hashlib.sha256(content).digest())
+
+
+def _replace(target: Path, content: bytes) -> None:
+    # Hidden, so that `merge states/*` does not meet what a killed writer left behind; made like
+    # any other file, so that whoever may read the old one may read the new one.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(temporary, flags, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -47,12 +77,12 @@ def write(
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
-    """The recipe and the arrays of a saved state; a StateError if it is not whole."""
+def read(path: str | os.PathLike[str], kind: str | None = None) -> State:
+    """A saved state; a StateError if it is not whole, or not of the kind that is wanted."""
     content = Path(path).read_bytes()
     if not content.startswith(MAGIC):
         raise StateError(f"{path} is not a Calibrant state file")
@@ -60,17 +90,49 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
     version = first[len(MAGIC) :].decode("ascii", "replace")
     if version != str(VERSION):
         raise StateError(
-            f"{path} has the format version {version}; this Calibrant reads version {VERSION}: "
-            "upgrade the older side"
+            f"{path} has the format version {version[:20]}; this Calibrant reads version "
+            f"{VERSION}: upgrade the older side"
         )
-    if len(content) < 32 or hashlib.sha256(content[:-32]).digest() != content[-32:]:
+    whole = len(content) >= _CHECKSUM
+    if not whole or hashlib.sha256(content[:-_CHECKSUM]).digest() != content[-_CHECKSUM:]:
         raise StateError(f"{path} is damaged: its checksum does not match its content")
-    text, _, packed = rest[:-32].partition(b"\n")
+    with refused(path):
+        state = _parsed(rest[:-_CHECKSUM])
+    if kind not in (None, state.kind):
+        raise StateError(
+            f"{path} holds the state of another kind of stream ({state.kind}): read it with "
+            f"{READERS[state.kind]}"
+        )
+    return state
+
+
+@contextmanager
+def refused(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Whatever a file holds that no save writes becomes a StateError that names the file."""
+    try:
+        yield
+    except StateError as error:
+        raise StateError(f"{path}: {error}") from error
+    except (CalibrantError, LookupError, TypeError, ValueError, AttributeError, zlib.error) as e:
+        raise StateError(f"{path} does not hold what a state file holds: {e!r}") from e
+
+
+def _parsed(content: bytes) -> State:
+    text, _, packed = content.partition(b"\n")
     header = json.loads(text)
-    numbers = np.frombuffer(zlib.decompress(packed), dtype="<f8").astype(np.float64)
+    if header["kind"] not in READERS:
+        raise ValueError(f"kind {header['kind']!r}")
+    shapes = [
+        (str(name), tuple(int(length) for length in shape)) for name, shape in header["arrays"]
+    ]
+    sizes = [int(np.prod(shape, dtype=object)) for _, shape in shapes]
+    # No more is unpacked than the header promises, however well it was packed.
+    unpacked = zlib.decompressobj().decompress(packed, 8 * sum(sizes) + 1)
+    numbers = np.frombuffer(unpacked, dtype="<f8").astype(np.float64)
+    if numbers.size != sum(sizes):
+        raise ValueError(f"{numbers.size} numbers where {sum(sizes)} were announced")
     arrays, at = {}, 0
-    for name, shape in header["arrays"]:
-        size = int(np.prod(shape))
+    for (name, shape), size in zip(shapes, sizes, strict=True):
         arrays[name] = numbers[at : at + size].reshape(shape)
         at += size
-    return header["recipe"], arrays
+    return State(header["kind"], header["recipe"], arrays, header["index"])

@@ -16,7 +16,7 @@ from calibrant.measures.catalogue import Measure
 from calibrant.measures.ordered import merge_levels
 from calibrant.measures.smooth import smooth_ece_of_grid
 from calibrant.samples.samples import Notion
-from calibrant.statistics.bins import FIELDS, BinTable
+from calibrant.statistics.bins import FIELDS, BinTable, squared
 from calibrant.statistics.grid import STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant.statistics.losses import LossSums
 
@@ -73,8 +73,8 @@ class StreamSummary:
     def class_bins(self) -> BinTable:
         sums = self.sums["classwise"]
         if isinstance(self.cells.rule, EqualWidth) and self.cells.rule.drop_one:
-            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy())
-        return BinTable(sums.copy())
+            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), squared(sums))
+        return BinTable(sums.copy(), has_squares=squared(sums))
 
     @cached_property
     def logit_grid(self) -> LogitGrid:

@@ -21,7 +21,7 @@ from calibrant.measures.smooth import LS_SIGMA
 from calibrant.samples.samples import Notion
 from calibrant.samples.source import Source
 from calibrant.smooth_summary import SmoothSummary
-from calibrant.statistics.bins import BinTable, VectorTable
+from calibrant.statistics.bins import BinTable, VectorTable, squared
 from calibrant.statistics.grid import LogitGrid
 from calibrant.statistics.losses import LossSums
 
@@ -152,7 +152,7 @@ class Summary:
         if self._fused:
             table = self._matrix.classwise
             assert table is not None
-            return self._checked(BinTable(table))
+            return self._checked(BinTable(table, has_squares=squared(table)))
         return self.table("classwise", self.fixed)
 
     @cached_property

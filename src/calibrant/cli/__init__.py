@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 
 from calibrant import __version__
-from calibrant.cli import audit, demo, info, reproduce
+from calibrant.cli import audit, demo, info, merge, report, reproduce
 from calibrant.errors import CalibrantError
 
-VERBS = (demo, reproduce, audit, info)
+VERBS = (report, demo, merge, reproduce, audit, info)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

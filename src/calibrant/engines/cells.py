@@ -8,6 +8,7 @@ and ordered measures come out as finely as the cells are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,18 +38,7 @@ class Cells:
 
     @property
     def _nominal(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """All inner edges in order, and which of them are the rule's. The order never depends on
-        the precision of the reports: states of float32 and float64 streams add up.
-        """
-        own = outer_edges(self.rule)[1:-1]
-        if isinstance(self.rule, EqualWidth) and self.rule.drop_one:
-            own = np.append(own, 1.0)
-        if not self.fine:
-            return own, np.ones(own.size, dtype=np.bool_)
-        fine = np.setdiff1d(cell_edges(), own)
-        edges = np.concatenate([own, fine])
-        order = np.argsort(edges, kind="stable")
-        return edges[order], order < own.size
+        return _nominal(self.rule, self.fine)
 
     @property
     def m(self) -> int:
@@ -56,11 +46,7 @@ class Cells:
 
     def cuts(self, precision: np.dtype[Any]) -> Cuts:
         """The cells' inner edges for reports of one precision."""
-        edges, is_rule = self._nominal
-        inner = edges.astype(precision).astype(np.float64) if precision.itemsize < 8 else edges
-        inner = inner.copy()
-        inner[is_rule] = fixed_cuts(self.rule, precision).inner
-        return Cuts(np.maximum.accumulate(inner))
+        return _cuts(self.rule, self.fine, precision)
 
     def bins(self, cells: NDArray[np.float64]) -> BinTable:
         """The rule's own bins, put together from cells (cells x fields)."""
@@ -74,3 +60,29 @@ class Cells:
     @staticmethod
     def empty(m: int) -> NDArray[np.float64]:
         return np.zeros((m, len(FIELDS)))
+
+
+# Streams ask for these with every update: the last few are kept.
+@lru_cache(maxsize=16)
+def _nominal(rule: EqualWidth | Edges, fine: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """All inner edges in order, and which of them are the rule's. The order never depends on the
+    precision of the reports: states of float32 and float64 streams add up.
+    """
+    own = outer_edges(rule)[1:-1]
+    if isinstance(rule, EqualWidth) and rule.drop_one:
+        own = np.append(own, 1.0)
+    if not fine:
+        return own, np.ones(own.size, dtype=np.bool_)
+    edges = np.concatenate([own, np.setdiff1d(cell_edges(), own)])
+    order = np.argsort(edges, kind="stable")
+    return edges[order], order < own.size
+
+
+@lru_cache(maxsize=16)
+def _cuts(rule: EqualWidth | Edges, fine: bool, precision: np.dtype[Any]) -> Cuts:
+    edges, is_rule = _nominal(rule, fine)
+    inner = edges.astype(precision).astype(np.float64) if precision.itemsize < 8 else edges.copy()
+    inner[is_rule] = fixed_cuts(rule, precision).inner
+    inner = np.maximum.accumulate(inner)
+    inner.flags.writeable = False  # kept: whoever asks next gets the same
+    return Cuts(inner)

@@ -56,7 +56,7 @@ def bin_table(
     else:
         cuts = fixed_cuts(rule, samples.precision)
     sums, findings = scalar_sums(samples, notion, cuts, squares=squares)
-    return _without_dropped(sums[None], rule, squares), cuts, findings
+    return without_dropped(sums[None], rule, squares), cuts, findings
 
 
 def classwise_table(
@@ -67,7 +67,7 @@ def classwise_table(
         cuts = fixed_cuts(rule, samples.precision)
         total = matrix_sums(samples, classwise=cuts, squares=squares)
         assert total.classwise is not None
-        return _without_dropped(total.classwise, rule, squares), total.findings
+        return without_dropped(total.classwise, rule, squares), total.findings
     findings = matrix_sums(samples).findings  # rows are checked as rows before they are taken apart
     threads = n_threads() if samples.n * samples.n_classes >= THREADS_FROM else 1
     tables = in_threads(lambda c: bin_table(c, "binary", rule)[0], class_columns(samples), threads)
@@ -130,7 +130,8 @@ def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
     return out
 
 
-def _without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> BinTable:
+def without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> BinTable:
+    """Sums per class and bin as a table; what the rule drops is set apart."""
     if isinstance(rule, EqualWidth) and rule.drop_one:
         return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), has_squares=squares)
     return BinTable(sums, has_squares=squares)

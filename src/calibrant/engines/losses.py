@@ -79,12 +79,12 @@ def _add_distribution(
     q: NDArray[np.generic],
     weights: NDArray[np.float64] | None,
 ) -> None:
-    p = p.astype(np.float64)
+    p = np.clip(p.astype(np.float64), 0.0, 1.0)
     if q.ndim == 1:
         rows = np.zeros(p.shape)
         rows[np.arange(len(p)), q.astype(np.int64)] = 1.0
     else:
-        rows = q.astype(np.float64)
+        rows = np.clip(q.astype(np.float64), 0.0, 1.0)
     w = np.ones(len(p)) if weights is None else weights
     difference = entropy(p) - entropy(rows)
     values = (total_variation(p, rows), np.abs(difference), difference, same_ranking(p, rows))

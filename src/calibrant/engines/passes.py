@@ -132,7 +132,7 @@ def scalar_sums(
     if not samples.multiclass:
         # The compiled kernel cuts a lane into blocks itself where nothing must be converted.
         whole_lanes = engine.name == "native" and notion == "binary" and samples.is_plain
-        rows = samples.n if whole_lanes else scalar_block(cuts)
+        rows = max(1, samples.n) if whole_lanes else scalar_block(cuts)
     entries = samples.n_classes if samples.multiclass else 1
     parts = in_lanes(samples.n, entries, rows, work)
     return sum((p[0] for p in parts[1:]), parts[0][0]), sum((p[1] for p in parts), Findings())
@@ -149,7 +149,8 @@ def whole_problem(
     for start, a, b, _ in scalar_blocks(samples, notion, spans, kernels(), new_status()):
         u[start : start + a.size] = a
         z[start : start + a.size] = b
-    np.clip(u, 0.0, 1.0, out=u)
+    for values in (u, z):
+        np.clip(values, 0.0, 1.0, out=values)
     w = None if samples.weights is None else samples.weights.astype(np.float64)
     return u, z, w, findings
 

@@ -25,7 +25,15 @@ PARTS = 4096
 
 
 def exact_quantile_bins(cells: Floats, cuts: Cuts, m: int, look: Look) -> BinTable:
-    """The m bins of equal mass, ties together, given sums of cells and a way to look again.
+    """The m bins of equal mass, ties together, given sums of cells and a way to look again."""
+    _, _, sums = quantile_groups(cells, cuts, m, look)
+    merged = np.zeros((m, len(FIELDS)))
+    np.add.at(merged, middle_rank_bins(sums[:, 1], m), sums)
+    return BinTable(merged[None])
+
+
+def quantile_groups(cells: Floats, cuts: Cuts, m: int, look: Look) -> tuple[Floats, Floats, Floats]:
+    """Groups of reports in order, each of them in one of the m bins: ends and sums.
 
     A group of reports whose ranks no border of a bin divides is in one bin as a whole; the others
     are looked at until they hold one report only. Two looks suffice for any number of rows that
@@ -50,9 +58,7 @@ def exact_quantile_bins(cells: Floats, cuts: Cuts, m: int, look: Look) -> BinTab
         low, high, sums = low[weighty], high[weighty], sums[weighty]
         order = np.argsort(low, kind="stable")
         low, high, sums = low[order], high[order], sums[order]
-    merged = np.zeros((m, len(FIELDS)))
-    np.add.at(merged, middle_rank_bins(sums[:, 1], m), sums)
-    return BinTable(merged[None])
+    return low, high, sums
 
 
 def _divided(mass: Floats, m: int) -> NDArray[np.bool_]:

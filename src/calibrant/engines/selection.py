@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import cast
 
+from calibrant.chosen_engine import asked_for, chosen
 from calibrant.engines import numpy_kernels
 from calibrant.engines.protocol import Kernels
 from calibrant.errors import InputError, one_of
@@ -21,13 +21,16 @@ else:
     _native = cast(Kernels, native)
     why_not_native = ""
 
-_chosen: ContextVar[str | None] = ContextVar("calibrant_engine", default=None)
+# What may be asked for. "torch" is about tensors; arrays then have their usual kernels.
+NAMES = ("native", "numpy", "torch")
 
 
 def kernels() -> Kernels:
     """The kernels in use: compiled where built, unless CALIBRANT_ENGINE or `engine` says other."""
-    name = _chosen.get() or os.environ.get("CALIBRANT_ENGINE") or ("native" if _native else "numpy")
-    one_of("CALIBRANT_ENGINE", name, ("native", "numpy"))
+    usual = "native" if _native else "numpy"
+    name = one_of("CALIBRANT_ENGINE", asked_for() or usual, NAMES)
+    if name == "torch":
+        name = usual
     if name == "numpy":
         return cast(Kernels, numpy_kernels)
     if _native is None:
@@ -43,11 +46,11 @@ def available() -> tuple[str, ...]:
 @contextmanager
 def engine(name: str) -> Iterator[None]:
     """Use one engine inside a `with`; for tests and comparisons, the result is the same."""
-    token = _chosen.set(one_of("engine", name, ("native", "numpy")))
+    token = chosen.set(one_of("engine", name, NAMES))
     try:
         yield
     finally:
-        _chosen.reset(token)
+        chosen.reset(token)
 
 
 def n_threads() -> int:

@@ -33,11 +33,8 @@ def logit_grid(
 
     The nodes that clipped probabilities cannot reach are left out, unless the `whole` is asked for.
     """
-    # 1 - eps is rounded: where eps is small its logit is not that of eps.
     low, high = eps, 1.0 - eps
-    clipped_reach = max(np.log((1.0 - low) / low), np.log(high / (1.0 - high)))
-    reach = LOGIT_LIMIT if whole or samples.from_logits else clipped_reach
-    nodes = LogitGrid.n_nodes(spacing, reach)
+    nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
 
     def add(
         engine: Kernels, problem: Samples, state: NDArray[Any], u: NDArray[Any], z: NDArray[Any],
@@ -49,6 +46,15 @@ def logit_grid(
 
     sums, findings, n_clipped = _deposited(samples, notion, (2, nodes), add)
     return LogitGrid(spacing, sums[:, 0], sums[:, 1]), findings, n_clipped
+
+
+def logit_reach(eps: float, whole: bool) -> float:
+    """The largest logit that a grid must hold: that of a clipped probability, or of any logit."""
+    if whole:
+        return LOGIT_LIMIT
+    # 1 - eps is rounded: where eps is small its logit is not that of eps.
+    low, high = eps, 1.0 - eps
+    return float(max(np.log((1.0 - low) / low), np.log(high / (1.0 - high))))
 
 
 def unit_grid(
@@ -67,11 +73,17 @@ def unit_grid(
         engine.deposit_units(state, u, z, w, status)
 
     sums, findings, _ = _deposited(samples, notion, (1 if residual_only else 3, cells + 4), add)
+    return folded(sums), findings
+
+
+def folded(sums: NDArray[np.float64]) -> UnitGrid:
+    """A grid (classes, rows, cells + 4) with what lies beyond its ends folded back."""
+    cells = sums.shape[2] - 4
     inside = sums[:, :, 1 : cells + 2].copy()
     inside[:, :, 1] += sums[:, :, 0]
     inside[:, :, cells - 1] += sums[:, :, cells + 2]
     inside[:, :, cells - 2] += sums[:, :, cells + 3]
-    return UnitGrid(inside), findings
+    return UnitGrid(inside)
 
 
 def _deposited(

@@ -71,20 +71,13 @@ def accept(
         if sample_weight is not None:
             sample_weight = pick(data, sample_weight, "sample_weight")
     else:
-        for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
-            if value is None or isinstance(value, str):
-                raise InputError(
-                    f"{argument} must be numbers; it is {value!r}: give an array, or name a "
-                    "column of data=frame"
-                )
-    if not isinstance(from_logits, bool | np.bool_):
-        raise InputError(f"from_logits must be True or False; got {from_logits!r}")
-
+        refuse_names(y_true, y_proba)
+    is_flag(from_logits)
+    tolerance = HALF_ROW_SUM_TOLERANCE.get(precision_name(y_proba), ROW_SUM_TOLERANCE)
     n_missing = 0
     if told_of(missing) == "drop":
         y_true, y_proba, sample_weight, n_missing = without_missing(y_true, y_proba, sample_weight)
-    tolerance = HALF_ROW_SUM_TOLERANCE.get(precision_name(y_proba), ROW_SUM_TOLERANCE)
-    reports = _reports(to_array(y_proba, "y_proba"))
+    reports = checked_reports(to_array(y_proba, "y_proba"))
     targets = to_array(y_true, "y_true")
     if (targets.size == 0 or reports.shape[0] == 0) and not n_missing:
         raise InputError("y_true and y_proba must hold at least one row; got none")
@@ -92,18 +85,35 @@ def accept(
     if classes is not None:
         targets = encode(targets, classes, n_classes, reports.ndim == 2)
         names = tuple(str(name) for name in classes)
-    targets = _targets(targets, reports)
-    weights = None if sample_weight is None else _weights(sample_weight, reports.shape[0])
+    targets = checked_targets(targets, reports)
+    weights = None if sample_weight is None else checked_weights(sample_weight, reports.shape[0])
     return Samples(
         reports,
         targets,
         weights,
         bool(from_logits),
         names,
-        _inferred(targets, reports, from_logits),
+        inferred_from(targets, reports, from_logits),
         tolerance,
         n_missing,
     )
+
+
+def refuse_names(y_true: Any, y_proba: Any) -> None:
+    """An error for nothing at all, or for a column's name without a frame."""
+    for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
+        if value is None or isinstance(value, str):
+            raise InputError(
+                f"{argument} must be numbers; it is {value!r}: give an array, or name a "
+                "column of data=frame"
+            )
+
+
+def is_flag(from_logits: Any) -> bool:
+    """Whether the reports are logits, if what was said of it can be read."""
+    if not isinstance(from_logits, bool | np.bool_):
+        raise InputError(f"from_logits must be True or False; got {from_logits!r}")
+    return bool(from_logits)
 
 
 def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
@@ -120,7 +130,8 @@ def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
     return array
 
 
-def _reports(reports: NDArray[Any]) -> NDArray[Any]:
+def checked_reports(reports: NDArray[Any]) -> NDArray[Any]:
+    """Reports, if they have a shape and a type that reports can have."""
     _numeric(reports, "y_proba")
     if reports.ndim not in (1, 2):
         raise InputError(
@@ -141,7 +152,8 @@ def _reports(reports: NDArray[Any]) -> NDArray[Any]:
     return reports
 
 
-def _targets(targets: NDArray[Any], reports: NDArray[Any]) -> NDArray[Any]:
+def checked_targets(targets: NDArray[Any], reports: NDArray[Any]) -> NDArray[Any]:
+    """Targets, if they fit the reports."""
     _numeric(targets, "y_true")
     n = reports.shape[0]
     if targets.shape[:1] != (n,):
@@ -168,7 +180,8 @@ def _targets(targets: NDArray[Any], reports: NDArray[Any]) -> NDArray[Any]:
     return targets
 
 
-def _weights(sample_weight: Any, n: int) -> NDArray[Any]:
+def checked_weights(sample_weight: Any, n: int) -> NDArray[Any]:
+    """Weights, if there is one a row."""
     weights = _numeric(to_array(sample_weight, "sample_weight"), "sample_weight")
     if weights.shape != (n,):
         raise InputError(
@@ -177,7 +190,9 @@ def _weights(sample_weight: Any, n: int) -> NDArray[Any]:
     return weights
 
 
-def _inferred(targets: NDArray[Any], reports: NDArray[Any], from_logits: bool) -> tuple[str, ...]:
+def inferred_from(
+    targets: NDArray[Any], reports: NDArray[Any], from_logits: bool
+) -> tuple[str, ...]:
     """What the shapes and types were taken to mean; the result echoes it."""
     kind = "logits" if from_logits else "probabilities"
     said = [

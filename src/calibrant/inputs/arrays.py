@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.chosen_engine import asked_for
 from calibrant.errors import InputError
 
 _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb")
@@ -28,10 +28,15 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
         return _from_frame_library(value, argument)
     if library == "torch":
         return _from_torch(value)
-    if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
-        return np.from_dlpack(value)
     try:
+        if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
+            return np.from_dlpack(value)
         array = np.asarray(value)
+    except (BufferError, RuntimeError) as error:  # another device, or numbers that NumPy lacks
+        raise InputError(
+            f"{argument} cannot be read here ({error}): bring it to the CPU, as float64, float32 "
+            "or integers"
+        ) from error
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{argument} cannot be read as an array of one shape ({error}): give rows of equal "
@@ -49,7 +54,7 @@ def stays_on_device(value: Any) -> bool:
     """Whether these are torch tensors to be summed where they lie, not copied here."""
     if type(value).__module__.partition(".")[0] != "torch":
         return False
-    return value.device.type != "cpu" or os.environ.get("CALIBRANT_ENGINE") == "torch"
+    return value.device.type != "cpu" or asked_for() == "torch"
 
 
 def _from_torch(value: Any) -> NDArray[Any]:

@@ -23,7 +23,7 @@ def explained(samples: Source) -> Iterator[None]:
         yield
     except BadRow as bad:
         if isinstance(samples, Samples):
-            raise InputError(explain(samples, _first_bad_row(samples, bad.row))) from None
+            raise InputError(explain(samples, first_bad_row(samples, bad.row))) from None
         # Elsewhere the engine names the first one: that row alone is brought here.
         raise InputError(explain(samples.row(bad.row), 0, shown=bad.row)) from None
 
@@ -37,7 +37,7 @@ def refuse_swapped(samples: Source) -> None:
         )
 
 
-def _first_bad_row(samples: Samples, known: int) -> int:
+def first_bad_row(samples: Samples, known: int) -> int:
     """The first bad row, given one that is bad.
 
     Threads and columns stop where they are, which need not be at the first; there is time to look.
@@ -133,8 +133,8 @@ def _target(samples: Samples, row: int, shown: int) -> str | None:
             )
         if not 0 <= value < k:
             return (
-                f"y_true[{shown}] is {label!r}: class indices must lie in 0..{k - 1}. If the labels "
-                "are names or numbers of another kind, pass classes=[...] in column order"
+                f"y_true[{shown}] is {label!r}: class indices must lie in 0..{k - 1}. If the "
+                "labels are names or numbers of another kind, pass classes=[...] in column order"
             )
     elif not -OVERSHOOT <= value <= 1 + OVERSHOOT:
         hint = "If the labels are names or other numbers, pass classes=[negative, positive]"
@@ -146,8 +146,8 @@ def _target_row(target: np.ndarray[Any, np.dtype[np.float64]], shown: int) -> st
     for column, value in enumerate(target.tolist()):
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (
-                f"y_true[{shown}, {column}] is {value!r}: soft labels must lie in [0, 1]. Counts of "
-                "votes must be divided by their row's total first"
+                f"y_true[{shown}, {column}] is {value!r}: soft labels must lie in [0, 1]. Counts "
+                "of votes must be divided by their row's total first"
             )
     total = float(target.sum())
     if abs(total - 1.0) > OVERSHOOT:

@@ -13,7 +13,7 @@ from calibrant.errors import InputError, nearest
 
 def encode(labels: NDArray[Any], classes: Any, n_classes: int, multiclass: bool) -> NDArray[Any]:
     """Class indices for labels, in the order of `classes` (the order of y_proba's columns)."""
-    place = _places(classes, n_classes, multiclass)
+    place = places(classes, n_classes, multiclass)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     # Rows of class probabilities need no decoding, nor do indices where the names are text: then
@@ -30,7 +30,8 @@ def encode(labels: NDArray[Any], classes: Any, n_classes: int, multiclass: bool)
     return codes[where.reshape(labels.shape)]
 
 
-def _places(classes: Any, n_classes: int, multiclass: bool) -> dict[Any, int]:
+def places(classes: Any, n_classes: int, multiclass: bool) -> dict[Any, int]:
+    """The index of every label; an error unless each class is named once."""
     if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray | range):
         raise InputError(f"classes must be a list of labels in column order; got {classes!r}")
     names = classes.tolist() if isinstance(classes, np.ndarray) else list(classes)

@@ -22,7 +22,7 @@ def told_of(missing: str) -> str:
 def without_missing(y_true: Any, y_proba: Any, sample_weight: Any) -> tuple[Any, Any, Any, int]:
     """The rows with nothing missing, and how many others there were."""
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
-    given = {name: _with_gaps(value, name) for name, value in parts.items() if value is not None}
+    given = {name: with_gaps(value, name) for name, value in parts.items() if value is not None}
     lengths = {array.shape[:1] for array, _ in given.values()}
     if len(lengths) > 1:  # told by the checks that follow
         return y_true, y_proba, sample_weight, 0
@@ -33,7 +33,7 @@ def without_missing(y_true: Any, y_proba: Any, sample_weight: Any) -> tuple[Any,
     return kept["y_true"], kept["y_proba"], kept.get("sample_weight"), int(gone.sum())
 
 
-def _with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The values as an array, and which rows have a gap."""
     if isinstance(value, np.ma.MaskedArray):
         array, gaps = value.data, np.ma.getmaskarray(value)
@@ -44,7 +44,7 @@ def _with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool
     elif array.dtype.kind == "O":
         gaps = gaps | np.array([_is_gap(x) for x in array.ravel()]).reshape(array.shape)
         array = _narrowed(array, gaps)
-    rows = gaps.reshape(gaps.shape[0], -1).any(axis=1)
+    rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
     return array, np.asarray(rows, dtype=np.bool_)
 
 

@@ -51,16 +51,19 @@ def mean_target_limits(
     spread = np.maximum(ratio(table.sum_wz2[0], table.sum_w[0]) - p * p, 0.0)
     # Of one row nothing is known but that it lies in [0, 1].
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = np.where(n > 1, spread / (n - 1), p * (1 - p))
+        alone = n <= 1
+        variance = np.where(alone, p * (1 - p), spread / (n - 1))
     if method == "normal":
-        half = z * np.sqrt(variance)
+        half = np.where(alone, 1.0, z * np.sqrt(variance))
         return np.maximum(p - half, 0.0), np.minimum(p + half, 1.0)
-    inside = (variance > 0) & (p > 0) & (p < 1)
-    size = np.where(inside, p * (1 - p) / np.where(inside, variance, 1.0) - 1.0, 1.0)
-    inside &= size > 0
+    spreads = (variance > 0) & (p > 0) & (p < 1)
+    size = np.where(spreads, p * (1 - p) / np.where(spreads, variance, 1.0) - 1.0, 1.0)
+    # No beta distribution within [0, 1] scatters as widely: then too nothing is known.
+    unknown = alone | (size <= 0)
+    inside = spreads & ~unknown
     a, b = np.where(inside, p * size, 1.0), np.where(inside, (1 - p) * size, 1.0)
-    low = np.where(inside, special.betaincinv(a, b, tail), p)
-    high = np.where(inside, special.betaincinv(a, b, 1 - tail), p)
+    low = np.where(inside, special.betaincinv(a, b, tail), np.where(unknown, 0.0, p))
+    high = np.where(inside, special.betaincinv(a, b, 1 - tail), np.where(unknown, 1.0, p))
     return _where_held(low, n), _where_held(high, n)
 
 

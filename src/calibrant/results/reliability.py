@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Rule, outer_edges
-from calibrant.measures.proportions import mean_target_limits
+from calibrant.measures.binned import binned_error
+from calibrant.measures.proportions import is_hard, mean_target_limits
 from calibrant.results.rendering import as_frame, as_html, as_text, json_value
 from calibrant.statistics.bins import BinTable, ratio
+
+if TYPE_CHECKING:
+    from calibrant.show.diagrams import ReliabilityDisplay
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,16 @@ class ReliabilityTable:
     def n(self) -> int:
         """Rows in bins."""
         return int(self.table.n.sum())
+
+    @property
+    def ece(self) -> float:
+        """The calibration error of these bins: their mean gap, without signs."""
+        return binned_error(self.table)
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether all targets are 0 or 1."""
+        return is_hard(self.table)
 
     def _edges(self) -> tuple[list[float], list[float]]:
         m = self.table.n_bins
@@ -75,6 +89,15 @@ class ReliabilityTable:
         """A pandas, polars or pyarrow frame; with `level`, limits of the mean targets too."""
         columns = self.columns() if level is None else self.intervals(level)
         return as_frame(columns, backend)
+
+    def plot(
+        self, *, ax: Any = None, name: str | None = None, level: float | None = 0.95
+    ) -> ReliabilityDisplay:
+        """The reliability diagram, on `ax` or a new figure, with intervals. Needs matplotlib."""
+        # Late: drawing is asked for, and a table knows nothing of it until then.
+        from calibrant.show.diagrams import ReliabilityDisplay
+
+        return ReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
         columns = self.columns() if level is None else self.intervals(level)

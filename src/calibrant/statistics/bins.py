@@ -111,6 +111,11 @@ class BinTable:
         return ratio(self.sum_wz, self.sum_w)
 
 
+def squared(sums: NDArray[np.float64]) -> bool:
+    """Whether squares of reports were summed: an engine that leaves them out says NaN."""
+    return not np.isnan(sums[..., FIELDS.index("sum_wu2")]).any()
+
+
 def ratio(sums: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """sums / weights, NaN where there is no weight."""
     out = np.full(np.broadcast(sums, weights).shape, np.nan)

@@ -1,0 +1,164 @@
+"""Logits on a GPU: the fused read against a copy of the same bytes, plain torch and torchmetrics.
+
+    python benchmarks/gpu.py [--gigabytes 8]
+
+First every sum is compared with the plain float64 read on a part of the rows; then medians of CUDA
+events around whole calls (launches and the transfer of the sums included) are printed as bytes per
+second and as a share of a device copy measured in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+
+from calibrant.binning import EqualWidth, fixed_cuts
+from calibrant.engines.cells import Cells
+from calibrant.engines.tensors import fused
+from calibrant.engines.tensors.rows import plain_row_pass
+from calibrant.samples.tensors import TensorSamples
+
+DOUBLE = np.dtype(np.float64)
+BINS = fixed_cuts(EqualWidth(15), DOUBLE)
+CELLS = Cells(EqualWidth(15)).cuts(DOUBLE)
+
+
+def milliseconds(call: Callable[[], object], repeats: int = 9) -> float:
+    """The median time of a call between two events."""
+    for _ in range(2):
+        call()
+    times = []
+    for _ in range(repeats):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end))
+    return statistics.median(times)
+
+
+def logits_of(n: int, k: int, dtype: torch.dtype) -> TensorSamples:
+    """Normal logits; six labels of ten are the top one, the others any."""
+    x = torch.empty(n, k, dtype=dtype, device="cuda")
+    y = torch.randint(0, k, (n,), device="cuda")
+    step = max(1, (1 << 26) // k)
+    for i in range(0, n, step):
+        x[i : i + step] = torch.randn(x[i : i + step].shape, device="cuda") * 2.5
+        right = torch.rand(y[i : i + step].shape, device="cuda") < 0.6
+        y[i : i + step] = torch.where(right, x[i : i + step].argmax(1), y[i : i + step])
+    return TensorSamples(x, y, None, True)
+
+
+def check(samples: TensorSamples, rows: int = 20_000) -> str:
+    """Top-label counts must be equal; sums within float32's rounding."""
+    k = samples.n_classes
+    part = TensorSamples(samples.reports[:rows], samples.targets[:rows], None, True)
+    by_class = BINS if k <= fused.LONGEST_IN_REGISTERS else None
+    for cuts in (BINS, CELLS):
+        a = fused.row_pass(part, by_class, cuts, True)
+        b = plain_row_pass(part, by_class, cuts, True)
+        assert np.array_equal(a.confidence[:, 0], b.confidence[:, 0]), "counts of the top label"
+        np.testing.assert_allclose(a.confidence, b.confidence, rtol=1e-6, atol=1e-5)
+        np.testing.assert_allclose(a.losses, b.losses, rtol=1e-6)
+    if by_class is None:
+        return "equal"
+    moved = int(np.abs(a.classwise[:, :, 0] - b.classwise[:, :, 0]).sum() / 2)
+    keep = [0, 1, 2, 3, 4, 6, 7]
+    if not moved:
+        np.testing.assert_allclose(
+            a.classwise[..., keep], b.classwise[..., keep], rtol=1e-5, atol=1e-6
+        )
+    return f"equal; {moved} of {rows * k} class entries beside an edge"
+
+
+def torchmetrics_call(samples: TensorSamples) -> Callable[[], object] | None:
+    try:
+        from torchmetrics.functional.classification import multiclass_calibration_error
+    except ImportError:
+        return None
+    rows = max(1, min(samples.n, (1 << 28) // samples.n_classes))
+    x, y = samples.reports[:rows], samples.targets[:rows]
+    return lambda: multiclass_calibration_error(
+        x, y, num_classes=samples.n_classes, n_bins=15, validate_args=False
+    )
+
+
+def measure(k: int, dtype: torch.dtype, gigabytes: float) -> list[dict[str, object]]:
+    size = torch.empty(0, dtype=dtype).element_size()
+    samples = logits_of(int(gigabytes * 1e9) // (k * size), k, dtype)
+    x = samples.reports
+    n_bytes = x.numel() * size
+    checked = check(samples)
+    target = torch.empty_like(x)
+    copy = milliseconds(lambda: target.copy_(x))
+    del target
+    rate = 2 * n_bytes / copy / 1e9
+    name = f"{samples.n:,} x {k:,} {str(dtype).removeprefix('torch.')}"
+    print(f"\n{name}, {n_bytes / 1e9:.1f} GB, copy {rate:.2f} TB/s read + written; {checked}")
+    rows = []
+
+    def show(what: str, time: float, scale: float = 1.0) -> None:
+        took = time * scale
+        speed = n_bytes / took / 1e9
+        rows.append({"data": name, "what": what, "ms": took, "TB/s": speed, "share": speed / rate})
+        print(
+            f"  {what:48} {took:9.3f} ms {speed:6.2f} TB/s {100 * speed / rate:5.0f} % of the copy"
+        )
+
+    show(
+        "top label in 15 bins, losses",
+        milliseconds(lambda: fused.row_pass(samples, None, BINS, True)),
+    )
+    show(
+        "top label in fine cells, losses",
+        milliseconds(lambda: fused.row_pass(samples, None, CELLS, True)),
+    )
+    if k <= fused.LONGEST_IN_REGISTERS:
+        show(
+            "top label, losses and classwise bins",
+            milliseconds(lambda: fused.row_pass(samples, BINS, BINS, True)),
+        )
+    part_rows = max(1, samples.n // 8)
+    part = TensorSamples(x[:part_rows], samples.targets[:part_rows], None, True)
+    show(
+        "the same in plain torch, float64 (from an eighth)",
+        milliseconds(lambda: plain_row_pass(part, BINS if k <= 4096 else None, BINS, True), 3),
+        samples.n / part_rows,
+    )
+    peer = torchmetrics_call(samples)
+    if peer is not None:
+        rows_there = max(1, min(samples.n, (1 << 28) // k))
+        show("torchmetrics, top label only (scaled)", milliseconds(peer, 5), samples.n / rows_there)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gigabytes", type=float, default=8.0)
+    parser.add_argument("--json", help="write the figures here")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    print(torch.cuda.get_device_name(), "torch", torch.__version__)
+    figures = []
+    for k, dtype in (
+        (1000, torch.bfloat16), (1000, torch.float32), (100, torch.bfloat16), (10, torch.bfloat16),
+        (4096, torch.bfloat16), (128_256, torch.bfloat16),
+    ):  # fmt: skip
+        figures += measure(k, dtype, options.gigabytes)
+        torch.cuda.empty_cache()
+    if options.json:
+        Path(options.json).write_text(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""`calibrant merge`: saved states of many writers put together, and what they say."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from calibrant.errors import CalibrantError, InputError, StateError
+from calibrant.show.tables import print_evaluation, print_table
+
+if TYPE_CHECKING:
+    from calibrant.accumulator import Accumulator
+    from calibrant.monitor import Monitor
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "merge",
+        help="put saved states together",
+        description="Merge states that Accumulator.save or Monitor.save wrote, and evaluate them. "
+        "If one of them cannot be read or does not fit, nothing is written.",
+    )
+    parser.add_argument("states", nargs="+", metavar="STATE", help="a saved state")
+    parser.add_argument("-o", "--out", help="file for the merged state; an old one is replaced")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    merged = _merged(options.states)
+    if options.out is not None:
+        _save(merged, options.out)
+    told = f"{len(options.states)} state{'s' if len(options.states) > 1 else ''} merged"
+    print(f"{told}{f' into {options.out}' if options.out else ''}", file=sys.stderr)
+    _show(merged, as_json=options.json)
+
+
+def _merged(paths: list[str]) -> Accumulator | Monitor:
+    _refuse_twice(paths)
+    total: Any = _load(paths[0])
+    for path in paths[1:]:
+        state: Any = _load(path)
+        if type(state) is not type(total):
+            raise StateError(
+                f"{path} holds {_article(state)} while {paths[0]} holds {_article(total)}: only "
+                "states of one kind can be merged"
+            )
+        try:
+            total.merge(state)
+        except CalibrantError as error:
+            raise StateError(f"{path} does not fit {paths[0]}: {error}") from error
+    merged: Accumulator | Monitor = total
+    return merged
+
+
+def _article(state: Any) -> str:
+    return "an Accumulator" if type(state).__name__ == "Accumulator" else "a Monitor"
+
+
+def _refuse_twice(paths: list[str]) -> None:
+    seen: dict[str, str] = {}
+    for path in paths:
+        real = os.path.realpath(path)
+        if real in seen:
+            raise InputError(f"{path} and {seen[real]} are one file: its rows would count twice")
+        seen[real] = path
+
+
+def _load(path: str) -> Accumulator | Monitor:
+    from calibrant.accumulator import Accumulator
+    from calibrant.monitor import Monitor
+    from calibrant.state_file import read, refused
+
+    try:
+        state = read(path)
+    except OSError as error:
+        raise StateError(f"{path} cannot be read: {error.strerror}") from error
+    with refused(path):
+        if state.kind == "monitor":
+            return Monitor.unpacked(state)
+        return Accumulator.unpacked(state.recipe, state.arrays)
+
+
+def _save(state: Accumulator | Monitor, path: str) -> None:
+    try:
+        state.save(path)
+    except OSError as error:
+        raise StateError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
+    from calibrant.accumulator import Accumulator
+
+    if not state.n_rows:
+        print("null" if as_json else "no rows yet")
+        return
+    if as_json:
+        print(state.evaluate().to_json())
+    elif isinstance(state, Accumulator):
+        print_evaluation(state.evaluate(), f"A stream of {state.n_rows} rows")
+    else:
+        windows = state.evaluate()
+        print("\n".join([f"{state.n_rows} rows", *(f"  {note}" for note in windows.notes), ""]))
+        print_table(windows.shown_columns(), windows.title)

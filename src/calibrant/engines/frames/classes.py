@@ -1,0 +1,144 @@
+"""Every class against the rest, and parts of a frame that are binary problems of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Cuts
+from calibrant.engines.cells import Cells
+from calibrant.engines.frames.collecting import collected
+from calibrant.engines.frames.expressions import Frame, col, exact, number
+from calibrant.engines.frames.losses import ask_losses, losses_of
+from calibrant.engines.frames.partitions import stacked
+from calibrant.engines.frames.problem import clean, has_weights, report_names, scalar
+from calibrant.engines.frames.query import Query
+from calibrant.engines.passes import MatrixSums
+from calibrant.samples.frames import FrameSamples
+from calibrant.statistics.bins import FIELDS
+
+Array = NDArray[np.float64]
+
+
+def matrix_sums(
+    samples: FrameSamples,
+    *,
+    classwise: Cuts | None = None,
+    confidence: Cuts | None = None,
+    losses: bool = False,
+    squares: bool = True,
+) -> MatrixSums:
+    """Top-label bin sums and loss sums in one query, which checks every row; classwise bin sums in
+    a second one.
+    """
+    query = Query(samples, "confidence")
+    if confidence is not None:
+        query.add_fields().add_cuts(confidence)
+    if losses:
+        ask_losses(query)
+    groups = query.run()
+    return MatrixSums(
+        None if classwise is None else class_sums(samples, classwise),
+        None if confidence is None else groups.binned(confidence),
+        losses_of(groups, samples.n_classes).sums if losses else None,
+        groups.findings,
+    )
+
+
+def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
+    """Bin sums of every class against the rest (classes x bins x fields), of rows known to be
+    sound.
+    """
+    groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
+    out = np.zeros((samples.n_classes, cuts.m, len(FIELDS)))
+    for r, name in enumerate(report_names(samples)):
+        out[r] = groups.of(groups.columns["by0"] == name).binned(cuts)
+    return out
+
+
+def class_cells(samples: FrameSamples, cells: Cells) -> Array:
+    """The same in fine cells."""
+    groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
+    cuts = cells.cuts(samples.precision)
+    names = report_names(samples)
+    return np.stack([groups.of(groups.columns["by0"] == name).binned(cuts) for name in names])
+
+
+def class_columns(samples: FrameSamples) -> Iterator[FrameSamples]:
+    """Each class against the rest, as a binary problem of its own."""
+    frame = clean(samples).filter(col("ok"))
+    for r in range(samples.n_classes):
+        yield _binary(samples, _of_class(samples, frame, r), hard=not samples.soft_rows)
+
+
+def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
+    """The rows with weight and a report above the threshold; None if there are none."""
+    limit = float(np.asarray(threshold, dtype=samples.precision))
+    above = col("u") > exact(limit)
+    if has_weights(samples):
+        above = above & (col("w") > 0.0)
+    weights = ["w"] if has_weights(samples) else []
+    frame = scalar(samples, "binary").filter(col("ok") & above).select("u", "z", *weights)
+    if collected(frame.head(1)).is_empty():
+        return None
+    return _binary(samples, frame, hard=samples.hard)
+
+
+def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
+    """A frame of clean columns u, z and perhaps w as a binary problem."""
+    return replace(
+        samples, frame=frame, reports=("u",), targets=("z",),
+        weight="w" if has_weights(samples) else None, multiclass=False, from_logits=False,
+        labels=None, class_names=None, single=samples.precision.itemsize < 8, hard=hard,
+        missing="error", sound=True,
+    )  # fmt: skip
+
+
+def _of_class(samples: FrameSamples, frame: Frame, r: int) -> Frame:
+    target = col(f"q{r}") if samples.soft_rows else number(col("q0") == float(r))
+    weights = ["w"] if has_weights(samples) else []
+    return frame.select(*weights, u=col(f"p{r}"), z=target)
+
+
+def _long(samples: FrameSamples) -> FrameSamples:
+    """A row for every row and class, with the class in the column `class`.
+
+    Hard labels go into the sign of the report, so that one column holds both and the frame is read
+    once. Two columns cannot be stacked together in every engine: with soft labels it is a union of
+    the classes' own frames, and the engine may read the frame once for each.
+    """
+    frame = clean(samples).filter(col("ok"))
+    names = report_names(samples)
+    if samples.soft_rows:
+        parts = [_of_class(samples, frame, r) for r in range(len(names))]
+        named = [
+            part.with_columns(**{"class": nw.lit(n)}) for part, n in zip(parts, names, strict=True)
+        ]
+        return _binary(samples, stacked(named), hard=False)
+    signed = {
+        # The sign of 0 would not be seen.
+        name: nw.when(col("q0") != float(r)).then(col(name))
+        .otherwise(nw.when(col(name) > 0.0).then(-col(name)).otherwise(nw.lit(-2.0)))
+        for r, name in enumerate(names)
+    }  # fmt: skip
+    index = ["w"] if has_weights(samples) else []
+    long = unpivoted(frame.select(*index, **signed), names, index)
+    value = col("value")
+    report = nw.when(value > -2.0).then(value.abs()).otherwise(nw.lit(0.0))
+    return _binary(
+        samples, long.select("class", *index, u=report, z=number(value < 0.0)), hard=True
+    )
+
+
+def unpivoted(frame: Frame, names: list[str], index: list[str]) -> Frame:
+    """Columns stacked into `value`, their names into `class`."""
+    if not frame.implementation.is_duckdb():
+        return frame.unpivot(on=names, index=index, variable_name="class", value_name="value")
+    # narwhals asks DuckDB's default connection, which knows nothing of the relations of others.
+    columns = ", ".join(names)
+    sql = f"select * from (unpivot wide on {columns} into name class value value)"
+    return nw.from_native(frame.to_native().query("wide", sql))

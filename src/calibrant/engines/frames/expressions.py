@@ -1,0 +1,78 @@
+"""Small expressions that mean the same number in every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import narwhals as nw
+
+# narwhals expressions and lazy frames.
+Expr: TypeAlias = Any
+Frame: TypeAlias = Any
+
+Float64 = nw.Float64
+col = nw.col
+
+
+def exact(value: float) -> Expr:
+    """A number to its last bit. An engine that writes SQL may round the decimals of a literal if
+    they are many; whole numbers and a division by a power of two it gets right.
+    """
+    value = float(value)
+    text = repr(value)
+    if "e" in text or len(text.strip("-0").replace(".", "")) <= 15:
+        return value
+    numerator, denominator = value.as_integer_ratio()
+    # A power of two above all whole numbers of an engine is written with an exponent.
+    below = float(denominator) if denominator > 2**62 else nw.lit(denominator).cast(Float64)
+    return nw.lit(numerator).cast(Float64) / below
+
+
+def number(flag: Expr) -> Expr:
+    """1 where it is so, 0 where not."""
+    return flag.cast(Float64)
+
+
+def _in_pairs(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr:
+    """All parts joined in a tree of little depth: engines recurse into expressions."""
+    parts = list(parts)
+    while len(parts) > 1:
+        joined = [join(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+        parts = joined + parts[len(joined) * 2 :]
+    return parts[0]
+
+
+def total(parts: Sequence[Expr]) -> Expr:
+    return _in_pairs(lambda a, b: a + b, parts)
+
+
+def every(flags: Sequence[Expr]) -> Expr:
+    return _in_pairs(lambda a, b: a & b, flags)
+
+
+def some(flags: Sequence[Expr]) -> Expr:
+    return _in_pairs(lambda a, b: a | b, flags)
+
+
+def floor(x: Expr) -> Expr:
+    """As a double: some engines give whole numbers of their own."""
+    return x.floor().cast(Float64)
+
+
+def at_least(x: Expr, low: Expr) -> Expr:
+    return nw.when(x > low).then(x).otherwise(low)
+
+
+def at_most(x: Expr, high: Expr) -> Expr:
+    return nw.when(x < high).then(x).otherwise(high)
+
+
+def clipped(x: Expr) -> Expr:
+    """Brought back to [0, 1]; of the two zeros, the positive one."""
+    return at_most(at_least(x, nw.lit(0.0)), nw.lit(1.0))
+
+
+def within(x: Expr, low: float, high: float) -> Expr:
+    """Whether low <= x <= high; not so for NaN, whether it is above all numbers or nowhere."""
+    return (x >= exact(low)) & (x <= exact(high))

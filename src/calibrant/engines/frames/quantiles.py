@@ -1,0 +1,85 @@
+"""Bins that depend on the reports themselves: of equal mass, and one for each report."""
+
+from __future__ import annotations
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import Cuts, middle_rank_bins
+from calibrant.engines.cells import Cells
+from calibrant.engines.frames.expressions import Expr, col, exact, floor, some, total
+from calibrant.engines.frames.query import Query
+from calibrant.engines.protocol import Findings
+from calibrant.engines.refine import Look, quantile_groups
+from calibrant.errors import NO_WEIGHT, InputError
+from calibrant.samples.frames import FrameSamples
+from calibrant.samples.samples import Notion
+from calibrant.statistics.bins import FIELDS, BinTable
+
+Array = NDArray[np.float64]
+
+# Distinct reports that may come here, one row of sums each.
+MOST_LEVELS = 1 << 20
+
+
+def quantile_table(
+    samples: FrameSamples, notion: Notion, m: int, cells: Cells, sums: Array
+) -> tuple[BinTable, Cuts]:
+    """The m bins of equal mass, exactly, and edges between them; `sums` are those of the cells."""
+    if not sums[:, 1].sum() > 0:
+        raise InputError(NO_WEIGHT)
+    cuts = cells.cuts(samples.precision)
+    low, high, grouped = quantile_groups(sums, cuts, m, look_at(samples, notion))
+    bins = middle_rank_bins(grouped[:, FIELDS.index("sum_w")], m)
+    merged = np.zeros((m, len(FIELDS)))
+    np.add.at(merged, bins, grouped)
+    # A bin begins at its first group; one that no group is in, where the next one does.
+    first = np.searchsorted(bins, np.arange(1, m))
+    starts = np.append(low, np.nextafter(high[-1], np.inf))
+    return BinTable(merged[None]), Cuts(starts[first])
+
+
+def look_at(samples: FrameSamples, notion: Notion) -> Look:
+    """A way to look again at the rows whose reports lie in given spans."""
+
+    def look(low: Array, high: Array, parts: int | None) -> tuple[Array, Array, Array]:
+        query = Query(samples, notion).add_fields()
+        # Other rows are one group more. A filter would be cheaper, were it not that engines move it
+        # to the front, and take all the steps to a report again for each of its comparisons.
+        groups = query.grouped(_place(low, high, parts))
+        inside = groups["key"] >= 0
+        return groups["low"][inside], groups["high"][inside], groups.fields[inside]
+
+    return look
+
+
+def _place(low: Array, high: Array, parts: int | None) -> Expr:
+    """The report, or the number of the part of its span that it is in; -1 outside of all spans."""
+    u = col("u")
+    spans = [(u >= exact(a)) & (u <= exact(b)) for a, b in zip(low, high, strict=True)]
+    if parts is None:
+        return nw.when(some(spans)).then(u).otherwise(nw.lit(-1.0))
+    places = [
+        nw.when(span)
+        .then(floor((u - exact(a)) / exact(b - a) * float(parts)) + float(j * (parts + 1) + 1))
+        .otherwise(nw.lit(0.0))
+        for j, (a, b, span) in enumerate(zip(low, high, spans, strict=True))
+    ]  # fmt: skip
+    return total(places) - 1.0
+
+
+def level_sets(samples: FrameSamples, notion: Notion) -> tuple[BinTable, Cuts, Findings]:
+    """A bin for every distinct report."""
+    query = Query(samples, notion).add_fields()
+    groups = query.grouped(col("u"), MOST_LEVELS + 1)
+    if groups["low"].size > MOST_LEVELS:
+        raise InputError(
+            f"the reports have more than {MOST_LEVELS:,} distinct values, too many to bring here "
+            "one by one: use bins, evaluate(...), which takes fine cells, or collect the frame"
+        )
+    groups.refuse_bad()
+    order = np.argsort(groups["low"], kind="stable")
+    values, sums = groups["low"][order], groups.fields[order]
+    held = sums[:, 0] > 0  # a level that only rows of weight 0 hold is not a level
+    return BinTable(sums[held][None]), Cuts(values[held][1:]), groups.findings

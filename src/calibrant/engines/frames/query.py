@@ -1,0 +1,109 @@
+"""One query: rows grouped by step functions of their report, sums per group, and nothing else.
+
+What a group is used for is settled on the host (`groups`): one query feeds bins, grids and losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import narwhals as nw
+
+from calibrant.binning import Cuts
+from calibrant.engines.cells import Cells
+from calibrant.engines.frames.collecting import collected
+from calibrant.engines.frames.expressions import Expr, Float64, Frame, col, number, total
+from calibrant.engines.frames.groups import APART, Groups
+from calibrant.engines.frames.keys import steps_of, with_cell_steps
+from calibrant.engines.frames.problem import findings, folded, has_weights, scalar
+from calibrant.samples.frames import FrameSamples
+from calibrant.samples.samples import Notion
+
+
+@dataclass
+class Query:
+    """A scalar problem to be grouped and summed; methods add to what is asked."""
+
+    samples: FrameSamples
+    notion: Notion
+    # Columns that rows are grouped by as well.
+    by: Sequence[str] = ()
+    frame: Frame = None
+    steps: list[Expr] = field(default_factory=list)
+    # The cell of the logit grid: not one of the steps, for logarithms may err in their last bit.
+    logit_cell: Expr | None = None
+    # What to add up: of every group, and of all rows.
+    sums: dict[str, Expr] = field(default_factory=dict)
+    found: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.frame = scalar(self.samples, self.notion, self.by)
+        self.found = list(findings(self.samples))
+
+    @property
+    def weighted(self) -> bool:
+        return has_weights(self.samples)
+
+    def weigh(self, value: Expr) -> Expr:
+        return col("w") * value if self.weighted else value
+
+    def add_fields(self) -> Query:
+        """The sums of a bin."""
+        u, z = col("u"), col("z")
+        if self.weighted:
+            self.sums |= {"n": number(col("w") > 0.0), "w": col("w"), "ww": col("w") * col("w")}
+        self.sums |= {"wu": self.weigh(u), "wz": self.weigh(z)}
+        self.sums |= {"wuu": self.weigh(u * u), "wuz": self.weigh(u * z)}
+        if not self.samples.hard:
+            self.sums["wzz"] = self.weigh(z * z)
+        return self
+
+    def add_cuts(self, cuts: Cuts) -> Query:
+        """Steps at every cut."""
+        steps = steps_of(col("u"), cuts, self.samples.precision)
+        if steps is not None:
+            self.steps.append(steps)
+        return self
+
+    def add_cells(self, cells: Cells) -> Query:
+        """Steps at every edge of the cells."""
+        self.frame, steps = with_cell_steps(self.frame, "u", cells, self.samples.precision)
+        self.steps += steps
+        return self
+
+    def add_top_cells(self, cells: Cells) -> Query:
+        """Steps for the cells of the larger of u and 1 - u, and the sums of that problem."""
+        top, precision = col("u") > 0.5, self.samples.precision
+        hit = nw.when(top).then(col("z")).otherwise(1.0 - col("z"))
+        frame = self.frame.with_columns(fold=folded(self.samples, col("u")), hit=hit)
+        self.frame, steps = with_cell_steps(frame, "fold", cells, precision)
+        # Below 1/2 the fold falls as the report grows.
+        joint = total([*steps, nw.lit(1.0)])
+        self.steps.append(nw.when(top).then(joint).otherwise(-joint))
+        fold, hit = col("fold"), col("hit")
+        self.sums |= {"wf": self.weigh(fold), "wff": self.weigh(fold * fold)}
+        self.sums |= {"wh": self.weigh(hit), "wfh": self.weigh(fold * hit)}
+        if not self.samples.hard:
+            self.sums["whh"] = self.weigh(hit * hit)
+        return self
+
+    def run(self, most: int | None = None) -> Groups:
+        """Ask, and refuse rows that cannot be measured."""
+        key = total(self.steps) if self.steps else nw.lit(0.0)
+        if self.logit_cell is not None:
+            key = key + self.logit_cell * APART
+        groups = self.grouped(key.cast(nw.Int64), most)
+        groups.refuse_bad()
+        return groups
+
+    def grouped(self, key: Expr, most: int | None = None) -> Groups:
+        """The sums of rows with equal keys, of the first so many groups."""
+        by = [f"by{j}" for j in range(len(self.by))]
+        sums = {name: value.cast(Float64) for name, value in self.sums.items()}
+        frame = self.frame.select(*by, *self.found, "u", key=key, **sums)
+        totals = [col(name).sum() for name in (*self.found, *sums)]
+        ends = [col("u").min().alias("low"), col("u").max().alias("high")]
+        frame = frame.group_by(*by, "key").agg(nw.len().alias("rows"), *totals, *ends)
+        result = collected(frame if most is None else frame.head(most))
+        return Groups.of_result(self.samples, result)

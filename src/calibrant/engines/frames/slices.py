@@ -1,0 +1,49 @@
+"""The bins and losses of every slice of a frame, from one query that groups by slice and bin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from calibrant.engines.cells import Cells
+from calibrant.engines.frames.losses import ask_losses, losses_of
+from calibrant.engines.frames.query import Query
+from calibrant.engines.streams import StreamSums, loss_arrays
+from calibrant.errors import InputError
+from calibrant.samples.frames import FrameSamples
+
+# Groups, slices times bins, that may come here.
+MOST_GROUPS = 1 << 20
+
+
+def slice_groups(
+    samples: FrameSamples,
+    by: Sequence[str],
+    cells: Cells,
+    text_of: Callable[[Any], str],
+    *,
+    losses: bool,
+) -> Iterator[tuple[str, StreamSums]]:
+    """Every slice by name, in order, with the sums of its cells and losses."""
+    query = Query(samples, "confidence" if samples.multiclass else "binary", by=by)
+    query.add_fields().add_cells(cells)
+    if losses:
+        ask_losses(query)
+    groups = query.run(MOST_GROUPS + 1)
+    if groups["low"].size > MOST_GROUPS:
+        raise InputError(
+            f"by={', '.join(by)!r} has too many values: slices times bins must not exceed "
+            f"{MOST_GROUPS:,}. Choose a coarser column, such as a day for a time"
+        )
+    parts = [groups.columns[f"by{j}"] for j in range(len(by))]
+    labels = [", ".join(text_of(value) for value in values) for values in zip(*parts, strict=True)]
+    names = np.array(labels, dtype=object)
+    cuts = cells.cuts(samples.precision)
+    for name in sorted(set(labels)):
+        part = groups.of(names == name)
+        arrays = {"cells": part.binned(cuts)}
+        if losses:
+            arrays |= loss_arrays(losses_of(part, samples.n_classes))
+        yield name, StreamSums(arrays, part.findings, part.n_rows, part.n_missing)

@@ -1,0 +1,413 @@
+"""Triton kernels that read (n, k) reports once. `fused` calls them; nothing else knows them.
+
+A row is held by one warp (more for long rows) as groups of WIDTH neighbours, so that a thread loads
+16 bytes at a time and the largest entry of a group costs no exchange. Half and single precision are
+computed in float32 and summed in float64.
+"""
+
+import triton
+import triton.language as tl
+
+LOG2E = tl.constexpr(1.4426950408889634)
+LOG_LIMIT = tl.constexpr(27.631021115928547)  # -log(1e-12): LOG_FLOOR
+OVERSHOOT = tl.constexpr(1e-4)
+ROW_SUM_TOLD = tl.constexpr(1e-5)
+# What stands in the place of columns that are not there: below every logit, and finite.
+NOTHING = tl.constexpr(-1.0e38)
+# Sums of a program: Brier, log, spherical, classification, confidence; log clips, clips, rows off.
+N_PARTS = tl.constexpr(8)
+# Sums of a bin: n, u, u^2, z, uz.
+N_SUMS = tl.constexpr(5)
+
+
+@triton.jit
+def load_row(
+    x_ptr, row, cols, inside,
+    STRIDE: tl.constexpr, WIDTH: tl.constexpr, ALIGNED: tl.constexpr, EVEN: tl.constexpr,
+):  # fmt: skip
+    start = row.to(tl.int64) * STRIDE
+    if ALIGNED:
+        start = tl.multiple_of(start, WIDTH)
+    if EVEN:
+        x = tl.load(x_ptr + start + cols)
+    else:
+        x = tl.load(x_ptr + start + cols, mask=inside, other=NOTHING)
+    return x
+
+
+@triton.jit
+def read_rows(
+    x_ptr, y_ptr, u_ptr, hit_ptr, parts_ptr, bad_ptr,
+    top_ptr, share_ptr, p_y_ptr, column_ptr, list_ptr, listed_ptr,
+    n, rows_each, room, first_edge, tolerance,
+    K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+    ALIGNED: tl.constexpr, LOGITS: tl.constexpr, CLASSWISE: tl.constexpr,
+):  # fmt: skip
+    """Each row's confidence and hit; loss sums; for the classes, the sum of each column in the
+    first bin and a list of the groups that hold an entry above it.
+    """
+    program = tl.program_id(0)
+    g = tl.arange(0, GROUPS)
+    j = tl.arange(0, WIDTH)
+    cols = g[:, None] * WIDTH + j[None, :]
+    EVEN: tl.constexpr = GROUPS * WIDTH == K
+    if K % WIDTH == 0:
+        inside = (g < K // WIDTH)[:, None] & (j < WIDTH)[None, :]
+    else:
+        inside = cols < K
+    nothing = tl.sum(tl.zeros([WIDTH], tl.float64), axis=0)
+    brier, log, spherical, wrong, confident = nothing, nothing, nothing, nothing, nothing
+    n_log, n_clipped, n_off = nothing, nothing, nothing
+    if CLASSWISE:
+        n_listed = 0
+        column = tl.zeros([GROUPS, WIDTH], tl.float32)
+    first = program * rows_each
+    last = tl.minimum(first + rows_each, n)
+    # The next row is on its way while this one is worked on.
+    raw = load_row(x_ptr, first, cols, inside, STRIDE, WIDTH, ALIGNED, EVEN)
+    y_next = tl.load(y_ptr + first)
+    for t in range(last - first):
+        row = first + t
+        x = raw.to(tl.float32)
+        known = (y_next >= 0) & (y_next < K)
+        y = tl.where(known, y_next, 0).to(tl.int32)
+        following = tl.minimum(row + 1, n - 1)
+        raw = load_row(x_ptr, following, cols, inside, STRIDE, WIDTH, ALIGNED, EVEN)
+        y_next = tl.load(y_ptr + following)
+        g_y = y // WIDTH
+        cols_y = g_y * WIDTH + j
+        start = row.to(tl.int64) * STRIDE
+        by_label = tl.load(x_ptr + start + cols_y, mask=cols_y < K, other=NOTHING).to(tl.float32)
+        x_y = tl.sum(tl.where(cols_y == y, by_label, 0.0), axis=0)
+        group_top = tl.max(x, axis=1)
+        top = tl.max(group_top, axis=0)
+        if LOGITS:
+            # The product of the top is rounded once, the same for all entries: it cancels.
+            shift = top * LOG2E
+            e = tl.exp2(x * LOG2E - shift) + x * 0.0  # NaN where anything is not finite
+            if not EVEN:
+                e = tl.where(inside, e, 0.0)
+            total = tl.sum(tl.sum(e, axis=1), axis=0)
+            squares = tl.sum(tl.sum(e * e, axis=1), axis=0)
+            share = 1.0 / total
+            u = tl.exp2(top * LOG2E - shift) * share
+            p_y = tl.exp2(x_y * LOG2E - shift) * share
+            nll = (top - x_y) - tl.log(u)
+            good = (total == total) & (top < 3.0e38)
+        else:
+            e = tl.minimum(tl.maximum(x, 0.0), 1.0)
+            if not EVEN:
+                e = tl.where(inside, e, 0.0)
+                x = tl.where(inside, x, 0.0)
+            total = tl.sum(tl.sum(x, axis=1), axis=0)
+            lowest = tl.min(tl.min(x, axis=1), axis=0)
+            squares = tl.sum(tl.sum(e * e, axis=1), axis=0)
+            moved = tl.sum(tl.sum((x != e).to(tl.int32), axis=1), axis=0)
+            share = 1.0
+            u = tl.minimum(tl.maximum(top, 0.0), 1.0)
+            p_y = tl.minimum(tl.maximum(x_y, 0.0), 1.0)
+            nll = -tl.log(tl.maximum(p_y, 1.0e-20))
+            off = tl.abs(total - 1.0)
+            good = (lowest >= -OVERSHOOT) & (top <= 1.0 + OVERSHOOT) & (off <= tolerance)
+            n_clipped += moved.to(tl.float64)
+            n_off += (off > ROW_SUM_TOLD).to(tl.float64)
+        if (good & known) == 0:
+            tl.atomic_min(bad_ptr, row.to(tl.int64))
+        # The label is on top if it is the first of the largest.
+        before = tl.max(((group_top == top) & (g < g_y)).to(tl.int32), axis=0)
+        beside = tl.max(((by_label == top) & (cols_y < y)).to(tl.int32), axis=0)
+        hit = (x_y == top) & (before == 0) & (beside == 0)
+        z = hit.to(tl.float32)
+        tl.store(u_ptr + row, u)
+        tl.store(hit_ptr + row, hit.to(tl.uint8))
+        p2 = squares * share * share
+        brier += (p2 - 2.0 * p_y + 1.0).to(tl.float64)
+        log += tl.minimum(nll, LOG_LIMIT).to(tl.float64)
+        n_log += (nll > LOG_LIMIT).to(tl.float64)
+        spherical += (1.0 - p_y / tl.sqrt(p2)).to(tl.float64)
+        wrong += (1.0 - z).to(tl.float64)
+        confident += ((1.0 - z) + (u - z) * (u - z)).to(tl.float64)
+        if CLASSWISE:
+            tl.store(top_ptr + row, top)
+            tl.store(share_ptr + row, share)
+            tl.store(p_y_ptr + row, p_y)
+            p = e * share
+            column += tl.where(p < first_edge, p, 0.0)
+            if LOGITS:
+                above = tl.exp2(group_top * LOG2E - shift) * share >= first_edge
+            else:
+                above = group_top >= first_edge
+            place = n_listed + tl.cumsum(above.to(tl.int32), axis=0) - 1
+            n_listed += tl.sum(above.to(tl.int32), axis=0)
+            where = list_ptr + program.to(tl.int64) * room + place
+            tl.store(where, (row - first) * GROUPS + g, mask=above)
+    if CLASSWISE:
+        tl.store(column_ptr + program.to(tl.int64) * (GROUPS * WIDTH) + cols, column)
+        tl.store(listed_ptr + program, n_listed)
+    out = parts_ptr + program * N_PARTS
+    tl.store(out, brier)
+    tl.store(out + 1, log)
+    tl.store(out + 2, spherical)
+    tl.store(out + 3, wrong)
+    tl.store(out + 4, confident)
+    tl.store(out + 5, n_log)
+    tl.store(out + 6, n_clipped)
+    tl.store(out + 7, n_off)
+
+
+@triton.jit
+def read_long_rows(
+    x_ptr, y_ptr, u_ptr, hit_ptr, parts_ptr, bad_ptr, n, rows_each,
+    K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+    ALIGNED: tl.constexpr,
+):  # fmt: skip
+    """As `read_rows`, for logits that do not fit the registers: the sums follow the largest so far."""
+    program = tl.program_id(0)
+    CHUNK: tl.constexpr = GROUPS * WIDTH
+    g = tl.arange(0, GROUPS)
+    j = tl.arange(0, WIDTH)
+    cols = g[:, None] * WIDTH + j[None, :]
+    nothing = tl.sum(tl.zeros([WIDTH], tl.float64), axis=0)
+    brier, log, spherical, wrong, confident, n_log = (
+        nothing, nothing, nothing, nothing, nothing, nothing
+    )  # fmt: skip
+    first = program * rows_each
+    for t in range(tl.minimum(rows_each, n - first)):
+        row = first + t
+        start = row.to(tl.int64) * STRIDE
+        y = tl.load(y_ptr + row)
+        known = (y >= 0) & (y < K)
+        y = tl.where(known, y, 0).to(tl.int32)
+        x_y = tl.load(x_ptr + start + y).to(tl.float32)
+        if ALIGNED:
+            start = tl.multiple_of(start, WIDTH)
+        # Per group of a chunk: the largest so far, where it first was, and sums relative to it.
+        high = tl.zeros([GROUPS], tl.float32) + NOTHING
+        place = tl.zeros([GROUPS], tl.int32) + K
+        sums = tl.zeros([GROUPS], tl.float32)
+        squares = tl.zeros([GROUPS], tl.float32)
+        for at in range(0, K, CHUNK):
+            if K % WIDTH == 0:
+                inside = (at + g * WIDTH < K)[:, None] & (j < WIDTH)[None, :]
+            else:
+                inside = at + cols < K
+            x = tl.load(x_ptr + start + at + cols, mask=inside, other=NOTHING).to(tl.float32)
+            here = tl.max(x, axis=1)
+            higher = tl.maximum(high, here)
+            place = tl.where(here > high, at + g * WIDTH, place)
+            shrunk = tl.exp2((high - higher) * LOG2E)
+            e = tl.exp2((x - higher[:, None]) * LOG2E) + x * 0.0
+            e = tl.where(inside, e, 0.0)
+            sums = sums * shrunk + tl.sum(e, axis=1)
+            squares = squares * shrunk * shrunk + tl.sum(e * e, axis=1)
+            high = higher
+        top = tl.max(high, axis=0)
+        shrunk = tl.exp2((high - top) * LOG2E)
+        total = tl.sum(sums * shrunk, axis=0)
+        u = 1.0 / total
+        p2 = tl.sum(squares * shrunk * shrunk, axis=0) * u * u
+        p_y = tl.exp2((x_y - top) * LOG2E) * u
+        nll = (top - x_y) - tl.log(u)
+        if ((total == total) & (top < 3.0e38) & known) == 0:
+            tl.atomic_min(bad_ptr, row.to(tl.int64))
+        # The label is on top if it is the first of the largest: in the first group that has them.
+        first_of = tl.min(tl.where(high == top, place, K), axis=0)
+        in_group = tl.load(x_ptr + start + first_of + j, mask=first_of + j < K, other=NOTHING)
+        at_top = in_group.to(tl.float32) == top
+        hit = tl.min(tl.where(at_top, first_of + j, K), axis=0) == y
+        z = hit.to(tl.float32)
+        tl.store(u_ptr + row, u)
+        tl.store(hit_ptr + row, hit.to(tl.uint8))
+        brier += (p2 - 2.0 * p_y + 1.0).to(tl.float64)
+        log += tl.minimum(nll, LOG_LIMIT).to(tl.float64)
+        n_log += (nll > LOG_LIMIT).to(tl.float64)
+        spherical += (1.0 - p_y / tl.sqrt(p2)).to(tl.float64)
+        wrong += (1.0 - z).to(tl.float64)
+        confident += ((1.0 - z) + (u - z) * (u - z)).to(tl.float64)
+    out = parts_ptr + program * N_PARTS
+    tl.store(out, brier)
+    tl.store(out + 1, log)
+    tl.store(out + 2, spherical)
+    tl.store(out + 3, wrong)
+    tl.store(out + 4, confident)
+    tl.store(out + 5, n_log)
+    tl.store(out + 6, nothing)
+    tl.store(out + 7, nothing)
+
+
+@triton.jit
+def bins_of(u, there, edges_ptr, m, STEPS: tl.constexpr):
+    """The number of edges at or below each report, by bisection."""
+    low = tl.where(there, 0, 0)
+    high = low + (m - 1)
+    for _ in range(STEPS):
+        middle = (low + high) // 2
+        open_ = there & (low < high)
+        edge = tl.load(edges_ptr + middle, mask=open_, other=float("inf"))
+        up = open_ & (edge <= u)
+        low = tl.where(up, middle + 1, low)
+        high = tl.where(open_ & (up == 0), middle, high)
+    return low
+
+
+@triton.jit
+def read_listed(
+    x_ptr, y_ptr, top_ptr, share_ptr, list_ptr, listed_ptr, table_ptr, edges_ptr,
+    rows_each, room, m,
+    K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+    LOGITS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr,
+):  # fmt: skip
+    """The entries above the first bin, by class, bin and whether they are the label's: n and u."""
+    program = tl.program_id(0)
+    j = tl.arange(0, WIDTH)
+    first_edge = tl.load(edges_ptr)
+    count = tl.load(listed_ptr + program)
+    for at in range(0, count, BLOCK):
+        i = at + tl.arange(0, BLOCK)
+        there = i < count
+        entry = tl.load(list_ptr + program.to(tl.int64) * room + i, mask=there, other=0)
+        row = program * rows_each + entry // GROUPS
+        col = (entry % GROUPS)[:, None] * WIDTH + j[None, :]
+        mask = there[:, None] & (col < K)
+        start = row.to(tl.int64)[:, None] * STRIDE
+        x = tl.load(x_ptr + start + col, mask=mask, other=0.0).to(tl.float32)
+        y = tl.load(y_ptr + row, mask=there, other=0).to(tl.int32)
+        if LOGITS:
+            top = tl.load(top_ptr + row, mask=there, other=0.0)
+            share = tl.load(share_ptr + row, mask=there, other=0.0)
+            p = tl.exp2(x * LOG2E - (top * LOG2E)[:, None]) * share[:, None]
+        else:
+            p = tl.minimum(x, 1.0)
+        above = mask & (p >= first_edge)
+        b = bins_of(p, above, edges_ptr, m, STEPS)
+        right = (col == y[:, None]).to(tl.int32)
+        cell = table_ptr + ((col * m + b) * 2 + right) * 2
+        tl.atomic_add(cell, 1.0, mask=above, sem="relaxed")
+        tl.atomic_add(cell + 1, p.to(tl.float64), mask=above, sem="relaxed")
+
+
+@triton.jit
+def read_low_labels(y_ptr, p_y_ptr, table_ptr, n, m, first_edge, BLOCK: tl.constexpr):
+    """Labels whose own entry is in the first bin."""
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    there = rows < n
+    y = tl.load(y_ptr + rows, mask=there, other=0)
+    p = tl.load(p_y_ptr + rows, mask=there, other=1.0e9)
+    low = there & (p < first_edge)
+    cell = table_ptr + ((y * m) * 2 + 1) * 2
+    tl.atomic_add(cell, 1.0, mask=low, sem="relaxed")
+    tl.atomic_add(cell + 1, p.to(tl.float64), mask=low, sem="relaxed")
+
+
+@triton.jit
+def add_columns(column_ptr, out_ptr, programs, each, WIDE: tl.constexpr, BLOCK: tl.constexpr):
+    """Sums of columns over programs, in float64."""
+    cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    first = tl.program_id(1) * each
+    total = tl.zeros([BLOCK], tl.float64)
+    for t in range(tl.maximum(0, tl.minimum(each, programs - first))):
+        start = (first + t).to(tl.int64) * WIDE
+        total += tl.load(column_ptr + start + cols).to(tl.float64)
+    tl.atomic_add(out_ptr + cols, total, sem="relaxed")
+
+
+@triton.jit
+def add_to_few_bins(
+    u_ptr, hit_ptr, table_ptr, near_ptr, near_n_ptr, edges_ptr, n, m, margin,
+    BLOCK: tl.constexpr, BINS: tl.constexpr, LOOPS: tl.constexpr,
+):  # fmt: skip
+    """Rows to at most BINS bins, each thread in bins of its own until the end."""
+    program = tl.program_id(0)
+    bin_ = tl.arange(0, BINS)
+    low = tl.load(edges_ptr + bin_ - 1, mask=(bin_ > 0) & (bin_ < m), other=-9.0)
+    low = tl.where(bin_ < m, low, 9.0)
+    high = tl.load(edges_ptr + bin_, mask=bin_ < m - 1, other=9.0)
+    n_b = tl.zeros([BLOCK, BINS], tl.int32)
+    z_b = tl.zeros([BLOCK, BINS], tl.int32)
+    u_b = tl.zeros([BLOCK, BINS], tl.float64)
+    u2_b = tl.zeros([BLOCK, BINS], tl.float64)
+    uz_b = tl.zeros([BLOCK, BINS], tl.float64)
+    for t in range(LOOPS):
+        rows = (program * LOOPS + t) * BLOCK + tl.arange(0, BLOCK)
+        there = rows < n
+        u = tl.load(u_ptr + rows, mask=there, other=0.0).to(tl.float64)
+        z = tl.load(hit_ptr + rows, mask=there, other=0) > 0
+        mine = (low[None, :] <= u[:, None]) & (u[:, None] < high[None, :]) & there[:, None]
+        right = mine & z[:, None]
+        n_b += mine.to(tl.int32)
+        z_b += right.to(tl.int32)
+        u_b += tl.where(mine, u[:, None], 0.0)
+        u2_b += tl.where(mine, (u * u)[:, None], 0.0)
+        uz_b += tl.where(right, u[:, None], 0.0)
+        near = mine & ((u[:, None] - low[None, :] < margin) | (high[None, :] - u[:, None] < margin))
+        slot = tl.atomic_add(near_n_ptr + (mine * 0).to(tl.int32), 1, mask=near, sem="relaxed")
+        tl.store(near_ptr + slot, rows[:, None] + bin_[None, :] * 0, mask=near)
+    out = table_ptr + (program * BINS + bin_) * N_SUMS
+    tl.store(out, tl.sum(n_b, axis=0).to(tl.float64))
+    tl.store(out + 1, tl.sum(u_b, axis=0))
+    tl.store(out + 2, tl.sum(u2_b, axis=0))
+    tl.store(out + 3, tl.sum(z_b, axis=0).to(tl.float64))
+    tl.store(out + 4, tl.sum(uz_b, axis=0))
+
+
+@triton.jit
+def add_to_bins(
+    u_ptr, hit_ptr, table_ptr, near_ptr, near_n_ptr, edges_ptr, n, m, margin,
+    BLOCK: tl.constexpr, STEPS: tl.constexpr, COPIES: tl.constexpr,
+):  # fmt: skip
+    """Rows to any number of bins, in several copies of the table so that few meet."""
+    program = tl.program_id(0)
+    rows = program * BLOCK + tl.arange(0, BLOCK)
+    there = rows < n
+    u = tl.load(u_ptr + rows, mask=there, other=0.0).to(tl.float64)
+    z = tl.load(hit_ptr + rows, mask=there, other=0) > 0
+    b = bins_of(u, there, edges_ptr, m, STEPS)
+    below = tl.load(edges_ptr + b - 1, mask=there & (b > 0), other=-9.0)
+    above = tl.load(edges_ptr + b, mask=there & (b < m - 1), other=9.0)
+    near = there & ((u - below < margin) | (above - u < margin))
+    slot = tl.atomic_add(near_n_ptr + b * 0, 1, mask=near, sem="relaxed")
+    tl.store(near_ptr + slot, rows, mask=near)
+    cell = table_ptr + ((program % COPIES) * m + b) * N_SUMS
+    right = there & z
+    tl.atomic_add(cell, 1.0, mask=there, sem="relaxed")
+    tl.atomic_add(cell + 1, u, mask=there, sem="relaxed")
+    tl.atomic_add(cell + 2, u * u, mask=there, sem="relaxed")
+    tl.atomic_add(cell + 3, 1.0, mask=right, sem="relaxed")
+    tl.atomic_add(cell + 4, u, mask=right, sem="relaxed")
+
+
+@triton.jit
+def refine_near(
+    x_ptr, u_ptr, hit_ptr, table_ptr, near_ptr, near_n_ptr, edges_ptr, m, programs,
+    K: tl.constexpr, STRIDE: tl.constexpr, CHUNK: tl.constexpr, STEPS: tl.constexpr,
+):  # fmt: skip
+    """Confidences near an edge, from logits in float64: taken out of their bins, and put in again."""
+    cols = tl.arange(0, CHUNK)
+    program = tl.program_id(0)
+    count = tl.load(near_n_ptr)
+    for t in range(tl.maximum(0, (count - program + programs - 1) // programs)):
+        row = tl.load(near_ptr + program + t * programs)
+        start = row.to(tl.int64) * STRIDE
+        high = tl.zeros([CHUNK], tl.float32) + NOTHING
+        for at in range(0, K, CHUNK):
+            inside = at + cols < K
+            x = tl.load(x_ptr + start + at + cols, mask=inside, other=NOTHING)
+            high = tl.maximum(high, x.to(tl.float32))
+        top = tl.max(high, axis=0).to(tl.float64)
+        total = tl.zeros([CHUNK], tl.float64)
+        for at in range(0, K, CHUNK):
+            inside = at + cols < K
+            x = tl.load(x_ptr + start + at + cols, mask=inside, other=0.0)
+            total += tl.where(inside, tl.exp(x.to(tl.float64) - top), 0.0)
+        # Two lanes: the rough one leaves its bin, the fine one enters its own.
+        lane = tl.arange(0, 2)
+        rough = tl.load(u_ptr + row).to(tl.float64)
+        u = tl.where(lane == 0, rough, 1.0 / tl.sum(total, axis=0))
+        sign = tl.where(lane == 0, -1.0, 1.0).to(tl.float64)
+        z = tl.load(hit_ptr + row).to(tl.float64)
+        cell = table_ptr + bins_of(u, lane >= 0, edges_ptr, m, STEPS) * N_SUMS
+        tl.atomic_add(cell, sign, sem="relaxed")
+        tl.atomic_add(cell + 1, sign * u, sem="relaxed")
+        tl.atomic_add(cell + 2, sign * u * u, sem="relaxed")
+        tl.atomic_add(cell + 3, sign * z, sem="relaxed")
+        tl.atomic_add(cell + 4, sign * u * z, sem="relaxed")

@@ -1,0 +1,106 @@
+"""One evaluation for each value of a column, in the same pass that reads the files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.accumulator import Accumulator
+from calibrant.binning import Edges, EqualWidth
+from calibrant.errors import InputError
+from calibrant.inference.streams import NO_FLOOR, StreamFloor, counts_once, noise_floor
+from calibrant.inputs.readers.chunks import Names
+from calibrant.measures.catalogue import Measure
+from calibrant.results.evaluation import Evaluation
+from calibrant.results.slices import Slice, Slices
+from calibrant.samples.samples import Samples
+from calibrant.slicing import MISSING, ranked, rows_of
+
+# Each slice holds sums of its own; a column with more values is not one to slice by.
+MOST = 10_000
+
+
+@dataclass
+class SliceSums:
+    """The sums of every slice seen so far."""
+
+    by: tuple[str, ...]
+    rule: EqualWidth | Edges
+    from_logits: bool
+    measures: tuple[str, ...]
+    sums: dict[str, Accumulator] = field(default_factory=dict)
+
+    def add(self, names: Sequence[Names], samples: Samples) -> None:
+        """The rows of a batch to their slices."""
+        for label, rows in _rows_by_label(names):
+            part = rows_of(samples, rows)
+            sums = self._of(label)
+            sums.add(sums.sums_of(part), part.n_classes if part.multiclass else 1)
+
+    def merge(self, other: SliceSums) -> None:
+        for label, sums in other.sums.items():
+            self._of(label).merge(sums)
+
+    def _of(self, label: str) -> Accumulator:
+        if label not in self.sums:
+            if len(self.sums) == MOST:
+                raise InputError(
+                    f"by={', '.join(self.by)!r} has more than {MOST:,} values: slice by something "
+                    "coarser, a day or a region"
+                )
+            self.sums[label] = Accumulator(
+                bins=self.rule, from_logits=self.from_logits, measures=self.measures
+            )
+        return self.sums[label]
+
+    def evaluated(self, headline: Measure) -> Slices:
+        """The slices with what their errors are worth, the worst first."""
+        found, notes = [], []
+        for label in sorted(self.sums):
+            sums = self.sums[label]
+            if not sums.weight > 0:
+                notes.append(f"{label}: {sums.n_rows} rows without weight, left out")
+                continue
+            evaluation = sums.evaluate()
+            floor = _floor(sums, evaluation, headline)
+            found.append(
+                Slice(label, sums.n_rows, evaluation.values, floor.upper, floor.p_value, math.nan)
+            )
+        name = ", ".join(self.by)
+        if not found:
+            raise InputError(f"by={name!r} leaves no slice with weight")
+        return Slices(name, headline.name, ranked(found, headline.name), tuple(notes))
+
+
+def _floor(sums: Accumulator, evaluation: Evaluation, headline: Measure) -> StreamFloor:
+    """The noise floor, where the sums are enough for one: hard labels, every row once."""
+    table = evaluation.reliability.table
+    dropping = isinstance(sums.rule, EqualWidth) and sums.rule.drop_one
+    if sums.soft or dropping or headline.of_tables is None or not counts_once(table):
+        return NO_FLOOR
+    return noise_floor(table, headline.of_tables, evaluation[headline.name])
+
+
+def _rows_by_label(names: Sequence[Names]) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """Each label that occurs, and its rows in order."""
+    key = names[0].codes
+    for more in names[1:]:
+        key = key * len(more.known) + more.codes
+    held, codes = np.unique(key, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=held.size))
+    by_label: dict[str, list[NDArray[np.intp]]] = {}
+    for code, rows in zip(held.tolist(), np.split(order, ends[:-1]), strict=True):
+        parts = []
+        for column in reversed(names):
+            code, at = divmod(code, len(column.known))
+            value = column.known[at]
+            parts.append(MISSING if value is None or value != value else str(value))
+        # Two values may be one text: 1 and "1".
+        by_label.setdefault(", ".join(reversed(parts)), []).append(rows)
+    for label, several in by_label.items():
+        yield label, several[0] if len(several) == 1 else np.sort(np.concatenate(several))

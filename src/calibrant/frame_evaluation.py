@@ -1,0 +1,175 @@
+"""evaluate() of frames in other engines: a query for nearly everything, one more for quantiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calibrant.binning import Bins, Edges, EqualWidth, LevelSets, Quantile, Rule, both_rules
+from calibrant.engines import frames
+from calibrant.engines.cells import Cells
+from calibrant.engines.frames.slices import slice_groups
+from calibrant.engines.streams import StreamSums
+from calibrant.errors import NO_WEIGHT, InputError
+from calibrant.evaluation import assemble, choose, class_columns, rule_names, said_of
+from calibrant.frame_summary import FrameSummary, summary_of
+from calibrant.holdings import holdings, known_measures, needs_fine_cells
+from calibrant.inference.streams import NO_FLOOR, counts_once, noise_floor
+from calibrant.inputs.explain import refuse_swapped
+from calibrant.inputs.frames import accept_frame, named
+from calibrant.measures.catalogue import Measure, Shape, find
+from calibrant.results.evaluation import Evaluation
+from calibrant.results.reliability import ReliabilityTable
+from calibrant.results.slices import Slice, Slices
+from calibrant.samples.frames import FrameSamples
+from calibrant.slicing import ranked, shown_of, text_of
+from calibrant.statistics.bins import FIELDS
+from calibrant.stream_summary import StreamSummary
+
+
+def evaluate_frame(
+    y_true: Any,
+    y_proba: Any,
+    data: Any,
+    *,
+    bins: Bins,
+    measures: Iterable[str] | None,
+    uncertainty: bool,
+    by: Any,
+    sample_weight: Any,
+    from_logits: bool,
+    classes: Sequence[Any] | None,
+    missing: str,
+) -> Evaluation:
+    """The evaluation of a lazy frame, summed where it lies."""
+    if uncertainty:
+        raise InputError(
+            "uncertainty=True draws rows again and again, which a frame in another engine is not "
+            "made for: collect a sample of its rows and evaluate that. by=... has noise floors "
+            "here too"
+        )
+    samples = accept_frame(
+        y_true, y_proba, data, sample_weight=sample_weight, from_logits=from_logits,
+        classes=classes, missing=missing,
+    )  # fmt: skip
+    slices_by = None if by is None else named(by, "by", samples.frame.collect_schema())
+    fixed, truthful = both_rules(bins)
+    _check_rules(fixed, truthful, slices_by)
+    names = None if measures is None else known_measures(measures)
+    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    chosen = choose(names, shape)
+    cells = _cells(fixed, names)
+    sums = frames.stream_sums(samples, cells, holdings(names, samples.multiclass))
+    _check_sums(samples, sums)
+    by_class = names is not None and "ace" in names
+    summary = summary_of(samples, sums, cells, fixed, truthful, by_class=by_class)
+    if names is None:
+        chosen = tuple(measure for measure in chosen if summary.is_cheap(measure))
+    result = _assembled(samples, sums, summary, chosen, everything=names is None)
+    if slices_by is None:
+        return result
+    return replace(result, slices=_slices(samples, slices_by, fixed, chosen))
+
+
+def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> None:
+    for rule in (fixed, truthful):
+        if isinstance(rule, Quantile):
+            frames.refuse_ranks(rule)
+    if by is not None and not isinstance(fixed, EqualWidth | Edges):
+        raise InputError(
+            f"by=... of a frame in another engine needs bins that are the same for all slices; got "
+            f"{fixed}. Use a count, EqualWidth or Edges"
+        )
+
+
+def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
+    """The cells to sum: the rule's own bins, with fine ones where something needs an order."""
+    if isinstance(fixed, EqualWidth | Edges):
+        return Cells(fixed, needs_fine_cells(names))
+    return Cells(EqualWidth(1))
+
+
+def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
+    by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
+    if not by_field["sum_w"].sum() > 0:
+        raise InputError(NO_WEIGHT)
+    # Reports of 0 and 1 alone are their own squares; then it is worth a look at all of them.
+    if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
+        refuse_swapped(samples)
+
+
+def _assembled(
+    samples: FrameSamples,
+    sums: StreamSums,
+    summary: FrameSummary,
+    chosen: tuple[Measure, ...],
+    *,
+    everything: bool,
+) -> Evaluation:
+    table, cuts = summary.table
+    fixed, truthful, cells = summary.fixed, summary.truthful, summary.cells
+    rules = rule_names(fixed, truthful)
+    if not summary.by_class:
+        rules["class_quantile_bins"] = rules["class_bins"]
+    if not isinstance(fixed, LevelSets):
+        rules["levels"] = f"{cells.m} cells"
+    return assemble(
+        summary,
+        chosen,
+        rules,
+        ReliabilityTable(table, fixed, cuts, summary.scalar),
+        inferred=said_of(samples, sums.findings),
+        classes=class_columns(samples, summary) if samples.multiclass and everything else None,
+        recipe={
+            "n": sums.n_rows,
+            "n_classes": samples.n_classes,
+            "bins": str(fixed),
+            "truthful_bins": str(truthful),
+            "from_logits": samples.from_logits,
+            "weighted": samples.weighted,
+            "n_missing": sums.n_missing,
+            "engine": samples.where,
+            "cells": cells.m,
+        },
+        n_missing=sums.n_missing,
+    )
+
+
+def _slices(
+    samples: FrameSamples, by: tuple[str, ...], rule: Rule, measures: tuple[Measure, ...]
+) -> Slices:
+    """One evaluation per value of the columns, all of them from one query."""
+    assert isinstance(rule, EqualWidth | Edges)
+    headline = find("ece", "multiclass" if samples.multiclass else "binary")
+    shown = shown_of(measures, headline)
+    losses = any(m.statistic == "losses" for m in shown)
+    cells, found, notes, name = Cells(rule, fine=False), [], [], ", ".join(by)
+    columns = samples.n_classes if samples.multiclass else 1
+    for label, sums in slice_groups(samples, by, cells, text_of, losses=losses):
+        summary = StreamSummary(cells, sums.arrays, columns, sums.findings)
+        if not summary.bins.total_weight[0] > 0:
+            notes.append(f"{label}: {sums.n_rows} rows without weight, left out")
+            continue
+        values = {m.name: m.compute(summary) for m in shown}
+        found.append(_slice(label, sums, summary, values, headline))
+    if not found:
+        raise InputError(f"by={name!r} leaves no slice with weight")
+    return Slices(name, headline.name, ranked(found, headline.name), tuple(notes))
+
+
+def _slice(
+    label: str,
+    sums: StreamSums,
+    summary: StreamSummary,
+    values: dict[str, float],
+    headline: Measure,
+) -> Slice:
+    floor = NO_FLOOR
+    if counts_once(summary.bins) and not sums.findings.soft:
+        assert headline.of_tables is not None
+        floor = noise_floor(summary.bins, headline.of_tables, values[headline.name])
+    return Slice(label, sums.n_rows, values, floor.upper, floor.p_value, math.nan)

@@ -1,0 +1,147 @@
+"""Columns of a frame that lies elsewhere: they exist, they are numbers, and nothing is read yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+
+from calibrant.errors import InputError, nearest
+from calibrant.inputs.accept import is_flag
+from calibrant.inputs.labels import places
+from calibrant.inputs.missing import told_of
+from calibrant.samples.frames import FrameSamples
+
+
+def accept_frame(
+    y_true: Any,
+    y_proba: Any,
+    data: Any,
+    *,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    missing: str = "error",
+) -> FrameSamples:
+    """Samples that stay in the frame's own engine."""
+    frame: Any = nw.from_native(data)
+    schema = frame.collect_schema()
+    multiclass = not isinstance(y_proba, str)
+    reports = named(y_proba, "y_proba", schema)
+    targets = named(y_true, "y_true", schema)
+    weights = () if sample_weight is None else named(sample_weight, "sample_weight", schema)
+    _check_counts(reports, targets, weights, multiclass)
+    for name in reports:
+        _check_number(name, schema, "y_proba")
+    for name in weights:
+        _check_number(name, schema, "sample_weight")
+    names = tuple(str(name) for name in reports) if multiclass else None
+    labels = None
+    if classes is not None:
+        place = places(classes, len(reports) if multiclass else 2, multiclass)
+        names = tuple(str(name) for name in place)
+        labels = None if len(targets) > 1 else _labels(targets[0], schema, tuple(place))
+    if labels is None:
+        for name in targets:
+            _check_number(name, schema, "y_true")
+    soft_rows = len(targets) > 1
+    kind = "logits" if is_flag(from_logits) else "probabilities"
+    said = f"multiclass {kind}, {len(reports)} classes" if multiclass else f"binary {kind}"
+    rows = "targets are rows of class probabilities" if soft_rows else "targets are class indices"
+    return FrameSamples(
+        frame,
+        reports,
+        targets,
+        weights[0] if weights else None,
+        multiclass=multiclass,
+        from_logits=is_flag(from_logits),
+        labels=labels,
+        class_names=names,
+        inferred=(said, *([rows] if multiclass else []), f"summed in {_engine(frame)}"),
+        single=all(schema[name] == nw.Float32 for name in reports),
+        hard=not soft_rows and (multiclass or labels is not None or _is_whole(schema[targets[0]])),
+        missing=told_of(missing),
+    )
+
+
+def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
+    """The columns that an argument names, if the frame has them."""
+    wanted = [names] if isinstance(names, str) else names
+    if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):
+        raise InputError(
+            f"with data=, {argument} must be a column's name or a list of names; got {names!r}"
+        )
+    for name in wanted:
+        if name not in schema:
+            raise InputError(
+                f"{argument} names the column {name!r}, which data does not have: "
+                f"{nearest(name, schema)}"
+            )
+    if len(set(wanted)) < len(wanted):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise InputError(f"{argument} names the column {twice!r} twice: name each class once")
+    return tuple(wanted)
+
+
+def _check_counts(
+    reports: tuple[str, ...], targets: tuple[str, ...], weights: tuple[str, ...], multiclass: bool
+) -> None:
+    if multiclass and len(reports) < 2:
+        raise InputError(
+            f"y_proba names {len(reports)} columns: one column is one class only, where two are "
+            "needed. For a binary problem give the name itself, not a list of it"
+        )
+    if len(targets) > 1 and not multiclass:
+        raise InputError(
+            f"y_true names {len(targets)} columns while y_proba names one: binary reports need one "
+            "column of targets. If there are several classes, name a column of y_proba for each; "
+            "the order is (y_true, y_proba)"
+        )
+    if not targets or (len(targets) > 1 and len(targets) != len(reports)):
+        raise InputError(
+            f"y_true and y_proba must have the same classes; got {len(targets)} and "
+            f"{len(reports)} columns"
+        )
+    if len(weights) > 1:
+        raise InputError(f"sample_weight must name one column; it names {len(weights)}")
+
+
+def _check_number(name: str, schema: Any, argument: str) -> None:
+    dtype = schema[name]
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return
+    what = "text" if dtype == nw.String else f"the type {dtype}"
+    hint = "convert it to numbers"
+    if argument == "y_true":
+        hint = "say which label is which class with classes=[...]"
+    raise InputError(f"{argument} must be numbers; the column {name!r} holds {what}: {hint}")
+
+
+def _is_whole(dtype: Any) -> bool:
+    return bool(dtype.is_integer() or dtype == nw.Boolean)
+
+
+def _labels(name: str, schema: Any, classes: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The labels to look for in a column; None where they only title the classes."""
+    dtype = schema[name]
+    of_text = [isinstance(label, str) for label in classes]
+    is_text = dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum)
+    if all(of_text) and _is_whole(dtype):
+        return None
+    if (is_text and not all(of_text)) or (not is_text and any(of_text)):
+        kind = "text" if is_text else f"the type {dtype}"
+        raise InputError(
+            f"classes={list(classes)!r} cannot be found in the column {name!r} of y_true, which "
+            f"holds {kind}: give its own values, in the order of the classes"
+        )
+    if not is_text and not (dtype.is_numeric() or dtype == nw.Boolean):
+        raise InputError(
+            f"y_true must be numbers or text; the column {name!r} holds the type {dtype}"
+        )
+    # True and 1 are one label, as they are for arrays.
+    return tuple(int(label) if isinstance(label, bool) else label for label in classes)
+
+
+def _engine(frame: Any) -> str:
+    return str(frame.implementation.value)

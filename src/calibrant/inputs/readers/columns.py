@@ -1,0 +1,222 @@
+"""Which columns are labels, reports and weights: as told, or by the names that are usual."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant.errors import InputError, nearest
+from calibrant.inputs.readers.chunks import Field, Reader, Role
+from calibrant.inputs.readers.plain_numbers import plain_number
+
+# In small letters; a column's own may be large.
+USUAL = {
+    "y_true": (
+        "y_true", "label", "labels", "target", "targets", "y", "outcome", "correct", "is_correct",
+    ),
+    "y_proba": (
+        "y_proba", "y_prob", "proba", "probas", "prob", "probs", "probability", "probabilities",
+        "p", "confidence",
+    ),
+    "logits": ("logits", "logit", "y_logits", "y_logit"),
+}  # fmt: skip
+# A column for each class: p0, p1, ... or prob_0, prob_1, ...
+NUMBERED = {
+    "y_true": ("y_true", "label", "target"),
+    "y_proba": ("y_proba", "y_prob", "proba", "prob", "probability", "p"),
+    "logits": ("logits", "logit"),
+}
+# The same with the classes' names: proba_cat, proba_dog, ...
+NAMED = {
+    "y_true": (),
+    "y_proba": ("y_proba", "y_prob", "proba", "prob", "probability"),
+    "logits": ("logits", "logit"),
+}
+SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Told:
+    """Columns of one argument; `stacked` where they are put side by side, a column a class."""
+
+    names: tuple[str, ...]
+    stacked: bool
+    classes: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The columns of every argument, and what was found out rather than told."""
+
+    y_true: Told
+    y_proba: Told
+    sample_weight: str | None
+    by: tuple[str, ...]
+    # The labels in column order, where they are told or the columns' names tell them.
+    classes: tuple[Any, ...] | None
+    said: tuple[str, ...]
+
+    @property
+    def label_role(self) -> Role:
+        """Labels are names where a class's name could be taken for a number."""
+        texts = [name for name in self.classes or () if isinstance(name, str)]
+        odd = any(plain_number(text) is not None for text in texts)
+        return "number" if self.y_true.stacked else "name" if odd else "label"
+
+    def fields(self) -> list[Field]:
+        """What to read: each column once for each use."""
+        weights = () if self.sample_weight is None else (self.sample_weight,)
+        fields = [
+            *(Field(name, self.label_role) for name in self.y_true.names),
+            *(Field(name, "number") for name in (*self.y_proba.names, *weights)),
+            *(Field(name, "text") for name in self.by),
+        ]
+        return list(dict.fromkeys(fields))
+
+
+def choose_columns(
+    reader: Reader,
+    y_true: Any,
+    y_proba: Any,
+    sample_weight: Any,
+    by: Any,
+    classes: Sequence[Any] | None,
+    from_logits: bool,
+) -> Chosen:
+    """The columns that are meant in a file."""
+    said = []
+    if y_true is None:
+        labels = _guess(reader, "y_true", ("y_true",))
+        said.append(f"y_true is {_called(labels)}, by its name")
+    else:
+        labels = _told(reader, "y_true", y_true)
+    if y_proba is None:
+        reports = _guess(reader, "y_proba", ("logits", "y_proba") if from_logits else ("y_proba",))
+        said.append(f"y_proba is {_called(reports)}, by name")
+    else:
+        reports = _told(reader, "y_proba", y_proba)
+    weights = None if sample_weight is None else _told(reader, "sample_weight", sample_weight)
+    if weights is not None and weights.stacked:
+        raise InputError(f"sample_weight must be the name of one column; got {sample_weight!r}")
+    order = None if classes is None else tuple(classes)
+    if reports.classes is not None:
+        reports, order = _in_order(reports, order)
+        if classes is None:
+            said.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
+    return Chosen(
+        labels,
+        reports,
+        None if weights is None else weights.names[0],
+        () if by is None else _told(reader, "by", by).names,
+        order,
+        tuple(said),
+    )
+
+
+def require(reader: Reader, argument: str, name: str) -> None:
+    """An error with the nearest name, unless the file has the column."""
+    if not reader.has(name):
+        raise InputError(
+            f"{argument} names the column {name!r}, which {reader.file} does not have: "
+            f"{nearest(name, reader.names[:SHOWN])}"
+        )
+    if reader.names.count(name) > 1:
+        raise InputError(f"{reader.file} has two columns {name!r}: give each its own name")
+
+
+def _told(reader: Reader, argument: str, value: Any) -> Told:
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"{argument} must be a column's name or a list of names; got {value!r}: of arrays, "
+            "evaluate(y_true, y_proba) is the function"
+        )
+    if not names:
+        raise InputError(f"{argument} is an empty list: name the columns")
+    for name in names:
+        require(reader, argument, name)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{argument} names the column {twice!r} twice")
+    return Told(tuple(names), not isinstance(value, str))
+
+
+def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Told:
+    """The only column, or family of columns, with a usual name; an error without just one."""
+    for kind in kinds:
+        found = [
+            *(Told((name,), False) for name in reader.names if name.lower() in USUAL[kind]),
+            *_numbered(reader.names, NUMBERED[kind]),
+            *_named(reader.names, NAMED[kind]),
+        ]
+        if len(found) == 1:
+            for name in found[0].names:
+                require(reader, argument, name)
+            return found[0]
+        if found:
+            options = " or ".join(_called(told) for told in found)
+            raise InputError(f"{argument} could be {options} of {reader.file}: say which")
+    shown = ", ".join(map(repr, reader.names[:SHOWN])) + (", ..." if reader.names[SHOWN:] else "")
+    logits = [name for name in reader.names if name.lower() in USUAL["logits"]]
+    hint = ""
+    if argument == "y_proba" and logits:
+        hint = f". If these are logits: y_proba={logits[0]!r}, from_logits=True"
+    raise InputError(
+        f"{argument} is not told, and no column of {reader.file} has a usual name for it "
+        f"({', '.join(USUAL[kinds[-1]])}). The columns are {shown}{hint}"
+    )
+
+
+def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[Told]:
+    """Families of columns numbered from 0 or 1 without a gap, in the order of the numbers."""
+    out = []
+    for prefix in prefixes:
+        pattern = re.compile(rf"{prefix}_?(\d+)", re.IGNORECASE)
+        by_number: dict[int, str] = {}
+        for name in names:
+            match = pattern.fullmatch(name)
+            if match:
+                by_number.setdefault(int(match[1]), name)
+        numbers = sorted(by_number)
+        if len(numbers) > 1 and numbers in (
+            list(range(len(numbers))), list(range(1, len(numbers) + 1)),
+        ):  # fmt: skip
+            out.append(Told(tuple(by_number[number] for number in numbers), True))
+    return out
+
+
+def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[Told]:
+    out = []
+    for prefix in prefixes:
+        longer = [p for p in prefixes if p.startswith(f"{prefix}_")]
+        pattern = re.compile(rf"{prefix}_(.+)", re.IGNORECASE)
+        found = [(name, match[1]) for name in names if (match := pattern.fullmatch(name))]
+        found = [
+            (name, rest)
+            for name, rest in found
+            if not rest.isdigit() and not name.lower().startswith(tuple(longer))
+        ]
+        if len(found) > 1:
+            out.append(Told(tuple(n for n, _ in found), True, tuple(r for _, r in found)))
+    return out
+
+
+def _in_order(reports: Told, classes: tuple[Any, ...] | None) -> tuple[Told, tuple[Any, ...]]:
+    """The columns in the order of the classes that are told, or else these as they come."""
+    by_name = dict(zip(reports.classes or (), reports.names, strict=True))
+    if classes is None:
+        return reports, tuple(by_name)
+    if sorted(map(str, classes)) != sorted(by_name):
+        raise InputError(
+            f"classes are told to be {', '.join(map(repr, classes))}, but the columns are "
+            f"{', '.join(map(repr, reports.names))}: say which is which with y_proba=[...]"
+        )
+    return Told(tuple(by_name[str(name)] for name in classes), True), classes
+
+
+def _called(told: Told) -> str:
+    if len(told.names) == 1:
+        return f"the column {told.names[0]!r}"
+    return f"the columns {told.names[0]!r} to {told.names[-1]!r}"

@@ -1,0 +1,117 @@
+"""CSV, parsed by Arrow block by block; what it cannot read is looked up to name the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from calibrant.errors import InputError
+from calibrant.inputs.readers.arrow_values import arrow, is_text, names, readable, values
+from calibrant.inputs.readers.chunks import Chunk, Column, Field, Names, place_of
+from calibrant.inputs.readers.csv_lines import first_fault, header_of, line_of
+from calibrant.inputs.readers.find import File
+
+# Bytes parsed at a time. A line must fit.
+BLOCK = 1 << 23
+
+
+class CsvReader:
+    """A CSV file with a line of names first."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self._pa = arrow("reading CSV")
+        self._csv = arrow("reading CSV", "pyarrow.csv")
+        self._compute = arrow("reading CSV", "pyarrow.compute")
+        self._header = header_of(file)
+        self.names = self._header.names
+        self.n_rows: int | None = None if self.names else 0
+        self._kinds: dict[str, Any] = {}
+        self.said: tuple[str, ...] = ()
+        if self._header.delimiter != ",":
+            self.said = (f"columns are separated by {self._header.delimiter!r}",)
+
+    def has(self, name: str) -> bool:
+        return name in self.names
+
+    def width(self, name: str) -> int:
+        return 1
+
+    def precision(self, name: str) -> str:
+        return "double"
+
+    def pieces(self, fields: Sequence[Field]) -> list[Any]:
+        return [None] if self.names else []
+
+    def chunks(self, piece: Any, fields: Sequence[Field], rows: int) -> Iterator[Chunk]:
+        types = self._types(fields)
+        first, at = 0, 0
+        try:
+            with readable(self.file, "CSV"), self._pa.OSFile(str(self.file.path)) as below:
+                for batch in self._opened(below, types):
+                    now = below.tell()
+                    for start in range(0, batch.num_rows, rows):
+                        part = batch.slice(start, rows)
+                        place = place_of(self.file, first, None)
+                        found = {field: self._column(part, field, place) for field in fields}
+                        yield Chunk(first, part.num_rows, now - at, found, self._line)
+                        first, at = first + part.num_rows, now
+        except (InputError, UnicodeDecodeError) as error:
+            # Arrow does not say where, and a file may be long: look from where it went well.
+            numbers = [name for name, kind in types.items() if kind == self._pa.float64()]
+            raise first_fault(self._header, numbers, first) or error from None
+
+    def _types(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """How to read each column: as text wherever something wants it so."""
+        out = {}
+        for name in dict.fromkeys(field.name for field in fields):
+            roles = {field.role for field in fields if field.name == name}
+            if roles & {"text", "name"}:
+                out[name] = self._pa.string()
+            else:
+                out[name] = self._pa.float64() if "number" in roles else self._kind(name)
+        return out
+
+    def _kind(self, name: str) -> Any:
+        """What a column of labels holds, as its first block has it: numbers, booleans or text."""
+        if name not in self._kinds:
+            types = self._pa.types
+            with readable(self.file, "CSV"), self._pa.OSFile(str(self.file.path)) as below:
+                kind = self._opened(below, {name: None}).schema.field(0).type
+            plain = types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind)
+            other = self._pa.bool_() if types.is_boolean(kind) else self._pa.string()
+            self._kinds[name] = self._pa.float64() if plain else other
+        return self._kinds[name]
+
+    def _column(self, batch: Any, field: Field, place: str) -> Column | Names:
+        array = batch.column(batch.schema.get_field_index(field.name))
+        kind = array.type
+        if field.role in ("label", "number"):
+            kind = self._pa.float64() if field.role == "number" else self._kind(field.name)
+        if kind != array.type:  # it was read as text for something else
+            array = self._compute.if_else(self._compute.equal(array, ""), None, array)
+            array = array.cast(kind)
+        if not is_text(kind):
+            return values(array, field, place)
+        found = names(array)
+        return Names(found.codes, [None if name == "" else name for name in found.known])
+
+    def _opened(self, below: Any, types: dict[str, Any]) -> Any:
+        """Batches of the columns in `types`."""
+        packed = self.file.packed
+        source = below if packed is None else self._pa.CompressedInputStream(below, packed)
+        return self._csv.open_csv(
+            source,
+            read_options=self._csv.ReadOptions(block_size=BLOCK),
+            # Texts of prompts and answers have lines of their own.
+            parse_options=self._csv.ParseOptions(
+                delimiter=self._header.delimiter, newlines_in_values=True
+            ),
+            convert_options=self._csv.ConvertOptions(
+                include_columns=list(types),
+                column_types={name: kind for name, kind in types.items() if kind is not None},
+            ),
+        )
+
+    def _line(self, row: int) -> int:
+        return line_of(self._header, row)

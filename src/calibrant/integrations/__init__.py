@@ -1,0 +1,1 @@
+"""Calibrant inside the libraries people already use."""

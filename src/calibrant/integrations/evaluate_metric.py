@@ -1,0 +1,142 @@
+"""Hugging Face `evaluate`: Calibrant's measures as one of its metrics, offline, in fixed memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import calibrant as cal
+from calibrant.binning import Bins
+from calibrant.errors import InputError, MissingExtra
+from calibrant.options import public
+
+try:
+    import datasets  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import evaluate  # type: ignore[import-untyped, import-not-found, unused-ignore]
+except ImportError as error:
+    raise MissingExtra("evaluate", "evaluate", "a metric of Hugging Face evaluate") from error
+
+MEASURES = ("ece", "smooth_ece", "brier", "log_loss")
+
+_INPUTS = """
+Calibration metric:
+    predictions: probabilities, (n,) of class 1 or (n, k); logits with from_logits=True.
+    references: 0/1, class indices, names with classes=[...], probabilities (n,), or rows (n, k).
+    sample_weight: a weight per row, or nothing.
+"""
+
+
+class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unused-ignore]
+    """Calibration as a metric with `add_batch` and `compute`.
+
+    `measures` are names of the catalogue; `bins`, `from_logits` and `classes` are those of
+    `calibrant.evaluate`. Batches are summed as they come and never kept or written, so memory does
+    not grow with them; measures that need quantile bins then take them from fine cells (see
+    `Accumulator`). Rows that `compute` alone is given are measured as `calibrant.evaluate` does.
+
+    The other options are those of every metric of `evaluate`; several processes are refused, since
+    they would meet in files of rows.
+
+    Examples
+    --------
+    >>> from calibrant.integrations.evaluate_metric import Calibration
+    >>> metric = Calibration(measures=["ece", "brier"], bins=10)
+    >>> metric.add_batch(predictions=[0.2, 0.7], references=[0, 1])
+    >>> metric.add_batch(predictions=[0.9, 0.4], references=[1, 0])
+    >>> {name: round(value, 4) for name, value in metric.compute().items()}
+    {'ece': 0.25, 'brier': 0.075}
+    """
+
+    @public
+    def __init__(
+        self,
+        config_name: str | None = None,
+        *,
+        measures: Iterable[str] = MEASURES,
+        bins: Bins = 15,
+        from_logits: bool = False,
+        classes: Sequence[Any] | None = None,
+        keep_in_memory: bool = False,
+        cache_dir: str | None = None,
+        num_process: int = 1,
+        process_id: int = 0,
+        seed: int | None = None,
+        experiment_id: str | None = None,
+        hash: str | None = None,
+        max_concurrent_cache_files: int = 10_000,
+        timeout: float = 100,
+    ) -> None:
+        if num_process != 1:
+            raise InputError(
+                f"num_process must be 1; got {num_process}. In several processes, update a "
+                "calibrant.Accumulator in each, save it, and merge the files: sums are all that "
+                "has to meet"
+            )
+        self._settings: dict[str, Any] = {
+            "measures": (measures,) if isinstance(measures, str) else tuple(measures),
+            "bins": bins,
+            "from_logits": from_logits,
+            "classes": classes,
+        }
+        self._sums = cal.Accumulator(**self._settings)  # refuses what is wrong before any row
+        super().__init__(
+            config_name, keep_in_memory=keep_in_memory, cache_dir=cache_dir, process_id=process_id,
+            seed=seed, experiment_id=experiment_id, hash=hash, timeout=timeout,
+            max_concurrent_cache_files=max_concurrent_cache_files,
+        )  # fmt: skip
+
+    def _info(self) -> Any:
+        return evaluate.MetricInfo(
+            description="Can these predicted probabilities be believed? Calibration errors and "
+            "proper losses, for hard and soft labels.",
+            citation="",
+            inputs_description=_INPUTS,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Value("float64"),
+                    "references": datasets.Value("float64"),
+                }
+            ),
+        )
+
+    def _build_data_dir(self) -> str:
+        return ""  # nothing is written, so no folder is made
+
+    def __len__(self) -> int:
+        return self._sums.n_rows
+
+    def add_batch(
+        self, *, predictions: Any = None, references: Any = None, sample_weight: Any = None
+    ) -> None:
+        """Add a batch of reports and labels."""
+        self._sums.update(references, predictions, sample_weight=sample_weight)
+
+    def add(
+        self, *, prediction: Any = None, reference: Any = None, sample_weight: float | None = None
+    ) -> None:
+        """Add one report and its label."""
+        weight = None if sample_weight is None else [sample_weight]
+        self._sums.update([reference], [prediction], sample_weight=weight)
+
+    def compute(
+        self, *, predictions: Any = None, references: Any = None, sample_weight: Any = None
+    ) -> dict[str, float]:
+        """The measures of everything added, and of what is given here; then start anew."""
+        if predictions is not None or references is not None:
+            if len(self) == 0:
+                return self._compute(
+                    predictions=predictions, references=references, sample_weight=sample_weight
+                )
+            self.add_batch(
+                predictions=predictions, references=references, sample_weight=sample_weight
+            )
+        found = self._sums.evaluate()
+        self._sums = cal.Accumulator(**self._settings)
+        return {estimate.name: estimate.value for estimate in found.estimates}
+
+    def _compute(
+        self, *, predictions: Any, references: Any, sample_weight: Any = None
+    ) -> dict[str, float]:
+        """The measures of these rows alone, exactly."""
+        found = cal.evaluate(references, predictions, sample_weight=sample_weight, **self._settings)
+        return {estimate.name: estimate.value for estimate in found.estimates}

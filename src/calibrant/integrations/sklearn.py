@@ -1,0 +1,182 @@
+"""scikit-learn: every measure as a scorer, and the reliability diagram as a Display."""
+
+# ruff: noqa: N803 - X is the name that scikit-learn calls scorers with.
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import calibrant as cal
+from calibrant.errors import InputError, MissingExtra, UnknownOption, nearest
+from calibrant.integrations.responses import (
+    available,
+    classes_of,
+    problem_of,
+    read_problem,
+    settle_methods,
+)
+from calibrant.measures.catalogue import Measure, catalogue
+from calibrant.show.diagrams import ReliabilityDisplay
+
+try:
+    from sklearn.metrics._scorer import _BaseScorer  # type: ignore[import-untyped]
+except ImportError as error:
+    raise MissingExtra("scikit-learn", "sklearn", "scoring an estimator") from error
+
+__all__ = ["MeasureScorer", "ReliabilityDisplay", "scorer", "scorer_names"]
+
+# Options of the functions that the estimator or scikit-learn's metadata settle.
+_SETTLED = {
+    "sample_weight": "pass it as metadata: cross_validate(..., params={'sample_weight': w})",
+    "classes": "the classes are those of the estimator, its classes_",
+    "data": "scikit-learn hands the scorer its rows",
+}
+
+
+def scorer_names() -> list[str]:
+    """The names that `scorer` knows: every measure of the catalogue."""
+    return sorted({measure.name for measure in catalogue()})
+
+
+def scorer(
+    measure: str,
+    *,
+    response_method: str | tuple[str, ...] = "predict_proba",
+    from_logits: bool = False,
+    pos_label: Any = None,
+    **options: Any,
+) -> MeasureScorer:
+    """A measure as a scorer for `cross_validate`, `GridSearchCV` and their like.
+
+    Greater is better, as scikit-learn wants it: errors and losses come out negative. The labels may
+    be of any kind, for the classes are those of the estimator. Two classes are measured as (n,)
+    reports of the second (or of `pos_label`), more as (n, k); with `pos_label` one of them against
+    the rest. `options` are those of the measure's function (``scorer("ece", bins=10)``).
+
+    With ``response_method="decision_function"``, or ("predict_proba", "decision_function") for the
+    first that the estimator has, scores are read as logits; `from_logits` must say so.
+
+    With metadata routing, ``set_score_request(sample_weight=True, y_soft=True)`` makes a scorer
+    take weights and soft labels: (n, k) in the order of `classes_`, or (n,) of the positive class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from calibrant.integrations.sklearn import scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> cross_val_score(GaussianNB(), X, y, scoring=scorer("brier"), cv=3).round(3).tolist()
+    [-0.088, -0.11, -0.05]
+    """
+    entry = _entry(measure)
+    function, fixed = _call_of(entry)
+    methods = settle_methods(response_method, from_logits)
+    return MeasureScorer(
+        entry.name,
+        function,
+        {**fixed, **_checked(entry, function, fixed, options)},
+        sign=1 if entry.higher_is_better else -1,
+        methods=methods,
+        pos_label=pos_label,
+    )
+
+
+def _takes(y_true: Any, y_proba: Any, *, sample_weight: Any = None, y_soft: Any = None) -> None:
+    """Never called: scikit-learn reads from a signature which metadata a scorer takes."""
+
+
+class MeasureScorer(_BaseScorer):  # type: ignore[misc]
+    """A measure that scores a fitted classifier: ``scorer(estimator, X, y)``."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        *,
+        sign: int,
+        methods: tuple[str, ...],
+        pos_label: Any,
+    ) -> None:
+        super().__init__(_takes, sign, options, methods)
+        self.name = name
+        self.function = function
+        self.pos_label = pos_label
+
+    def _score(
+        self,
+        method_caller: Callable[..., Any],
+        estimator: Any,
+        X: Any,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        y_soft: Any = None,
+    ) -> float:
+        if self.pos_label is None:
+            # Asked through scikit-learn, so that the scorers of a dict share one prediction. The
+            # key is a tuple of our own: under the plain name may lie another scorer's positive
+            # class.
+            method = available(estimator, self._response_method)
+            classes = classes_of(estimator)
+            values = method_caller(estimator, (method,), X)
+            logits = method == "decision_function"
+            problem = problem_of(values, classes, y_true, y_soft, None, logits)
+        else:
+            problem = read_problem(
+                estimator, X, y_true, y_soft=y_soft, methods=self._response_method,
+                pos_label=self.pos_label,
+            )  # fmt: skip
+        value = self.function(
+            problem.y_true, problem.y_proba, sample_weight=sample_weight, classes=problem.classes,
+            from_logits=problem.from_logits, **self._kwargs,
+        )  # fmt: skip
+        if not isinstance(value, float):  # a part of the decomposed Brier score
+            value = getattr(value, self.name.removeprefix("brier_"))
+        return float(self._sign * value)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self._kwargs.items())
+        label = "" if self.pos_label is None else f", pos_label={self.pos_label!r}"
+        return f"scorer({self.name!r}{label}{options})"
+
+
+def _entry(name: str) -> Measure:
+    for entry in catalogue():
+        if entry.name == name:
+            return entry
+    raise InputError(f"no measure is called {name!r}: {nearest(name, scorer_names())}")
+
+
+def _call_of(entry: Measure) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The public function of a measure and its options: ``ece(norm='l2')``, taken apart."""
+    call = ast.parse(entry.function, mode="eval").body
+    if isinstance(call, ast.Name):
+        return getattr(cal, call.id), {}
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    fixed = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+    return getattr(cal, call.func.id), fixed
+
+
+def _checked(
+    entry: Measure, function: Callable[..., Any], fixed: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
+    """The options, if the measure's function has them and they leave it what it is."""
+    known = [name for name in inspect.signature(function).parameters if name not in _SETTLED][2:]
+    for name, value in options.items():
+        if name in _SETTLED:
+            raise UnknownOption(f"scorer({entry.name!r}) does not take {name}=: {_SETTLED[name]}")
+        if name not in known:
+            raise UnknownOption(
+                f"scorer({entry.name!r}) has no option {name!r}: {nearest(name, known)}"
+            )
+        if name in fixed and entry.name != function.__name__ and value != fixed[name]:
+            raise InputError(
+                f"the measure {entry.name!r} is {entry.function}, so {name}={value!r} makes it "
+                f"another: use scorer({function.__name__!r}, {name}={value!r})"
+            )
+    return options

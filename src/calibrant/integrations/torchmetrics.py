@@ -1,0 +1,210 @@
+"""A torchmetrics metric for every measure that a stream can have, in constant memory."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from calibrant.accumulator import Accumulator
+from calibrant.binning import Bins
+from calibrant.errors import InputError, MissingExtra, StateError
+from calibrant.measures.catalogue import Shape, find
+from calibrant.options import public
+from calibrant.samples.tensors import holds_float64
+
+try:
+    from torchmetrics import Metric
+except ImportError as error:
+    purpose = "calibrant.integrations.torchmetrics"
+    raise MissingExtra("torchmetrics", "torchmetrics", purpose) from error
+
+
+class CalibrationMetric(Metric):
+    """A measure of the catalogue, or several, as a torchmetrics metric of constant memory.
+
+    The states are sums in float64 (those of an `Accumulator`): they add up over batches and over
+    ranks, so that two processes and one get the same counts to the last bit, and a sync sends a few
+    kilobytes whatever was seen. `update` takes (preds, target), in the order of torchmetrics, on
+    any device and in any precision; the reports stay on their device.
+
+    Parameters
+    ----------
+    measure
+        The name of a measure of `calibrant.catalogue()`, or a list of names; of a list `compute`
+        gives a dict. Measures that need the samples themselves are refused.
+    num_classes
+        The columns of preds; None for binary preds of the shape (n,).
+    bins
+        A count of equal-width bins, ``EqualWidth`` or ``Edges``: fixed before data are seen.
+    ignore_index
+        Rows with this target are left out, as is done for padding.
+
+    The others are those of `Accumulator` and of `torchmetrics.Metric`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from calibrant.integrations.torchmetrics import CalibrationMetric
+    >>> metric = CalibrationMetric("ece", bins=10)
+    >>> metric.update(torch.tensor([0.2, 0.7]), torch.tensor([0, 1]))
+    >>> metric.update(torch.tensor([0.9, 0.4]), torch.tensor([1, 0]))
+    >>> round(metric.compute().item(), 6)
+    0.25
+    """
+
+    is_differentiable = False
+    full_state_update = False
+    recipe_digest: Tensor
+
+    @public
+    def __init__(
+        self,
+        measure: str | Sequence[str] = "ece",
+        *,
+        num_classes: int | None = None,
+        bins: Bins = 15,
+        from_logits: bool = False,
+        classes: Sequence[Any] | None = None,
+        missing: str = "error",
+        ignore_index: int | None = None,
+        dist_sync_on_step: bool = False,
+        process_group: Any = None,
+        dist_sync_fn: Callable[..., Any] | None = None,
+        sync_on_compute: bool = True,
+        compute_with_cache: bool = True,
+    ) -> None:
+        super().__init__(
+            dist_sync_on_step=dist_sync_on_step,
+            process_group=process_group,
+            dist_sync_fn=dist_sync_fn,
+            sync_on_compute=sync_on_compute,
+            compute_with_cache=compute_with_cache,
+        )
+        if num_classes is not None and (isinstance(num_classes, bool) or num_classes < 2):
+            raise InputError(
+                "num_classes must be None for binary preds (n,), or at least 2; got "
+                f"{num_classes!r}"
+            )
+        self.measure = measure if isinstance(measure, str) else tuple(measure)
+        self.num_classes = num_classes
+        self.ignore_index = ignore_index
+        self._blank = Accumulator(
+            bins=bins,
+            from_logits=from_logits,
+            classes=classes,
+            measures=self._names,
+            missing=missing,
+        )
+        for name, array in self._probe().packed().items():
+            self.add_state(name, torch.zeros(array.shape, dtype=torch.float64), "sum")
+        self.add_state("recipe_digest", self._digest(), "max")
+
+    @property
+    def higher_is_better(self) -> bool | None:  # type: ignore[override]
+        """What the catalogue says of the measure; None for several that differ."""
+        shape: Shape = "binary" if self.num_classes is None else "multiclass"
+        said = {find(name, shape).higher_is_better for name in self._names}
+        return said.pop() if len(said) == 1 else None
+
+    def update(self, preds: Any, target: Any, sample_weight: Any = None) -> None:
+        """Add a batch. Bad input raises an InputError and leaves the state as it was."""
+        if self.ignore_index is not None:
+            preds, target = torch.as_tensor(preds), torch.as_tensor(target)
+            kept = target != self.ignore_index
+            preds, target = preds[kept.to(preds.device)], target[kept]
+            if sample_weight is not None:
+                sample_weight = torch.as_tensor(sample_weight)
+                sample_weight = sample_weight[kept.to(sample_weight.device)]
+            if not len(target):
+                return
+        part = self._blank.copy()
+        try:
+            part.update(target, preds, sample_weight=sample_weight)
+        except InputError as error:
+            said = str(error).replace("y_true", "target").replace("y_proba", "preds")
+            raise InputError(said) from None
+        if part.columns != self._columns:
+            raise InputError(
+                f"preds has {_shape_of(part.columns)}; this metric was made with "
+                f"num_classes={self.num_classes}, for {_shape_of(self._columns)}"
+            )
+        for name, array in part.packed().items():
+            state: Tensor = getattr(self, name)
+            setattr(self, name, state + torch.tensor(array, device=state.device))
+
+    def compute(self) -> Tensor | dict[str, Tensor]:
+        """The value, or a dict of values, float64; NaN before any data."""
+        stream = self.accumulator()
+        nothing = dict.fromkeys(self._names, float("nan"))
+        values = stream.evaluate().values if stream.n_rows else nothing
+        where = self.recipe_digest.device
+        out = {
+            name: torch.tensor(values[name], dtype=torch.float64, device=where) for name in values
+        }
+        return out[self.measure] if isinstance(self.measure, str) else out
+
+    def accumulator(self) -> Accumulator:
+        """What was summed so far, on this rank (inside `sync_context`: on all), as an Accumulator:
+        to be saved, merged, or evaluated in full.
+        """
+        if not torch.equal(self.recipe_digest.cpu(), self._digest()):
+            raise StateError(
+                "the loaded state was summed with other options (bins, from_logits, classes, "
+                "missing): make the metric as the saved one was made"
+            )
+        names = [name for name in self._defaults if name != "recipe_digest"]
+        arrays = {name: getattr(self, name).cpu().numpy() for name in names}
+        counts = np.array(arrays["counts"])
+        counts[1] = self._columns if counts[0] else 0
+        return Accumulator.unpacked(self._blank.recipe(), arrays | {"counts": counts})
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.measure,) if isinstance(self.measure, str) else self.measure
+
+    @property
+    def _columns(self) -> int:
+        return self.num_classes or 1
+
+    def _probe(self) -> Accumulator:
+        """One row's sums: they have the shapes of any, and show whether the measures can be had."""
+        row = np.full((1, self._columns), 1.0 / max(2, self._columns))
+        row = row if self.num_classes else row[:, 0]
+        blank = self._blank
+        probe = Accumulator(
+            bins=blank.rule, from_logits=blank.from_logits, measures=blank.measures
+        ).update(row, row)
+        probe.evaluate()
+        return probe
+
+    def _digest(self) -> Tensor:
+        """The options in numbers. A collection shares states between metrics that look alike: those
+        of other bins must never do.
+        """
+        recipe = self._blank.recipe()
+        recipe.pop("measures")
+        text = json.dumps([recipe, self.num_classes, self.ignore_index], default=str)
+        return torch.tensor(list(hashlib.sha256(text.encode()).digest()), dtype=torch.float64)
+
+    def _apply(self, fn: Callable[..., Any], exclude_state: Sequence[str] = "") -> Any:
+        """Move states as `fn` does, but keep them float64, and on the host where that must be."""
+
+        @functools.wraps(fn)  # torchmetrics looks at its name
+        def moved(tensor: Tensor) -> Tensor:
+            if tensor.dtype != torch.float64:
+                return fn(tensor)  # type: ignore[no-any-return]
+            device = fn(torch.zeros(1, device=tensor.device)).device
+            return tensor.to(device if holds_float64(device) else "cpu")
+
+        return super()._apply(moved, exclude_state)
+
+
+def _shape_of(columns: int) -> str:
+    return "the shape (n,)" if columns == 1 else f"{columns} columns"

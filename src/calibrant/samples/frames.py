@@ -1,0 +1,96 @@
+"""FrameSamples: columns of a frame that lies elsewhere, in an engine that sums it there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calibrant.samples.samples import Samples
+from calibrant.samples.tolerances import ROW_SUM_TOLERANCE
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSamples:
+    """Names of the columns that hold reports, targets and weights, and the frame they are in.
+
+    Only `calibrant.inputs` makes these, and the frame's engine for parts of them: columns are known
+    to exist and to be numbers. Nothing is read until something is summed.
+    """
+
+    # A narwhals LazyFrame.
+    frame: Any
+    reports: tuple[str, ...]
+    targets: tuple[str, ...]
+    weight: str | None = None
+    multiclass: bool = False
+    from_logits: bool = False
+    # The labels as the column has them, in the order of the classes; None where it has numbers.
+    labels: tuple[Any, ...] | None = None
+    class_names: tuple[str, ...] | None = None
+    inferred: tuple[str, ...] = ()
+    # Whether reports are float32, and so meet edges rounded to that.
+    single: bool = False
+    # Whether labels cannot be fractions, because their type has none.
+    hard: bool = False
+    # Rows with something missing: "error", or "drop", which leaves them out and counts them.
+    missing: str = "error"
+    # Whether every row is known to be sound: parts of samples that have been checked.
+    sound: bool = False
+
+    engine: ClassVar[str] = "calibrant.engines.frames"
+    row_sum_tolerance: ClassVar[float] = ROW_SUM_TOLERANCE
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.reports) if self.multiclass else 2
+
+    @property
+    def weighted(self) -> bool:
+        return self.weight is not None
+
+    @property
+    def soft_rows(self) -> bool:
+        return len(self.targets) > 1
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        return np.dtype(np.float32 if self.single and not self.from_logits else np.float64)
+
+    @property
+    def n_missing(self) -> int:
+        """Rows left out before: none. Those that a pass leaves out, it counts."""
+        return 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read."""
+        weight = () if self.weight is None else (self.weight,)
+        return tuple(dict.fromkeys((*self.targets, *self.reports, *weight)))
+
+    @property
+    def where(self) -> str:
+        """What the engine is called."""
+        return str(self.frame.implementation.value)
+
+    def row(self, number: int) -> Samples:
+        """One row, brought here to be looked at. Frames may give their rows in any order."""
+        rows = self.frame.select(*self.columns).head(number + 1).collect()
+        last = {name: rows[name].to_list()[-1] for name in self.columns}
+        reports = np.array([[last[name] for name in self.reports]], dtype=np.float64)
+        targets = np.array([[last[name] for name in self.targets]])
+        return Samples(
+            reports if self.multiclass else reports[:, 0],
+            targets if self.soft_rows else targets[:, 0],
+            None if self.weight is None else np.array([last[self.weight]], dtype=np.float64),
+            self.from_logits,
+        )
+
+    def every_report_is_zero_or_one(self) -> bool:
+        if self.from_logits:
+            return False
+        import narwhals as nw
+
+        others = [(nw.col(name) != 0) & (nw.col(name) != 1) for name in self.reports]
+        return all(self.frame.filter(other).head(1).collect().is_empty() for other in others)

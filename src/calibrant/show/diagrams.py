@@ -1,0 +1,206 @@
+"""Reliability diagrams with matplotlib, in the style of scikit-learn's Display objects."""
+
+# ruff: noqa: N803 - X is the name that scikit-learn has for features.
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.binning import Bins
+from calibrant.errors import MissingExtra
+from calibrant.options import public
+from calibrant.results.reliability import ReliabilityTable
+from calibrant.show.diagram_parts import legend, prepare, strip
+from calibrant.show.style import COLOURS, MARKERS, STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
+_CURVE = "calibrant reliability"
+# Beyond this number of bins a bar and a marker for each would hide one another.
+_CROWD = 60
+
+
+class ReliabilityDisplay:
+    """A reliability diagram: each bin's mean target against its mean report.
+
+    Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
+    diagonal are reports that were too low, points below it reports that were too high. Bars are
+    intervals for the mean target (see `ReliabilityTable.intervals`); the strip on top shows where
+    the reports lie. Draw another on the same axes with ``ax=display.ax_``.
+
+    Attributes
+    ----------
+    table : the `ReliabilityTable` that is drawn
+    ax_, figure_ : matplotlib's axes and figure
+    line_ : the curve
+    intervals_ : the bars, or None
+    counts_ax_ : the axes of the strip on top, or None
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.show.diagrams import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    >>> display.line_.get_ydata().tolist()
+    [0.0, 1.0]
+    """
+
+    def __init__(self, table: ReliabilityTable, *, name: str | None = None) -> None:
+        self.table = table
+        self.name = name
+
+    @classmethod
+    @public
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: Any,
+        *,
+        bins: Bins = 15,
+        notion: str | None = None,
+        sample_weight: Any = None,
+        from_logits: bool = False,
+        classes: Sequence[Any] | None = None,
+        data: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        level: float | None = 0.95,
+        counts: bool = True,
+        ref_line: bool = True,
+        color: Any = None,
+        line_kwargs: Mapping[str, Any] | None = None,
+    ) -> ReliabilityDisplay:
+        """The diagram of labels, hard or soft, and reports: the options of `calibrant.reliability`,
+        then those of `plot`.
+        """
+        from calibrant.evaluation import reliability
+
+        table = reliability(
+            y_true, y_proba, bins=bins, notion=notion, sample_weight=sample_weight,
+            from_logits=from_logits, classes=classes, data=data,
+        )  # fmt: skip
+        return cls(table, name=name).plot(
+            ax=ax, level=level, counts=counts, ref_line=ref_line, color=color,
+            line_kwargs=line_kwargs,
+        )  # fmt: skip
+
+    @classmethod
+    @public
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        bins: Bins = 15,
+        notion: str | None = None,
+        sample_weight: Any = None,
+        y_soft: Any = None,
+        response_method: str | tuple[str, ...] = "predict_proba",
+        from_logits: bool = False,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        level: float | None = 0.95,
+        counts: bool = True,
+        ref_line: bool = True,
+        color: Any = None,
+        line_kwargs: Mapping[str, Any] | None = None,
+    ) -> ReliabilityDisplay:
+        """The diagram of a fitted classifier on rows X with labels y, or with soft labels `y_soft`.
+
+        Two classes: the reports of the second, or of `pos_label`. More: the top label, or with
+        `pos_label` that class against the rest.
+        """
+        from calibrant.integrations.responses import read_problem, settle_methods
+
+        problem = read_problem(
+            estimator, X, y, y_soft=y_soft, pos_label=pos_label,
+            methods=settle_methods(response_method, from_logits),
+        )  # fmt: skip
+        return cls.from_predictions(
+            problem.y_true, problem.y_proba, bins=bins, notion=notion, sample_weight=sample_weight,
+            from_logits=problem.from_logits, classes=problem.classes,
+            name=type(estimator).__name__ if name is None else name, ax=ax, level=level,
+            counts=counts, ref_line=ref_line, color=color, line_kwargs=line_kwargs,
+        )  # fmt: skip
+
+    @public
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        level: float | None = 0.95,
+        counts: bool = True,
+        ref_line: bool = True,
+        color: Any = None,
+        line_kwargs: Mapping[str, Any] | None = None,
+    ) -> ReliabilityDisplay:
+        """Draw on `ax`, or on a new figure.
+
+        `level` of the intervals (None: without), `counts` for the strip of reports, `ref_line` for
+        the diagonal, `color` of everything drawn, `line_kwargs` for matplotlib's ``Axes.plot``.
+        """
+        matplotlib = _need_matplotlib()
+        label = self.name if name is None else name
+        if ax is None:
+            with matplotlib.rc_context(STYLE):
+                _, ax = matplotlib.pyplot.subplots(figsize=(4.2, 4.9), layout="constrained")
+                return self._draw(ax, label, level, counts, ref_line, color, line_kwargs or {})
+        return self._draw(ax, label, level, counts, ref_line, color, line_kwargs or {})
+
+    def _draw(
+        self,
+        ax: Axes,
+        name: str | None,
+        level: float | None,
+        counts: bool,
+        ref_line: bool,
+        color: Any,
+        line_kwargs: Mapping[str, Any],
+    ) -> ReliabilityDisplay:
+        turn = sum(line.get_gid() == _CURVE for line in ax.get_lines())
+        colour = COLOURS[turn % len(COLOURS)] if color is None else color
+        if turn == 0:
+            prepare(ax, self.table, ref_line)
+        columns = self.table.columns() if level is None else self.table.intervals(level)
+        cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
+        held = cells["weight"] > 0
+        x, y = cells["mean_report"][held], cells["mean_target"][held]
+        self.ax_, self.figure_ = ax, ax.figure
+        look = {
+            "color": colour, "marker": MARKERS[turn % len(MARKERS)], "markersize": 5.5,
+            "linewidth": 1.4, "markeredgecolor": "white", "markeredgewidth": 0.7, "zorder": 3,
+            "clip_on": False, "label": _label(name, self.table.ece),
+        }  # fmt: skip
+        if x.size > _CROWD:
+            look |= {"markersize": 2, "markeredgewidth": 0, "linestyle": "none"}
+        (self.line_,) = ax.plot(x, y, gid=_CURVE, **{**look, **line_kwargs})
+        self.intervals_ = None
+        if level is not None and x.size <= _CROWD:
+            self.intervals_ = ax.vlines(
+                x, cells["low"][held], cells["high"][held], color=colour, linewidth=1.6, alpha=0.45,
+                zorder=2.5, gid=f"{100 * level:g}% interval",
+            )  # fmt: skip
+        self.counts_ax_ = strip(ax, cells, colour) if counts else None
+        legend(ax)
+        return self
+
+
+def _need_matplotlib() -> Any:
+    try:
+        import matplotlib
+        import matplotlib.pyplot
+    except ImportError:
+        raise MissingExtra("matplotlib", "plot", "drawing a reliability diagram") from None
+    return matplotlib
+
+
+def _label(name: str | None, ece: float) -> str:
+    return f"ECE {ece:.3f}" if name is None else f"{name}: ECE {ece:.3f}"

@@ -1,0 +1,79 @@
+"""How far reading has come: one line of rows, rate and share, where someone is watching."""
+
+from __future__ import annotations
+
+import sys
+import time
+from threading import Lock
+from types import TracebackType
+from typing import TextIO
+
+# A line is drawn after this many seconds, and then as often; lines of a log are rarer.
+FIRST, EVERY, IN_LOG = 0.5, 0.1, 5.0
+
+
+class RowProgress:
+    """A line on `file` (standard error): drawn over on a terminal, one after the other elsewhere.
+
+    `show` is True or False; None means on a terminal only. Threads may share one.
+    """
+
+    def __init__(
+        self, n_bytes: int, *, show: bool | None = None, label: str = "", file: TextIO | None = None
+    ) -> None:
+        self._file = sys.stderr if file is None else file
+        self._terminal = self._file.isatty()
+        self._shown = self._terminal if show is None else show
+        self._asked = bool(show)
+        self._label = f"{label}: " if label else ""
+        self._n_bytes, self._bytes, self._rows = n_bytes, 0, 0
+        self._lock = Lock()
+        self._start = time.monotonic()
+        self._next = self._start + (FIRST if self._terminal else IN_LOG)
+        self._drawn = False
+
+    def add(self, rows: int, n_bytes: int) -> None:
+        """So many rows more, and so far on in the files."""
+        if not self._shown:
+            return
+        with self._lock:
+            self._rows += rows
+            self._bytes += n_bytes
+            now = time.monotonic()
+            if now < self._next:
+                return
+            self._next = now + (EVERY if self._terminal else IN_LOG)
+            # A terminal's line is short of a character, and may be longer than the next.
+            end = "\x1b[K\r" if self._terminal else "\n"
+            share = min(self._bytes / self._n_bytes, 1.0) if self._n_bytes else 0.0
+            self._draw(f"{self._said(now)}, {share:.0%}{end}")
+
+    def _said(self, now: float) -> str:
+        rate = self._rows / max(now - self._start, 1e-9)
+        return f"{self._label}{self._rows:,} rows, {in_words(rate)} a second"
+
+    def _draw(self, text: str) -> None:
+        self._drawn = True
+        print(text, end="", file=self._file, flush=True)
+
+    def __enter__(self) -> RowProgress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._drawn or (self._shown and self._asked):
+            now = time.monotonic()
+            end = "\x1b[K\n" if self._terminal else "\n"
+            self._draw(f"{self._said(now)}, {now - self._start:.1f} s{end}")
+
+
+def in_words(number: float) -> str:
+    """A rate that people read: 950, 12.3 thousand, 153 million."""
+    for size, name in ((1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
+        if number >= size:
+            return f"{number / size:.3g}{name}"
+    return f"{number:.3g}"

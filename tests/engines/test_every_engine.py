@@ -1,0 +1,268 @@
+"""Wherever samples lie, they give the same numbers: counts to the last one, sums to 1e-12.
+
+One suite for arrays, tensors and every kind of frame: the boundary table, the laws, the oracles.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.engines.cells import cell_edges
+from every_engine import ENGINES, call
+
+every_engine = pytest.mark.parametrize("name", ENGINES)
+
+RNG = np.random.default_rng(12345)
+N = 2000
+P = RNG.random(N)
+Y = (RNG.random(N) < P**1.3).astype(int)
+# Data A of the oracles: these five, drawn in this order.
+DATA = {"p": P, "y": Y, "s": P**1.3, "w": RNG.random(N)}
+
+K = 4
+LOGITS = RNG.normal(size=(N, K)) * 2
+ROWS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+SOFT = RNG.dirichlet(np.ones(K), N)
+REPORTS = [f"p{r}" for r in range(K)]
+SINGLES = [f"f{r}" for r in range(K)]
+LOGIT_NAMES = [f"h{r}" for r in range(K)]
+SOFT_NAMES = [f"q{r}" for r in range(K)]
+MANY = {"label": RNG.integers(0, K, N), "w": DATA["w"]}
+for values, names in ((ROWS, REPORTS), (LOGITS, LOGIT_NAMES), (SOFT, SOFT_NAMES)):
+    MANY |= dict(zip(names, values.T.copy(), strict=True))
+MANY |= {name: MANY[p].astype(np.float32) for name, p in zip(SINGLES, REPORTS, strict=True)}
+DATA |= {"f": P.astype(np.float32), "h": np.log(P / (1 - P))}
+
+
+def sums(name, columns, y, p, *, bins=15, measures=None, from_logits=False, **options):
+    """The state of an accumulator that was given these columns."""
+    made = cal.Accumulator(bins=bins, measures=measures, from_logits=from_logits)
+    return call(name, made.update, columns, y, p, **options)
+
+
+def same_state(found, expected, *, rtol=1e-12):
+    """Two accumulators hold the same sums."""
+    assert found.recipe() == expected.recipe()
+    a, b = found.packed(), expected.packed()
+    assert a.keys() == b.keys()
+    for key, values in b.items():
+        # Masses between nodes are differences; all else is a sum of what is not negative.
+        scale = 0.0 if key not in ("logits", "residuals") else 10 * rtol * np.abs(values).max()
+        if key in ("cells", "top_cells", "classwise"):
+            np.testing.assert_array_equal(a[key][..., 0], values[..., 0], err_msg=key)
+        np.testing.assert_allclose(a[key], values, rtol=rtol, atol=1e-14 + scale, err_msg=key)
+
+
+# --- the boundary table --------------------------------------------------------------------------
+
+
+def around(edges, dtype=np.float64):
+    """0, 1, each edge, and its neighbours one ulp away."""
+    edges = np.unique(np.array([0.0, 1.0, *edges]).astype(dtype))
+    beside = [np.nextafter(edges, np.array(end, dtype)) for end in (-1, 2)]
+    reports = np.concatenate([edges, *beside, [np.finfo(dtype).smallest_subnormal]])
+    reports = reports[(reports >= 0) & (reports <= 1)].astype(dtype)
+    return np.random.default_rng(0).permutation(reports)
+
+
+@every_engine
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("closed", ["left", "right"])
+def test_the_boundary_table_of_equal_widths(name, closed, dtype):
+    counts = (10, 15, 100) if name == "spark" else (1, 2, 3, 7, 10, 15, 20, 49, 64, 100)
+    find = bisect_right if closed == "left" else bisect_left
+    for m in counts:
+        edges = [float(dtype(float(Fraction(j, m)))) for j in range(1, m)]
+        reports = around(edges, dtype)
+        labels = np.random.default_rng(1).integers(0, 2, reports.size)
+        bins = [find(edges, float(u)) for u in reports]
+        columns = {"y": labels, "p": reports}
+        table = call(name, cal.reliability, columns, "y", "p", bins=cal.EqualWidth(m, closed)).table
+        np.testing.assert_array_equal(table.n[0], np.bincount(bins, minlength=m))
+        np.testing.assert_array_equal(table.sum_wz[0], np.bincount(bins, labels, minlength=m))
+
+
+CUSTOM_EDGES = {
+    "uneven": [0.1, 0.25, 0.3, 0.9, 1 / 3],
+    "at the ends' neighbours": [5e-324, 1e-300, 0.5, float(np.nextafter(1.0, 0.0))],
+    "a hair apart": [0.5, float(np.nextafter(0.5, 1.0)), 0.6, float(np.nextafter(0.6, 0.0))],
+}
+
+
+@every_engine
+@pytest.mark.parametrize("kind", CUSTOM_EDGES)
+def test_the_boundary_table_of_edges_of_ones_own(name, kind):
+    inner = sorted(CUSTOM_EDGES[kind])
+    reports = around(inner)
+    labels = np.random.default_rng(1).integers(0, 2, reports.size)
+    rule = cal.Edges([0.0, *inner, 1.0])
+    found = call(name, cal.reliability, {"y": labels, "p": reports}, "y", "p", bins=rule).table
+    bins = [bisect_right(inner, float(u)) for u in reports]
+    np.testing.assert_array_equal(found.n[0], np.bincount(bins, minlength=len(inner) + 1))
+    np.testing.assert_array_equal(found.sum_wz[0], np.bincount(bins, labels, len(inner) + 1))
+
+
+@every_engine
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_boundary_table_of_fine_cells(name, dtype):
+    """Every edge of the cells of a stream, of the reports and of the larger of u and 1 - u."""
+    reports = around(cell_edges(), dtype)
+    labels = np.random.default_rng(1).integers(0, 2, reports.size)
+    columns = {"y": labels, "p": reports}
+    measures = ["ks_error", "confidence_ce_corrected"]
+    found = sums(name, columns, "y", "p", measures=measures)
+    same_state(found, sums("numpy", columns, "y", "p", measures=measures))
+
+
+@every_engine
+def test_one_is_dropped_where_the_rule_says_so(name):
+    columns = {"p": [0.2, 1.0, 0.7, 1.0, float(np.nextafter(1.0, 0.0))], "y": [0, 1, 1, 0, 1]}
+    for closed in ("left", "right"):
+        rule = cal.EqualWidth(10, closed, drop_one=True)
+        table = call(name, cal.reliability, columns, "y", "p", bins=rule)
+        assert table.n_dropped == 2
+        assert table.n == 3
+
+
+# --- the same sums as from arrays ----------------------------------------------------------------
+
+PROBLEMS = {
+    "binary": (DATA, "y", "p", {}),
+    "soft and weighted": (DATA, "s", "p", {"sample_weight": "w"}),
+    "single precision": (DATA, "y", "f", {}),
+    "logits": (DATA, "y", "h", {"from_logits": True}),
+    "classes": (MANY, "label", REPORTS, {}),
+    "weighted classes": (MANY, "label", REPORTS, {"sample_weight": "w"}),
+    "soft classes": (MANY, SOFT_NAMES, REPORTS, {}),
+    "logits of classes": (MANY, "label", LOGIT_NAMES, {"from_logits": True}),
+    "classes in single precision": (MANY, "label", SINGLES, {}),
+}
+# Full sums take Spark some seconds each.
+FOR_SPARK = ("soft and weighted", "single precision", "logits of classes", "soft classes")
+
+
+@every_engine
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_everything_is_summed_alike(name, problem):
+    if name == "spark" and problem not in FOR_SPARK:
+        pytest.skip("the other problems say it all, and Spark takes its time")
+    columns, y, p, options = PROBLEMS[problem]
+    found = sums(name, columns, y, p, **options)
+    # Exponentials differ in their last bit, and logits of reports near 1 by more.
+    same_state(
+        found, sums("numpy", columns, y, p, **options), rtol=1e-10 if "logits" in problem else 1e-12
+    )
+
+
+# --- laws ----------------------------------------------------------------------------------------
+
+FEW = {"measures": ["ece", "ks_error", "log_loss"]}
+
+
+@every_engine
+def test_the_order_of_rows_does_not_matter(name):
+    order = np.random.default_rng(2).permutation(N)
+    shuffled = {key: values[order] for key, values in DATA.items()}
+    same_state(sums(name, shuffled, "y", "p", **FEW), sums(name, DATA, "y", "p", **FEW))
+
+
+@every_engine
+def test_a_whole_weight_is_a_repetition_and_none_is_no_row(name):
+    times = np.random.default_rng(3).integers(0, 4, N)
+    weighted = {"y": Y, "p": P, "w": times.astype(float)}
+    repeated = {key: np.repeat(DATA[key], times) for key in ("y", "p")}
+    found = call(name, cal.reliability, weighted, "y", "p", sample_weight="w").table
+    expected = call(name, cal.reliability, repeated, "y", "p").table
+    np.testing.assert_array_equal(
+        found.n[0], np.bincount((P[times > 0] * 15).astype(int), minlength=15)
+    )
+    np.testing.assert_array_equal(found.sum_w, expected.sum_w)
+    np.testing.assert_allclose(found.sum_wu, expected.sum_wu, rtol=1e-12)
+    np.testing.assert_array_equal(found.sum_wz, expected.sum_wz)
+
+
+@every_engine
+def test_parts_merge_to_the_whole(name):
+    parts = [
+        {key: values[rows] for key, values in DATA.items()} for rows in (slice(700), slice(700, N))
+    ]
+    first, second = (sums(name, part, "y", "p", **FEW) for part in parts)
+    same_state(first.merge(second), sums("numpy", DATA, "y", "p", **FEW))
+
+
+@every_engine
+def test_labels_of_0_and_1_may_be_of_any_type(name):
+    kinds = (Y, Y.astype(float), Y.astype(bool), Y.astype(np.int8))
+    values = {call(name, cal.ece, {"p": P, "y": labels}, "y", "p", bins=10) for labels in kinds}
+    assert max(values) - min(values) < 1e-13
+
+
+@every_engine
+def test_named_labels_are_told_apart(name):
+    words = np.array(["no", "yes"])[Y]
+    columns = {"p": P, "word": words}
+    found = call(name, cal.ece, columns, "word", "p", classes=["no", "yes"])
+    assert found == pytest.approx(cal.ece(Y, P), rel=1e-12)
+
+
+@every_engine
+def test_ties_go_to_the_lowest_class(name):
+    columns = {"a": [0.5, 0.2, 0.25], "b": [0.5, 0.4, 0.25], "c": [0.0, 0.4, 0.5], "y": [0, 2, 2]}
+    error = call(name, cal.classification_error, columns, "y", ["a", "b", "c"])
+    assert error == pytest.approx(1 / 3)
+
+
+# --- oracles -------------------------------------------------------------------------------------
+
+
+@every_engine
+def test_the_oracles_of_binned_errors(name):
+    """Values that other packages print for the same data, in double precision."""
+    oracles = {
+        0.06535473973067683: (cal.ece, "y", {}),
+        0.06625415423008271: (cal.ece, "s", {}),
+        0.07579900331735678: (cal.ece, "y", {"norm": "l2"}),
+        0.13259157485115414: (cal.ece, "y", {"norm": "max"}),
+        0.0672638885434399: (cal.debiased_l2, "y", {}),
+    }
+    for value, (function, y, options) in oracles.items():
+        assert call(name, function, DATA, y, "p", **options) == pytest.approx(value, rel=1e-12)
+
+
+@every_engine
+def test_the_closed_form(name):
+    columns = {"p": [0.5] * 4 + [0.6] * 5, "y": [1, 0, 0, 0, 1, 1, 1, 1, 0]}
+    assert call(name, cal.ece, columns, "y", "p") == pytest.approx(2 / 9, rel=1e-14)
+    squared = call(name, cal.ece, columns, "y", "p", norm="l2")
+    assert squared == pytest.approx(0.22360679774997896, rel=1e-14)
+
+
+@every_engine
+@pytest.mark.parametrize("y", ["y", "s"])
+def test_an_evaluation_has_the_same_measures(name, y):
+    """Beside those that frames elsewhere take from fine cells, which say so."""
+    found = call(name, cal.evaluate, DATA, y, "p")
+    expected = cal.evaluate(DATA[y], P)
+    for estimate in found.estimates:
+        tolerance = {"abs": 2e-4} if "cells" in estimate.rule else {"rel": 1e-9, "abs": 1e-13}
+        assert estimate.value == pytest.approx(expected[estimate.name], **tolerance), estimate.name
+    assert set(expected.values) - set(found.values) <= {"tace"}
+    assert found.reliability.columns()["n"] == expected.reliability.columns()["n"]
+
+
+@every_engine
+def test_an_evaluation_of_classes_has_the_same_measures(name):
+    found = call(name, cal.evaluate, MANY, "label", REPORTS)
+    expected = cal.evaluate(MANY["label"], ROWS)
+    for estimate in found.estimates:
+        if estimate.rule == expected.estimate(estimate.name).rule:
+            value = expected[estimate.name]
+            assert estimate.value == pytest.approx(value, rel=1e-9, abs=1e-13), estimate.name
+    assert len(found.estimates) >= 20
+    for key in ("mean_report", "mean_target", "ece"):
+        np.testing.assert_allclose(found.classes[key], expected.classes[key], rtol=1e-9)

@@ -1,0 +1,137 @@
+"""Every engine behind one call: columns and names in, whatever the engine makes of them out.
+
+`call(engine, function, columns, y, p)` is ``function(y, p, data=frame)`` for engines of frames, and
+the same with arrays (or tensors) in the place of names for the others.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant.engines.selection import available, engine
+from needs import need
+
+Columns = Mapping[str, Any]
+
+
+def call(name: str, function: Callable[..., Any], columns: Columns, y: Any, p: Any, **options: Any):
+    """The function of the columns named by y and p, as this engine has them."""
+    with settings(name):
+        if name in FRAMES:
+            return function(y, p, data=frame(name, columns), **options)
+        make = ARRAYS[name]
+        if "sample_weight" in options:
+            options["sample_weight"] = make(np.asarray(columns[options["sample_weight"]]))
+        return function(make(_array(columns, y)), make(_array(columns, p)), **options)
+
+
+def frame(name: str, columns: Columns) -> Any:
+    """A frame of the engine with these columns."""
+    return FRAMES[name](_table(columns))
+
+
+def _array(columns: Columns, names: Any) -> Any:
+    if isinstance(names, str):
+        return np.asarray(columns[names])
+    return np.stack([columns[name] for name in names], axis=1)
+
+
+def _table(columns: Columns) -> Any:
+    pyarrow = need("pyarrow")
+    return pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
+
+
+@contextmanager
+def settings(name: str) -> Iterator[None]:
+    """What must be set while an engine is asked."""
+    with pytest.MonkeyPatch.context() as patch:
+        if name in available():
+            with engine(name):
+                yield
+            return
+        if name == "torch":
+            patch.setenv("CALIBRANT_ENGINE", "torch")
+        if name == "polars in memory":
+            patch.setenv("POLARS_ENGINE_AFFINITY", "in-memory")
+        yield
+
+
+def _duckdb(table: Any) -> Any:
+    # A connection of its own, not DuckDB's default one; it lives as long as its relation.
+    return need("duckdb").connect().from_arrow(table)
+
+
+def _dask(table: Any) -> Any:
+    need("pandas")
+    dask = need("dask.dataframe")
+    whole = dask.from_pandas(table.to_pandas(), npartitions=3, sort=False)
+    # A partition without rows, as filters leave them.
+    return dask.concat([whole.partitions[:1].loc[1:0], whole])
+
+
+def _ibis(table: Any) -> Any:
+    return need("ibis").memtable(table)
+
+
+def _spark(table: Any) -> Any:
+    return spark().createDataFrame(table)
+
+
+@functools.cache
+def spark() -> Any:
+    """A Spark session of two threads, started once; it needs Java."""
+    need("pyspark")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        reason = "Spark needs Java, which is not installed"
+        if os.environ.get("CALIBRANT_REQUIRE_ALL") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+    atexit.register(session.stop)
+    return session
+
+
+def _torch(array: Any) -> Any:
+    return need("torch").from_numpy(np.ascontiguousarray(array))
+
+
+ARRAYS: dict[str, Callable[[Any], Any]] = {
+    **{name: lambda array: array for name in available()},
+    "torch": _torch,
+}
+LAZY: dict[str, Callable[[Any], Any]] = {
+    "polars streaming": lambda table: need("polars").from_arrow(table).lazy(),
+    "polars in memory": lambda table: need("polars").from_arrow(table).lazy(),
+    "duckdb": _duckdb,
+    "dask": _dask,
+    "ibis": _ibis,
+    "spark": _spark,
+}
+FRAMES: dict[str, Callable[[Any], Any]] = {
+    "pandas": lambda table: table.to_pandas(),
+    "polars": lambda table: need("polars").from_arrow(table),
+    "pyarrow": lambda table: table,
+    **LAZY,
+}
+ENGINES = (*ARRAYS, *FRAMES)

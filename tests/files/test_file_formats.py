@@ -1,0 +1,274 @@
+"""Whatever the format and the kind of rows, files have the numbers of the same arrays."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from file_makers import FORMATS, KINDS, LABELS, NAMES, OUTCOMES, REPORTS, ROWS, write
+
+import calibrant as cal
+from calibrant.errors import InputError
+from calibrant.file_evaluation import read_file
+from calibrant.inputs.readers import parquet, source
+from needs import need
+
+# A stream's grids have a spacing of their own.
+ON_GRIDS = ("ls_ece", "smooth_ece")
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch):
+    """Many chunks and pieces, so that they must be put together."""
+    monkeypatch.setattr(source, "CHUNK", 900)
+    monkeypatch.setattr(parquet, "PIECE", 500)
+    monkeypatch.setattr("calibrant.inputs.readers.npz.PIECE", 2000)
+    monkeypatch.setattr("calibrant.inputs.readers.csv.BLOCK", 1 << 14)
+
+
+def same_numbers(found, expected, *, also=()):
+    """Exactly those of the arrays, but for what comes from cells, and says so."""
+    from_cells = {e.name for e in found.estimates if "cells" in e.rule} | set(also)
+    assert set(found.values) <= set(expected.values)
+    assert {"ece", "brier", "lin_ce"} & set(found.values)
+    for name, value in found.values.items():
+        if name not in from_cells:
+            rel = 1e-8 if name in ON_GRIDS else 1e-12
+            assert value == pytest.approx(expected[name], rel=rel, abs=1e-13), name
+        else:
+            assert value == pytest.approx(expected[name], abs=6e-3), name
+    np.testing.assert_array_equal(
+        found.reliability.columns()["n"], expected.reliability.columns()["n"]
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("format", FORMATS)
+def test_files_have_the_numbers_of_arrays(tmp_path, format, kind):
+    columns, arrays, options = KINDS[kind]
+    path = write(tmp_path, format, columns)
+    weight = "w" if "w" in columns else None
+    found = cal.evaluate_file(path, sample_weight=weight, **options)
+    y_true, y_proba, *weights = arrays
+    expected = cal.evaluate(
+        y_true, y_proba, sample_weight=weights[0] if weights else None, **options
+    )
+    multiclass = np.ndim(y_proba) == 2
+    same_numbers(found, expected, also={"classwise_ce"} if multiclass else ())
+    if multiclass:  # each class's quantiles would take a pass each: the ordinary bins do
+        fixed = cal.evaluate(
+            y_true, y_proba, bins=cal.EqualWidth(15), measures=["classwise_ce"], **options
+        )
+        assert found["classwise_ce"] == pytest.approx(fixed["classwise_ce"], rel=1e-12)
+        assert "equal-width" in found.estimate("classwise_ce").rule
+    assert found.recipe["n"] == expected.recipe["n"] == len(y_proba)
+    assert found.inferred[:2] == expected.inferred[:2]
+    assert any("by its name" in line for line in found.inferred)
+    if multiclass:
+        titles = options.get("classes")
+        assert set(found.classes["class"]) >= set(titles or ())
+        assert sorted(found.classes["ece"]) == pytest.approx(sorted(expected.classes["ece"]))
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "jsonl", "stream", "npz", "packed-npz"])
+def test_threads_do_not_change_a_bit(tmp_path, format, monkeypatch):
+    paths = [
+        write(tmp_path, format, {"label": OUTCOMES[part], "p": REPORTS[part]}, name=name)
+        for name, part in (("a", slice(0, 1700)), ("b", slice(1700, None)))
+    ]
+    found = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("CALIBRANT_THREADS", threads)
+        found.append(cal.evaluate_file(paths).values)
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("bins", [[0, 0.2, 0.5, 1], cal.EqualWidth(10, "right"), cal.Edges([0, 1])])
+def test_a_rule_is_used_for_every_measure(tmp_path, bins):
+    path = write(tmp_path, "npz", {"label": OUTCOMES, "p": np.round(REPORTS, 1)})
+    found = cal.evaluate_file(path, bins=bins)
+    expected = cal.evaluate(OUTCOMES, np.round(REPORTS, 1), bins=bins)
+    same_numbers(found, expected)
+    assert found.estimate("lin_ce").rule == expected.estimate("lin_ce").rule
+    assert found.recipe["truthful_bins"] == expected.recipe["truthful_bins"]
+
+
+def test_single_precision_meets_edges_as_arrays_do(tmp_path):
+    on_edges = (np.arange(16) / 15).astype(np.float32)
+    p = np.concatenate([on_edges, np.nextafter(on_edges, np.float32(0)), REPORTS]).clip(0, 1)
+    p = p.astype(np.float32)
+    y = (np.arange(p.size) % 3 == 0).astype(np.int8)
+    for format in ("parquet", "arrow", "npz"):
+        path = write(tmp_path, format, {"label": y, "p": p})
+        same_numbers(cal.evaluate_file(path), cal.evaluate(y, p))
+
+
+@pytest.mark.parametrize("other", [np.float32, np.float16, np.int64])
+def test_reports_of_several_precisions_are_doubles(tmp_path, other):
+    low, high = np.round(REPORTS).astype(other), REPORTS
+    write(tmp_path, "parquet", {"label": OUTCOMES, "p": low}, name="a")
+    write(tmp_path, "parquet", {"label": OUTCOMES, "p": high}, name="b")
+    found = cal.evaluate_file(tmp_path)
+    both = np.concatenate([low.astype(np.float64), high])
+    same_numbers(found, cal.evaluate(np.tile(OUTCOMES, 2), both))
+
+
+def test_half_precision_is_tolerated_as_in_arrays(tmp_path):
+    rows = ROWS.astype(np.float16)
+    path = write(tmp_path, "npz", {"label": LABELS, "probs": rows})
+    expected = cal.evaluate(LABELS, rows, measures=["ece", "brier"])
+    assert cal.evaluate_file(path, measures=["ece", "brier"]).values == pytest.approx(
+        expected.values, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("format", ["npz", "packed-npz"])
+def test_arrays_of_any_order_of_bytes_and_columns(tmp_path, format):
+    columns = {
+        "label": LABELS.astype(">i4"),
+        "probs": np.asfortranarray(ROWS.astype(">f8")),
+    }
+    path = write(tmp_path, format, columns)
+    found = cal.evaluate_file(path, measures=["ece", "brier"])
+    expected = cal.evaluate(LABELS, ROWS, measures=["ece", "brier"])
+    assert found.values == pytest.approx(expected.values, rel=1e-12)
+
+
+def arrow_file(tmp_path, columns, *, parquet=True):
+    pa = need("pyarrow")
+    table = pa.table(columns)
+    path = tmp_path / ("rows.parquet" if parquet else "rows.arrow")
+    if parquet:
+        need("pyarrow.parquet").write_table(table, path, row_group_size=300)
+        return path
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=300)
+    return path
+
+
+@pytest.mark.parametrize("parquet", [True, False])
+class TestColumnsOfArrow:
+    def test_fields_of_structs_by_their_paths(self, tmp_path, parquet):
+        pa = need("pyarrow")
+        inner = pa.StructArray.from_arrays(
+            [pa.array(REPORTS), pa.array(["text"] * REPORTS.size)], ["confidence", "answer"]
+        )
+        path = arrow_file(tmp_path, {"correct": OUTCOMES > 0, "response": inner}, parquet=parquet)
+        found = cal.evaluate_file(path, y_proba="response.confidence")
+        same_numbers(found, cal.evaluate(OUTCOMES, REPORTS))
+        with pytest.raises(InputError, match=r"did you mean 'response\.confidence'"):
+            cal.evaluate_file(path, y_proba="response.confidnce")
+
+    def test_names_that_are_numbered_already(self, tmp_path, parquet):
+        pa = need("pyarrow")
+        labels = pa.array(np.array(NAMES)[LABELS]).dictionary_encode()
+        path = arrow_file(tmp_path, {"label": labels, "probs": list(ROWS)}, parquet=parquet)
+        found = cal.evaluate_file(path, classes=NAMES, measures=["ece"])
+        assert found["ece"] == pytest.approx(cal.ece(LABELS, ROWS), rel=1e-12)
+
+    def test_decimals_and_lists_of_a_fixed_length(self, tmp_path, parquet):
+        pa = need("pyarrow")
+        decimals = pa.array(np.round(REPORTS, 3)).cast(pa.decimal128(12, 3))
+        path = arrow_file(tmp_path, {"y": OUTCOMES, "p": decimals}, parquet=parquet)
+        rounded = np.round(REPORTS, 3)
+        assert cal.evaluate_file(path)["ece"] == pytest.approx(cal.ece(OUTCOMES, rounded))
+        rows = pa.FixedSizeListArray.from_arrays(pa.array(ROWS.ravel()), 4)
+        path = arrow_file(tmp_path, {"y": LABELS, "probs": rows}, parquet=parquet)
+        assert cal.evaluate_file(path)["ece"] == pytest.approx(cal.ece(LABELS, ROWS))
+
+    def test_gaps_of_every_kind_are_counted(self, tmp_path, parquet):
+        pa = need("pyarrow")
+        rows = [None if i == 3 else list(row) for i, row in enumerate(ROWS)]
+        rows[7][2] = None
+        labels = [None if i in (3, 11) else int(label) for i, label in enumerate(LABELS)]
+        weights = [math.nan if i == 20 else None if i == 21 else 1.5 for i in range(len(rows))]
+        path = arrow_file(
+            tmp_path, {"label": labels, "probs": pa.array(rows), "w": weights}, parquet=parquet
+        )
+        found = cal.evaluate_file(path, sample_weight="w", missing="drop")
+        gone = [3, 7, 11, 20, 21]
+        kept = np.delete(np.arange(len(rows)), gone)
+        expected = cal.evaluate(LABELS[kept], ROWS[kept], sample_weight=np.full(kept.size, 1.5))
+        assert found["ece"] == pytest.approx(expected["ece"], rel=1e-12)
+        assert found.recipe["n_missing"] == 5 and found.recipe["n"] == kept.size
+        assert any("5 rows were left out" in note for note in found.notes)
+        with pytest.raises(
+            InputError, match=r"rows\.\w+, row 3: y_proba is missing, here and in 1"
+        ):
+            cal.evaluate_file(path, sample_weight="w")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_all_rows_as_arrays(tmp_path, format):
+    columns, (labels, rows), options = KINDS["class names"]
+    path = write(tmp_path, format, columns | {"w": np.arange(labels.size)})
+    held = read_file(path, sample_weight="w", **options)
+    np.testing.assert_array_equal(np.array(NAMES)[held.y_true], labels)
+    np.testing.assert_array_equal(held.y_proba, rows)
+    np.testing.assert_array_equal(held.sample_weight, np.arange(labels.size))
+    assert held.class_names == tuple(NAMES) and held.n_missing == 0
+    assert "label" in held.inferred[0]
+
+
+def test_columns_named_by_their_classes(tmp_path):
+    named = {f"proba_{name}": ROWS[:, j] for j, name in enumerate(NAMES)}
+    path = write(tmp_path, "csv", {"label": np.array(NAMES)[LABELS], **named})
+    found = cal.evaluate_file(path, measures=["ece"])
+    assert found["ece"] == pytest.approx(cal.ece(LABELS, ROWS), rel=1e-12)
+    assert any("'cat', 'dog'" in line for line in found.inferred)
+    told = cal.evaluate_file(path, classes=NAMES[::-1])
+    assert told["ece"] == pytest.approx(cal.ece(3 - LABELS, ROWS[:, ::-1]), rel=1e-12)
+    assert told.recipe["columns"]["y_proba"] == [f"proba_{name}" for name in NAMES[::-1]]
+    with pytest.raises(InputError, match="but the columns are 'proba_cat'"):
+        cal.evaluate_file(path, classes=["cat", "dog", "eel", "wolf"])
+
+
+def test_classes_that_look_like_numbers_are_names_in_a_csv(tmp_path):
+    path = write(tmp_path, "csv", {"label": LABELS % 2, "p0": ROWS[:, 0], "p1": 1 - ROWS[:, 0]})
+    both = np.column_stack([ROWS[:, 0], 1 - ROWS[:, 0]])
+    found = cal.evaluate_file(path, classes=["1", "0"], measures=["ece"])
+    assert found["ece"] == pytest.approx(cal.ece(1 - LABELS % 2, both), rel=1e-12)
+
+
+def test_measures_are_chosen_and_unknown_ones_refused(tmp_path):
+    path = write(tmp_path, "npz", {"label": OUTCOMES, "p": REPORTS})
+    found = cal.evaluate_file(path, measures=["lin_ce", "ece"])
+    assert found.values == pytest.approx(
+        cal.evaluate(OUTCOMES, REPORTS, measures=["lin_ce", "ece"]).values, rel=1e-12
+    )
+    quick = cal.evaluate_file(path, measures=["lin_ce"], exact=False)
+    assert "cells" in quick.estimate("lin_ce").rule and quick.recipe["exact"] is False
+    with pytest.raises(InputError, match="did you mean 'lin_ce'"):
+        cal.evaluate_file(path, measures=["lin_c"])
+    with pytest.raises(InputError, match="'tace' needs all rows in memory"):
+        cal.evaluate_file(path, measures=["tace"])
+    with pytest.raises(InputError, match="fixed before the rows are seen"):
+        cal.evaluate_file(path, bins=cal.Quantile(10))
+
+
+def test_without_pyarrow_npz_and_jsonl_are_read_and_others_say_what_to_install(tmp_path):
+    for format in ("npz", "jsonl", "parquet", "csv", "arrow"):
+        write(tmp_path, format, {"label": OUTCOMES, "p": REPORTS}, name=format)
+    program = """
+import sys
+sys.modules["pyarrow"] = None
+import calibrant as cal
+print(cal.evaluate_file("npz.npz")["ece"], cal.evaluate_file("jsonl.jsonl")["ece"])
+for name in ("parquet.parquet", "csv.csv", "arrow.arrow"):
+    try:
+        cal.evaluate_file(name)
+    except cal.MissingExtra as error:
+        print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    first, *refused = done.stdout.splitlines()
+    assert [float(value) for value in first.split()] == pytest.approx(
+        [cal.ece(OUTCOMES, REPORTS)] * 2
+    )
+    assert len(refused) == 3
+    assert all("pip install 'calibrant[cli]'" in line for line in refused)

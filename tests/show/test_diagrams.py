@@ -1,0 +1,222 @@
+"""The reliability diagram: what is drawn is the table, nothing more and nothing less."""
+
+# ruff: noqa: N806 - X is the name that scikit-learn has for features.
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import examples
+from calibrant.errors import InputError, UnknownOption
+from calibrant.show.diagrams import ReliabilityDisplay
+from calibrant.show.style import COLOURS
+from needs import need
+
+matplotlib = need("matplotlib")
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def sample(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.7, 1.2, n)
+    return (rng.random(n) < p**1.5).astype(int), p, rng.random(n)
+
+
+def bars_of(display):
+    return np.array([segment[:, 1] for segment in display.intervals_.get_segments()])
+
+
+def heights_of(strip):
+    return [patch.get_data().values for patch in strip.patches[1::2]]
+
+
+class TestWhatIsDrawn:
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("soft", [False, True])
+    @pytest.mark.parametrize("bins", [10, cal.Quantile(8), cal.Edges([0, 0.1, 0.5, 1])], ids=str)
+    def test_points_and_bars_are_those_of_the_table(self, bins, soft, weighted):
+        y, p, w = sample()
+        y = np.clip(p + 0.1 * (w - 0.5), 0, 1) if soft else y
+        w = w if weighted else None
+        display = ReliabilityDisplay.from_predictions(y, p, bins=bins, sample_weight=w, level=0.9)
+        table = cal.reliability(y, p, bins=bins, sample_weight=w)
+        columns = table.intervals(0.9)
+        np.testing.assert_array_equal(display.line_.get_xdata(), columns["mean_report"])
+        np.testing.assert_array_equal(display.line_.get_ydata(), columns["mean_target"])
+        low_high = np.column_stack([columns["low"], columns["high"]])
+        np.testing.assert_array_equal(bars_of(display), low_high)
+        error = cal.ece(y, p, bins=bins, sample_weight=w)
+        assert display.table.ece == pytest.approx(error, rel=1e-12)
+        texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+        assert texts == [f"ECE {error:.3f}", "90% interval"]
+
+    def test_empty_bins_have_no_point_but_a_place_in_the_strip(self):
+        display = ReliabilityDisplay.from_predictions([0, 1, 1], [0.05, 0.95, 0.92], bins=10)
+        assert display.line_.get_xdata().tolist() == pytest.approx([0.05, 0.935])
+        (heights,) = heights_of(display.counts_ax_)
+        np.testing.assert_allclose(heights, [1 / 3, *[0] * 8, 2 / 3])
+
+    def test_the_strip_shows_weights_where_there_are_any(self):
+        y, p, w = sample()
+        display = ReliabilityDisplay.from_predictions(y, p, bins=5, sample_weight=w)
+        share = np.bincount(np.minimum((p * 5).astype(int), 4), weights=w) / w.sum()
+        np.testing.assert_allclose(heights_of(display.counts_ax_)[0], share)
+        assert display.counts_ax_.get_ylabel() == "weight"
+        assert ReliabilityDisplay.from_predictions(y, p).counts_ax_.get_ylabel() == "rows"
+
+    def test_axes_say_what_kind_of_labels_and_reports_there_are(self):
+        fashion = examples.load("fashion")
+        y, p, w = sample()
+
+        def labels(*arguments):
+            ax = ReliabilityDisplay.from_predictions(*arguments).ax_
+            return ax.get_xlabel(), ax.get_ylabel()
+
+        top = fashion.test_proba
+        assert labels(y, p) == ("mean reported probability", "observed frequency")
+        assert labels(w, p) == ("mean reported probability", "mean soft label")
+        assert labels(fashion.test_labels, top) == ("mean confidence", "accuracy")
+        expected = ("mean confidence", "mean soft label of the top class")
+        assert labels(fashion.test_soft_labels, top) == expected
+
+    def test_many_bins_are_dots_without_bars(self):
+        y, p, _ = sample(300)
+        display = ReliabilityDisplay.from_predictions(y, p, bins=cal.LevelSets())
+        assert display.intervals_ is None
+        assert display.line_.get_linestyle() == "None"
+        assert len(display.line_.get_xdata()) == 300
+
+
+class TestAxes:
+    def test_a_second_curve_has_its_own_colour_and_shares_the_strip(self):
+        y, p, _ = sample()
+        first = ReliabilityDisplay.from_predictions(y, p, name="raw", bins=10)
+        second = ReliabilityDisplay.from_predictions(y, p**1.5, name="new", bins=10, ax=first.ax_)
+        assert second.ax_ is first.ax_ and second.figure_ is first.figure_
+        assert second.counts_ax_ is first.counts_ax_
+        assert [d.line_.get_color() for d in (first, second)] == list(COLOURS[:2])
+        assert first.line_.get_marker() != second.line_.get_marker()
+        assert len(first.ax_.child_axes) == 1
+        texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
+        assert [text.partition(":")[0] for text in texts] == ["raw", "new", "95% interval"]
+        peak = max(heights.max() for heights in heights_of(first.counts_ax_))
+        assert first.counts_ax_.get_ylim()[1] == peak
+
+    def test_axes_that_are_given_are_drawn_on(self):
+        y, p, _ = sample()
+        figure, axes = plt.subplots(1, 2)
+        before = plt.get_fignums()
+        display = cal.reliability(y, p).plot(ax=axes[1], name="one")
+        assert plt.get_fignums() == before
+        assert display.ax_ is axes[1] and display.figure_ is figure
+        assert not axes[0].lines
+
+    def test_parts_can_be_left_out_and_coloured(self):
+        y, p, _ = sample()
+        display = ReliabilityDisplay(cal.reliability(y, p)).plot(
+            level=None, counts=False, ref_line=False, color="black", line_kwargs={"linestyle": ":"}
+        )
+        assert display.intervals_ is None and display.counts_ax_ is None
+        assert len(display.ax_.lines) == 1 and not display.ax_.texts
+        assert display.line_.get_color() == "black" and display.line_.get_linestyle() == ":"
+
+    def test_settings_stay_as_they_were_and_pictures_can_be_saved(self):
+        y, p, _ = sample()
+        before = dict(matplotlib.rcParams)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            display = ReliabilityDisplay.from_predictions(y, p, name="model")
+            for kind in ("png", "svg", "pdf"):
+                out = io.BytesIO()
+                display.figure_.savefig(out, format=kind)
+                assert out.getvalue()
+        assert dict(matplotlib.rcParams) == before
+
+
+class TestEstimators:
+    def test_the_diagram_of_a_classifier(self):
+        need("sklearn")
+        from sklearn.datasets import load_iris
+        from sklearn.naive_bayes import GaussianNB
+
+        from calibrant.integrations import sklearn as theirs
+
+        assert theirs.ReliabilityDisplay is ReliabilityDisplay
+        X, y = load_iris(return_X_y=True)
+        names = np.array(["setosa", "versicolor", "virginica"])[y]
+        model = GaussianNB().fit(X, names)
+        proba = model.predict_proba(X)
+
+        whole = ReliabilityDisplay.from_estimator(model, X, names, bins=4)
+        expected = cal.reliability(y, proba, bins=4).columns()
+        found = whole.table.columns()
+        np.testing.assert_equal(found, expected)
+        assert whole.name == "GaussianNB"
+
+        one = ReliabilityDisplay.from_estimator(model, X, names, bins=4, pos_label="virginica")
+        expected = cal.reliability(y == 2, proba[:, 2], bins=4).columns()
+        np.testing.assert_equal(one.table.columns(), expected)
+
+        soft = 0.9 * np.eye(3)[y] + 0.1 / 3
+        two = ReliabilityDisplay.from_estimator(model, X, names, y_soft=soft, bins=4)
+        np.testing.assert_equal(two.table.columns(), cal.reliability(soft, proba, bins=4).columns())
+        with pytest.raises(InputError, match="from_logits=True"):
+            ReliabilityDisplay.from_estimator(model, X, y, response_method="decision_function")
+
+
+class TestErrors:
+    def test_typing_mistakes_are_caught(self):
+        with pytest.raises(UnknownOption, match="did you mean 'bins'"):
+            ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7], bin=3)
+        with pytest.raises(UnknownOption, match="did you mean 'level'"):
+            ReliabilityDisplay(cal.reliability([0, 1], [0.2, 0.7])).plot(levels=0.9)
+
+    def test_bad_input_is_told_before_anything_is_drawn(self):
+        with pytest.raises(InputError, match="reports must lie in"):
+            ReliabilityDisplay.from_predictions([0, 1], [0.2, 70])
+        with pytest.raises(InputError, match="notion='classwise' has none"):
+            ReliabilityDisplay.from_predictions([0, 1], [[0.2, 0.8], [1, 0]], notion="classwise")
+        assert plt.get_fignums() == []
+
+    def test_importing_it_needs_no_matplotlib_and_drawing_says_how_to_get_it(self):
+        program = (
+            "import sys\n"
+            "import calibrant as cal, calibrant.show.diagrams\n"
+            "assert 'matplotlib' not in sys.modules\n"
+            "sys.modules['matplotlib'] = None\n"  # as if it were not installed
+            "try:\n    cal.reliability([0, 1], [0.2, 0.7]).plot()\n"
+            "except cal.MissingExtra as error:\n    print(error)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert "pip install 'calibrant[plot]'" in done.stdout, done.stderr
+
+
+def test_one_soft_label_alone_says_nothing_of_its_bin():
+    y, p = [0.2, 0.0, 1.0, 0.5, 0.6, 0.7], [0.1, 0.3, 0.5, 0.9, 0.9, 0.9]
+    for method in ("beta", "normal"):
+        found = cal.reliability(y, p, bins=5).intervals(method=method)
+        alone = np.array(found["n"]) == 1
+        assert np.array(found["low"])[alone].tolist() == [0, 0, 0]
+        assert np.array(found["high"])[alone].tolist() == [1, 1, 1]
+        assert 0 < found["low"][4] < 0.6 < found["high"][4] < 1
+
+
+def test_labels_that_scatter_as_outcomes_do_have_no_narrow_limits():
+    """Two rows of 0 and 1 among soft ones: no beta distribution is as wide, so nothing is known."""
+    found = cal.reliability([0.0, 1.0, 0.5, 0.4], [0.1, 0.1, 0.9, 0.9], bins=2).intervals()
+    assert (found["low"][0], found["high"][0]) == (0, 1)

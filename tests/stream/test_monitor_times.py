@@ -1,0 +1,157 @@
+"""Times of every kind, missing ones, and what is not a time."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.errors import InputError
+from calibrant.inputs.times import microseconds
+from monitored import (
+    BEGIN,
+    DAY,
+    OUTCOMES,
+    REPORTS,
+    N,
+)
+from needs import need
+
+MOMENTS = [BEGIN + timedelta(hours=h, microseconds=7) for h in (1, 30, 2, 55)]
+NAIVE = [moment.replace(tzinfo=None) for moment in MOMENTS]
+STAMPS = [
+    round((m - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1)) for m in MOMENTS
+]
+
+
+def in_tokyo(moment):
+    return moment.astimezone(timezone(timedelta(hours=9)))
+
+
+KINDS = {
+    "datetimes": lambda: MOMENTS,
+    "naive datetimes": lambda: NAIVE,
+    "other zones": lambda: [in_tokyo(moment) for moment in MOMENTS],
+    "ISO": lambda: [moment.isoformat() for moment in MOMENTS],
+    "ISO with Z": lambda: [moment.isoformat() + "Z" for moment in NAIVE],
+    "ISO in an array": lambda: np.array([in_tokyo(moment).isoformat() for moment in MOMENTS]),
+    "datetime64[us]": lambda: np.array(NAIVE, dtype="datetime64[us]"),
+    "datetime64[ns]": lambda: np.array(NAIVE, dtype="datetime64[ns]"),
+    "objects": lambda: np.array(MOMENTS, dtype=object),
+    "seconds": lambda: np.array(STAMPS) / 1e6,
+    "a list of seconds": lambda: [stamp / 1e6 for stamp in STAMPS],
+    "pandas": lambda: need("pandas").Series(MOMENTS),
+    "pandas, another zone": lambda: need("pandas").Series(MOMENTS).dt.tz_convert("Asia/Tokyo"),
+    "pandas, naive": lambda: need("pandas").Series(NAIVE),
+    "pandas, nanoseconds": lambda: need("pandas").Series(MOMENTS).dt.as_unit("ns"),
+    "pandas, text": lambda: need("pandas").Series([m.isoformat() for m in MOMENTS]),
+    "pandas index": lambda: need("pandas").DatetimeIndex(MOMENTS),
+    "polars": lambda: need("polars").Series(MOMENTS),
+    "polars, naive": lambda: need("polars").Series(NAIVE),
+    "polars, seconds": lambda: need("polars").Series(np.array(STAMPS) / 1e6),
+    "pyarrow": lambda: need("pyarrow").chunked_array([MOMENTS]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_times_of_every_kind_are_the_same_times(kind):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, missing = microseconds(KINDS[kind]())
+    assert found.tolist() == STAMPS
+    assert not missing.any()
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        BEGIN,
+        BEGIN.replace(tzinfo=None),
+        date(2026, 1, 5),
+        "2026-01-05",
+        np.datetime64("2026-01-05"),
+        BEGIN.timestamp(),
+        int(BEGIN.timestamp()),
+        np.array("2026-01-05", dtype="datetime64[s]"),
+    ],
+    ids=repr,
+)
+def test_one_time_for_all_rows(one):
+    monitor = cal.Monitor().update(OUTCOMES, REPORTS, time=one)
+    assert {start: s.n_rows for start, s in monitor.windows().items()} == {BEGIN: N}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (None, "time is None"),
+        ("yesterday", "'yesterday', which is not a time"),
+        (True, "not a time"),
+        (1.7e12, "divide milliseconds by 1000"),
+        (float("inf"), "years 1 to 9999"),
+        ([0.0, 1.7e12], r"time\[1\] is 1700000000000.0"),
+        (["2026-01-05", "soon"], r"time\[1\] is 'soon'"),
+        ([0.0], "one for each of the 2 rows; got 1"),
+        ([0.0, 1.0, 90_000.0], "one for each of the 2 rows; got 3"),
+        (np.zeros((2, 1)), "shape"),
+        (np.array([True, False]), "holds bool"),
+        ([3 + 1j, 0], "holds complex"),
+    ],
+    ids=repr,
+)
+def test_what_is_not_a_time_is_said(given, said):
+    monitor = cal.Monitor()
+    with pytest.raises(InputError, match=said):
+        monitor.update([0, 1], [0.2, 0.7], time=given)
+    assert monitor.windows() == {}
+
+
+NOTHING = {
+    "NaT": lambda: np.array(["2026-01-05", "NaT", "2026-01-06"], dtype="datetime64[s]"),
+    "None": lambda: [BEGIN, None, BEGIN + timedelta(days=1)],
+    "NaN": lambda: [BEGIN.timestamp(), float("nan"), BEGIN.timestamp() + DAY],
+    "masked": lambda: np.ma.array(
+        [BEGIN.timestamp(), 1e300, BEGIN.timestamp() + DAY], mask=[0, 1, 0]
+    ),
+    "pandas": lambda: need("pandas").Series([BEGIN, None, BEGIN + timedelta(days=1)]),
+    "polars": lambda: need("polars").Series([BEGIN, None, BEGIN + timedelta(days=1)]),
+    "pyarrow": lambda: need("pyarrow").chunked_array([[BEGIN, None, BEGIN + timedelta(days=1)]]),
+}
+
+
+@pytest.mark.parametrize("kind", NOTHING)
+def test_a_missing_time_is_an_error_or_counted(kind):
+    with pytest.raises(InputError, match=r"time\[1\] is missing"):
+        cal.Monitor().update([0, 1, 1], [0.2, 0.7, 0.9], time=NOTHING[kind]())
+    monitor = cal.Monitor(missing="drop")
+    monitor.update([0, 1, 1], [0.2, 0.7, 0.9], time=NOTHING[kind]())
+    assert monitor.n_without_time == 1 and monitor.n_rows == 2
+    assert [stream.n_rows for stream in monitor.windows().values()] == [1, 1]
+    assert any("1 row without a time" in note for note in monitor.evaluate().notes)
+
+
+def test_no_time_at_all_leaves_the_batch_out():
+    monitor = cal.Monitor(missing="drop").update([0, 1], [0.2, 0.7], time=np.datetime64("NaT"))
+    monitor.update([0, 1], [0.2, 0.7], time=[None, None])
+    assert monitor.n_without_time == 4 and monitor.windows() == {}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_with_something_missing_are_counted_in_their_window(weighted):
+    y = np.array([0, 1, np.nan, 1, 0, 1, 1.0])
+    p = np.array([0.2, 0.7, 0.4, np.nan, 0.1, 0.9, np.nan])
+    w = np.array([1, 1, 1, 1, np.nan, 2, 1]) if weighted else None
+    days = np.array([1, 0, 1, 0, 2, 1, 3])
+    monitor = cal.Monitor(missing="drop").update(y, p, time=days * DAY, sample_weight=w)
+    found = [(s.n_rows, s.n_missing) for s in monitor.windows().values()]
+    assert found == [(1, 1), (2, 1), (0, 1) if weighted else (1, 0), (0, 1)]
+    table = monitor.evaluate().columns()
+    assert table["n_missing"] == [1, 1, int(weighted), 1]
+    assert np.isnan(table["ece"][3]) and table["n"][3] == 0
+    kept = cal.Monitor().update(
+        [1, 0], [0.9, 0.2], time=DAY, sample_weight=[2, 1] if weighted else None
+    )
+    assert table["brier"][1] == pytest.approx(kept.evaluate().columns()["brier"][0])
