@@ -47,6 +47,12 @@ def milliseconds(call: Callable[[], object], repeats: int = 9) -> float:
     return statistics.median(times)
 
 
+def copy_milliseconds(x: torch.Tensor) -> float:
+    """The time in which the device copies the same bytes."""
+    target = torch.empty_like(x)
+    return milliseconds(lambda: target.copy_(x))
+
+
 def logits_of(n: int, k: int, dtype: torch.dtype) -> TensorSamples:
     """Normal logits; six labels of ten are the top one, the others any."""
     x = torch.empty(n, k, dtype=dtype, device="cuda")
@@ -99,9 +105,7 @@ def measure(k: int, dtype: torch.dtype, gigabytes: float) -> list[dict[str, obje
     x = samples.reports
     n_bytes = x.numel() * size
     checked = check(samples)
-    target = torch.empty_like(x)
-    copy = milliseconds(lambda: target.copy_(x))
-    del target
+    copy = copy_milliseconds(x)
     rate = 2 * n_bytes / copy / 1e9
     name = f"{samples.n:,} x {k:,} {str(dtype).removeprefix('torch.')}"
     print(f"\n{name}, {n_bytes / 1e9:.1f} GB, copy {rate:.2f} TB/s read + written; {checked}")

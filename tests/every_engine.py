@@ -113,6 +113,8 @@ def spark() -> Any:
 
 
 def _torch(array: Any) -> Any:
+    if array.dtype.kind == "U":  # no tensor holds words
+        return array
     return need("torch").from_numpy(np.ascontiguousarray(array))
 
 

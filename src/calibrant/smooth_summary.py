@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,7 @@ from calibrant.measures.smooth import (
     smooth_ece_of_grid,
     unit_curve,
 )
+from calibrant.measures.smooth_rows import effective_rows
 from calibrant.samples.samples import Notion, Samples
 from calibrant.samples.source import Source
 from calibrant.samples.tensors import TensorSamples
@@ -37,6 +38,8 @@ UNIT_CELLS = 1 << 14
 # Cells of the unit grid per bandwidth.
 CELLS_PER_SIGMA = 32
 MOST_UNIT_CELLS = 1 << 20
+
+Rows = tuple[NDArray[np.float64] | None, float]
 
 
 def spacing_for(sigma: float) -> float:
@@ -143,6 +146,35 @@ class SmoothSummary:
             return logit_curve(self.logit_grid(sigma), sigma)
         grid = self.unit_grid(residual_only=False)
         return unit_curve(grid, self.total_weight, sigma)
+
+    def rows_behind(self, kind: str, sigma: float, places: NDArray[np.float64]) -> Rows:
+        """The effective number of rows at each place of a curve, and in all; None for soft labels.
+
+        Of weights elsewhere than in memory there are no squares, and none either.
+        """
+        squared = self._squared()
+        if squared is None or self.findings.soft:
+            return None, self._weights[0] ** 2 / self._weights[1]
+        if kind == "logit":
+            masses = [part.logit_grid(sigma) for part in (self, squared)]
+            both = [grid.plus[0] + grid.minus[0] for grid in masses]
+            middle = (both[0].size - 1) // 2
+            nodes = (np.arange(both[0].size) - middle) * masses[0].spacing
+        else:
+            grids = [part.unit_grid(residual_only=False) for part in (self, squared)]
+            both = [grid.sums[0, 0] for grid in grids]
+            nodes = np.arange(both[0].size) / grids[0].cells
+        n = effective_rows(places, nodes, *both, sigma, reflected=kind == "unit")
+        return n, self._weights[0] ** 2 / self._weights[1]
+
+    def _squared(self) -> SmoothSummary | None:
+        """The same rows with their weights squared."""
+        if not self.samples.weighted:
+            return self
+        if not isinstance(self.samples, Samples) or self.samples.weights is None:
+            return None
+        weights = self.samples.weights.astype(np.float64) ** 2
+        return SmoothSummary(replace(self.samples, weights=weights), self.notion, self.eps)
 
     def _problems(
         self,

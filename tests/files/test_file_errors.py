@@ -94,7 +94,7 @@ def test_a_row_that_does_not_sum_to_one(tmp_path, format):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_names_of_labels_need_classes(tmp_path, format):
-    names = np.where(OUTCOMES > 0, "yes", "no")
+    names = np.where(OUTCOMES > 0, "yes", "no").astype("U5")
     names[40] = "maybe"
     path = write(tmp_path, format, {"label": names, "p": REPORTS})
     refused(path, r"y_true is '(yes|no)', a name: say which.*classes=\[negative, positive\]")
@@ -159,7 +159,7 @@ class TestDamage:
         path.write_bytes(b"label,p\n1,0.5\n" * 100)
         refused(path, r"rows\.\w+ cannot be read as \w+")
 
-    @pytest.mark.parametrize("format", FORMATS[3:] + ("parquet",))
+    @pytest.mark.parametrize("format", [*FORMATS[3:], "parquet"])
     def test_files_cut_short(self, tmp_path, format):
         path = write(tmp_path, format, {"label": OUTCOMES, "p": REPORTS})
         whole = path.read_bytes()

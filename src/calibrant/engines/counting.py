@@ -30,7 +30,7 @@ from calibrant.engines.passes import (
     whole_problem,
 )
 from calibrant.engines.protocol import Findings
-from calibrant.engines.quantiles import distinct, quantile_cuts
+from calibrant.engines.quantiles import quantile_cuts
 from calibrant.engines.selection import n_threads
 from calibrant.errors import NO_WEIGHT, InputError
 from calibrant.samples.samples import Notion, Samples
@@ -139,9 +139,15 @@ def without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> Bin
 
 def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findings]:
     u, z, w, findings = whole_problem(samples, notion)
-    values, _ = distinct(u, None)
+    order = np.argsort(u, kind="stable")
+    ordered = u[order]
+    is_first = np.append(True, ordered[1:] != ordered[:-1])
+    values = ordered[is_first]
     cuts = Cuts(values[1:])
-    sums = sums_by_index(cuts.find(u), values.size, u, z, w)
+    # The interval rule by ranks: a search among as many edges as rows would be ten times slower.
+    level = np.empty(u.size, dtype=np.intp)
+    level[order] = np.cumsum(is_first) - 1
+    sums = sums_by_index(level, values.size, u, z, w)
     if w is not None:  # a level that only rows of weight 0 hold is not a level
         held = sums[:, 0] > 0
         sums, cuts = sums[held], Cuts(values[held][1:])

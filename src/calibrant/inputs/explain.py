@@ -23,9 +23,12 @@ def explained(samples: Source) -> Iterator[None]:
         yield
     except BadRow as bad:
         if isinstance(samples, Samples):
-            raise InputError(explain(samples, first_bad_row(samples, bad.row))) from None
-        # Elsewhere the engine names the first one: that row alone is brought here.
-        raise InputError(explain(samples.row(bad.row), 0, shown=bad.row)) from None
+            said = explain(samples, first_bad_row(samples, bad.row))
+        else:  # the engine names the first one: that row alone is brought here
+            said = explain(samples.row(bad.row), 0, shown=bad.row)
+        if samples.n_missing:
+            said += f" (rows are counted without the {samples.n_missing} left out)"
+        raise InputError(said) from None
 
 
 def refuse_swapped(samples: Source) -> None:

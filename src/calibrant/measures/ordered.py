@@ -5,8 +5,9 @@ fine cell, where a stream was summed).
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant.binning import ROUNDING, middle_rank_bins
+from calibrant.binning import ROUNDING, MiddleRanks
 from calibrant.measures.binned import binned_error
 from calibrant.statistics.bins import FIELDS, BinTable
 
@@ -25,20 +26,28 @@ def sweep_error(levels: BinTable, norm: str = "l1") -> float:
 def sweep_bins(levels: BinTable) -> BinTable:
     """The equal-mass bins at which a sweep over their number stops: one before the first fall."""
     sums = levels.sums[0][levels.sums[0, :, 1] > 0]
-    best = merge_levels(sums, 1)
+    ranks = MiddleRanks.of(sums[:, 1])
+    w, wz = np.ascontiguousarray(sums[:, 1]), np.ascontiguousarray(sums[:, 4])
+    best = 1
     for m in range(2, len(sums) + 1):
-        candidate = merge_levels(sums, m)
-        mean_z = candidate.mean_z[0]
-        held = mean_z[~np.isnan(mean_z)]
-        if (np.diff(held) < -ROUNDING).any():
+        firsts, held = _begun(ranks, m)
+        # Bins without a report say nothing: only the others are summed.
+        mean_z = np.add.reduceat(wz, firsts[held]) / np.add.reduceat(w, firsts[held])
+        if (np.diff(mean_z) < -ROUNDING).any():
             break
-        best = candidate
-    return best
+        best = m
+    return merge_levels(sums, best)
 
 
-def merge_levels(sums: np.ndarray[tuple[int, ...], np.dtype[np.float64]], m: int) -> BinTable:
+def merge_levels(sums: NDArray[np.float64], m: int) -> BinTable:
     """Level sets (levels x fields) put together into m equal-mass bins."""
-    bins = middle_rank_bins(sums[:, 1], m)
+    firsts, held = _begun(MiddleRanks.of(sums[:, 1]), m)
     merged = np.zeros((m, len(FIELDS)))
-    np.add.at(merged, bins, sums)
+    merged[held] = np.add.reduceat(sums, firsts[held], axis=0)
     return BinTable(merged[None])
+
+
+def _begun(ranks: MiddleRanks, m: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Where each of m bins begins, and which of them hold a report."""
+    firsts = ranks.firsts(m)
+    return firsts, firsts < np.append(firsts[1:], ranks.doubled.size)

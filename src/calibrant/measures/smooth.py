@@ -239,12 +239,19 @@ def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
     # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it cannot
     # tell.
     finest = 4.0 / cells
-    least = error(finest)
-    if least <= finest:
-        return least
-    if error(1.0) >= 1.0:  # as wrong as can be: every report 0 or 1, and every one wrong
+    widest = error(1.0)
+    if widest >= 1.0:  # as wrong as can be: every report 0 or 1, and every one wrong
         return 1.0
-    return float(brentq(lambda width: error(width) - width, finest, 1.0, xtol=1e-13, rtol=1e-12))
+    # Kernels add up, so more noise never enlarges the error: the answer is at least what the widest
+    # noise leaves, and at most what that width leaves. A little room is for rounding.
+    low = max(finest, (1.0 - 1e-6) * widest)
+    at_low = error(low)
+    if low == finest and at_low <= finest:
+        return at_low
+    high = min(1.0, (1.0 + 1e-6) * at_low)
+    if not (at_low > low and error(high) < high):
+        low, high = finest, 1.0
+    return float(brentq(lambda width: error(width) - width, low, high, xtol=1e-13, rtol=1e-12))
 
 
 def smooth_ece_of_grid(grid: UnitGrid, total: float, sigma: float | None = None) -> float:

@@ -158,7 +158,13 @@ def smooth_reliability(
     width = sigma or (
         summary.schedule() if kind == "logit" else max(summary.smooth_ece(None), 1e-4)
     )
-    return SmoothCurve(summary.curve(kind, width), kind, float(width), settled)
+    points = summary.curve(kind, width)
+    places = points["logit" if kind == "logit" else "report"]
+    rows, n = summary.rows_behind(kind, width, places)
+    return SmoothCurve(
+        points, kind, float(width), settled, n_effective=rows, n=n,
+        is_hard=not summary.findings.soft,
+    )  # fmt: skip
 
 
 def _settled(samples: Source, notion: str | None) -> Notion:

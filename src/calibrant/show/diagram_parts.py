@@ -7,76 +7,113 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.results.reliability import ReliabilityTable
+from calibrant.show.style import GREY, PALE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_GREY = "#8a8a8a"
-_INK = "#333333"
-# By this the strip is found again when a second curve is drawn.
+# Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
+CURVE = "calibrant reliability"
+# By these the strip, and the words in the corners, are found again for a second curve.
 _COUNTS = "calibrant counts"
+_CORNER = "calibrant corner"
+# Where the words in the corners are, as (left, bottom, right, top).
+_CORNERS = {
+    "reports too low": (0.0, 0.88, 0.42, 1.0),
+    "reports too high": (0.58, 0.0, 1.0, 0.12),
+}
 
 
-def legend(ax: Axes) -> None:
-    """The curves, then what their bars are."""
-    from matplotlib.lines import Line2D
-
-    handles = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
-    bars = {str(bars.get_gid()) for bars in ax.collections if "interval" in str(bars.get_gid())}
-    for label in sorted(bars):
-        handles.append(
-            Line2D([], [], color=_GREY, linestyle="none", marker="|", markersize=9,
-                   markeredgewidth=1.6, alpha=0.7, label=label)
-        )  # fmt: skip
-    ax.legend(
-        handles=handles, loc="lower right", fontsize=8, frameon=False, handlelength=1.8,
-        borderaxespad=0.3,
-    )  # fmt: skip
+def turn_of(ax: Axes) -> int:
+    """How many curves are on the axes already."""
+    return sum(line.get_gid() == CURVE for line in ax.get_lines())
 
 
-def prepare(ax: Axes, table: ReliabilityTable, ref_line: bool) -> None:
+def prepare(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> None:
     """The empty diagram: a square, its diagonal, and on which side reports are too high."""
-    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=_x_label(table), ylabel=_y_label(table))
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
     ax.set_box_aspect(1)
     ax.set_xticks(np.linspace(0, 1, 6))
     ax.set_yticks(np.linspace(0, 1, 6))
-    ax.tick_params(labelsize=8, length=0, labelcolor=_INK)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set(color=_GREY, linewidth=0.8)
+    ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
     ax.grid(True, color="#e8e8e8", linewidth=0.6)
     ax.set_axisbelow(True)
     if ref_line:
-        ax.plot([0, 1], [0, 1], color=_GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=2)
-        for x, y, words in ((0.22, 0.71, "reports too low"), (0.78, 0.29, "reports too high")):
-            ax.text(x, y, words, rotation=45, rotation_mode="anchor", ha="center", va="center",
-                    fontsize=8, color="#b0b0b0", zorder=1)  # fmt: skip
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=2)
+        for words, (left, bottom, right, top) in _CORNERS.items():
+            high = top == 1
+            ax.text(
+                left + 0.02 if high else right - 0.02, top - 0.025 if high else bottom + 0.025,
+                words, ha="left" if high else "right", va="top" if high else "bottom",
+                fontsize="small", color=PALE, zorder=1, gid=_CORNER,
+            )  # fmt: skip
 
 
-def _x_label(table: ReliabilityTable) -> str:
-    return "mean confidence" if table.notion == "confidence" else "mean reported probability"
+def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
+    """Take the words out of a corner that a curve, or a bar from `low` to `high`, runs through."""
+    for text in ax.texts:
+        if text.get_gid() == _CORNER:
+            left, bottom, right, top = _CORNERS[text.get_text()]
+            hit = (x >= left) & (x <= right) & (high >= bottom) & (low <= top)
+            text.set_visible(text.get_visible() and not bool(np.any(hit)))
 
 
-def _y_label(table: ReliabilityTable) -> str:
-    if not table.is_hard:
-        return "mean soft label" + (" of the top class" if table.notion == "confidence" else "")
-    return "accuracy" if table.notion == "confidence" else "observed frequency"
+def x_label_of(notion: str) -> str:
+    return "mean confidence" if notion == "confidence" else "mean reported probability"
+
+
+def y_label_of(notion: str, is_hard: bool) -> str:
+    if not is_hard:
+        return "mean soft label" + (" of the top class" if notion == "confidence" else "")
+    return "accuracy" if notion == "confidence" else "observed frequency"
+
+
+def legend(ax: Axes) -> None:
+    """The curves, then what their bars and bands are; below the diagram, clear of the data."""
+    from matplotlib.lines import Line2D
+
+    handles: list[Any] = [line for line in ax.get_lines() if line.get_gid() == CURVE]
+    bars = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
+    for label in sorted(bars):
+        handles.append(
+            Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8,
+                   markeredgewidth=1.6, alpha=0.7, label=label)
+        )  # fmt: skip
+    below(ax, handles)
+
+
+def below(ax: Axes, handles: list[Any], columns: int | None = None) -> None:
+    """A legend under the axes' own label, in as many columns as its texts have room for."""
+    from matplotlib.transforms import ScaledTranslation
+
+    labels = [str(handle.get_label()) for handle in handles]
+    # A name that begins with an underscore is a name too.
+    labels = [f" {label}" if label.startswith("_") else label for label in labels]
+    if columns is None:
+        columns = next((c for c in (3, 2) if max(map(len, labels), default=0) * c <= 42), 1)
+    down = _height_of_labels(ax)
+    ax.legend(
+        handles, labels, loc="upper center", ncols=min(columns, max(len(labels), 1)),
+        bbox_to_anchor=(0.5, 0.0), frameon=False, handlelength=1.8, borderaxespad=0.2,
+        columnspacing=1.2,
+        bbox_transform=ax.transAxes + ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans),
+    )  # fmt: skip
+
+
+def _height_of_labels(ax: Axes) -> float:
+    """Points that tick labels and the axis label take below the axes."""
+    ticks = ax.get_xticklabels()
+    size = float(ticks[0].get_fontsize()) if ticks else 0.0
+    label = float(ax.xaxis.label.get_fontsize()) if ax.get_xlabel() else 0.0
+    return 1.25 * (size + label) + 9.0
 
 
 def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
     """The share of rows in each bin, over the diagram; one strip for all that is drawn on it."""
-    known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
-    over: Any = next(known, None)
+    rows = np.array_equal(cells["weight"], cells["n"])
+    over = strip_axes(ax, "rows" if rows else "weight")
     share = cells["weight"] / cells["weight"].sum()
-    if over is None:
-        over = ax.inset_axes((0, 1.04, 1, 0.15), label=_COUNTS)
-        over.set(xlim=(0, 1), xticks=[], ylim=(0, 1e-9))
-        over.spines[["left", "right", "top"]].set_visible(False)
-        over.spines["bottom"].set(color=_GREY, linewidth=0.8)
-        over.tick_params(labelsize=7, length=0, labelcolor=_INK)
-        over.grid(False)
-        rows = np.array_equal(cells["weight"], cells["n"])
-        over.set_ylabel("rows" if rows else "weight", fontsize=7, color=_INK)
     width = cells["upper"] - cells["lower"]
     if np.ptp(width) < 1e-9 < width[0]:
         edges = np.append(cells["lower"], cells["upper"][-1])
@@ -87,4 +124,19 @@ def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
                     clip_on=False)  # fmt: skip
     peak = max(over.get_ylim()[1], float(share.max()))
     over.set(ylim=(0, peak), yticks=[peak], yticklabels=[f"{peak:.{0 if peak >= 0.01 else 1}%}"])
+    return over
+
+
+def strip_axes(ax: Axes, label: str) -> Any:
+    """The axes over the diagram on which it is shown where reports lie."""
+    known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
+    over: Any = next(known, None)
+    if over is None:
+        over = ax.inset_axes((0, 1.04, 1, 0.15), label=_COUNTS)
+        over.set(xlim=(0, 1), xticks=[], ylim=(0, 1e-9))
+        over.spines[["left", "right", "top"]].set_visible(False)
+        over.spines["bottom"].set(color=GREY, linewidth=0.8)
+        over.tick_params(labelsize="small", length=0)
+        over.grid(False)
+        over.set_ylabel(label, fontsize="small")
     return over

@@ -10,22 +10,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.binning import Bins
-from calibrant.errors import MissingExtra
 from calibrant.options import public
 from calibrant.results.reliability import ReliabilityTable
-from calibrant.show.diagram_parts import legend, prepare, strip
-from calibrant.show.style import COLOURS, MARKERS, STYLE
+from calibrant.show.canvas import Drawn, canvas, fit_height
+from calibrant.show.diagram_parts import (
+    CURVE,
+    clear_corners,
+    legend,
+    prepare,
+    strip,
+    turn_of,
+    x_label_of,
+    y_label_of,
+)
+from calibrant.show.names import shown_name
+from calibrant.show.style import COLUMN, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
-_CURVE = "calibrant reliability"
 # Beyond this number of bins a bar and a marker for each would hide one another.
 _CROWD = 60
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(Drawn):
     """A reliability diagram: each bin's mean target against its mean report.
 
     Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
@@ -147,13 +155,8 @@ class ReliabilityDisplay:
         `level` of the intervals (None: without), `counts` for the strip of reports, `ref_line` for
         the diagonal, `color` of everything drawn, `line_kwargs` for matplotlib's ``Axes.plot``.
         """
-        matplotlib = _need_matplotlib()
-        label = self.name if name is None else name
-        if ax is None:
-            with matplotlib.rc_context(STYLE):
-                _, ax = matplotlib.pyplot.subplots(figsize=(4.2, 4.9), layout="constrained")
-                return self._draw(ax, label, level, counts, ref_line, color, line_kwargs or {})
-        return self._draw(ax, label, level, counts, ref_line, color, line_kwargs or {})
+        with canvas(ax, (COLUMN, COLUMN)) as axes:
+            return self._draw(axes, name, level, counts, ref_line, color, line_kwargs or {})
 
     def _draw(
         self,
@@ -165,42 +168,44 @@ class ReliabilityDisplay:
         color: Any,
         line_kwargs: Mapping[str, Any],
     ) -> ReliabilityDisplay:
-        turn = sum(line.get_gid() == _CURVE for line in ax.get_lines())
-        colour = COLOURS[turn % len(COLOURS)] if color is None else color
-        if turn == 0:
-            prepare(ax, self.table, ref_line)
-        columns = self.table.columns() if level is None else self.table.intervals(level)
+        table, turn = self.table, turn_of(ax)
+        columns = table.columns() if level is None else table.intervals(level)
         cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
         held = cells["weight"] > 0
         x, y = cells["mean_report"][held], cells["mean_target"][held]
+        if turn == 0:
+            x_label = x_label_of(table.notion)
+            prepare(ax, x_label, y_label_of(table.notion, table.is_hard), ref_line)
         self.ax_, self.figure_ = ax, ax.figure
-        look = {
-            "color": colour, "marker": MARKERS[turn % len(MARKERS)], "markersize": 5.5,
-            "linewidth": 1.4, "markeredgecolor": "white", "markeredgewidth": 0.7, "zorder": 3,
-            "clip_on": False, "label": _label(name, self.table.ece),
-        }  # fmt: skip
-        if x.size > _CROWD:
-            look |= {"markersize": 2, "markeredgewidth": 0, "linestyle": "none"}
-        (self.line_,) = ax.plot(x, y, gid=_CURVE, **{**look, **line_kwargs})
+        looks = look_of(turn, x.size > _CROWD) | ({} if color is None else {"color": color})
+        label = labelled(self.name if name is None else name, table.ece)
+        (self.line_,) = ax.plot(x, y, gid=CURVE, **{**looks, "label": label, **line_kwargs})
         self.intervals_ = None
+        low, high = y, y
         if level is not None and x.size <= _CROWD:
+            low, high = cells["low"][held], cells["high"][held]
             self.intervals_ = ax.vlines(
-                x, cells["low"][held], cells["high"][held], color=colour, linewidth=1.6, alpha=0.45,
-                zorder=2.5, gid=f"{100 * level:g}% interval",
+                x, low, high, color=looks["color"], linewidth=1.6, alpha=0.45, zorder=2.5,
+                gid=f"{100 * level:g}% interval",
             )  # fmt: skip
-        self.counts_ax_ = strip(ax, cells, colour) if counts else None
+        clear_corners(ax, x, low, high)
+        self.counts_ax_ = strip(ax, cells, looks["color"]) if counts else None
         legend(ax)
+        fit_height(ax)
         return self
 
 
-def _need_matplotlib() -> Any:
-    try:
-        import matplotlib
-        import matplotlib.pyplot
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot", "drawing a reliability diagram") from None
-    return matplotlib
+def look_of(turn: int, crowded: bool) -> dict[str, Any]:
+    """How the curve with this number is drawn; as dots alone where there are very many."""
+    drawn = {
+        **look(turn), "markersize": 4.5, "linewidth": 1.2, "markeredgecolor": "white",
+        "markeredgewidth": 0.6, "zorder": 3, "clip_on": False,
+    }  # fmt: skip
+    if crowded:
+        drawn |= {"markersize": 2, "markeredgewidth": 0, "linestyle": "none"}
+    return drawn
 
 
-def _label(name: str | None, ece: float) -> str:
-    return f"ECE {ece:.3f}" if name is None else f"{name}: ECE {ece:.3f}"
+def labelled(name: str | None, ece: float) -> str:
+    """A curve's line in the legend."""
+    return f"ECE {ece:.3f}" if name is None else f"{shown_name(name)}: ECE {ece:.3f}"

@@ -27,7 +27,44 @@ STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
     "lines.linewidth": 1.4,
     "lines.markersize": 4,
+    "text.usetex": False,
     "svg.fonttype": "path",
+    "pdf.fonttype": 42,  # fonts go along as TrueType, which printers and publishers want
+    "ps.fonttype": 42,
     "svg.hashsalt": "calibrant",  # names within the drawing do not change from run to run
     "savefig.dpi": 200,
 }
+
+# One column of a paper, in inches, and sizes that can be read at that width.
+COLUMN = 3.3
+COLUMN_STYLE: dict[str, Any] = {
+    **STYLE,
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "axes.labelcolor": "#333333",
+    "axes.edgecolor": "#8a8a8a",
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.labelcolor": "#333333",
+    "ytick.labelcolor": "#333333",
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+    "legend.fontsize": 7,
+    "savefig.dpi": 300,
+}
+
+INK, GREY, PALE = "#333333", "#8a8a8a", "#b0b0b0"
+
+
+def look(turn: int) -> dict[str, Any]:
+    """Colour, marker and line of the curve that is drawn as number `turn`: no two of 49 alike."""
+    lap, place = divmod(turn, len(COLOURS))
+    lines = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
+    return {
+        "color": COLOURS[place],
+        "marker": MARKERS[(place + lap) % len(MARKERS)],
+        "linestyle": lines[lap % len(lines)],
+    }

@@ -56,6 +56,13 @@ def deposited(groups: Groups, name: str, cell: NDArray[np.intp], n_nodes: int) -
     return nodes
 
 
+def _target(query: Query) -> Expr:
+    """The target on a grid: of folded logits by their sign, which a rounded sigmoid may not tell."""
+    samples = query.samples
+    of_logits = samples.from_logits and not samples.multiclass
+    return col("grid_z" if of_logits and query.notion == "confidence" else "z")
+
+
 def ask_logits(query: Query, spacing: float, eps: float) -> None:
     """Group by cells of the logit grid, and ask for masses of what happened and what did not."""
     samples = query.samples
@@ -72,7 +79,7 @@ def ask_logits(query: Query, spacing: float, eps: float) -> None:
     query.frame = frame.with_columns(h_offset=col("h") - col("h_cell"))
     query.found.append("found_logit_clipped")
     query.logit_cell = col("h_cell")
-    z = col("grid_z" if is_raw and query.notion == "confidence" else "z")
+    z = _target(query)
     _add_moments(query, "plus", query.weigh(z), "h_offset")
     _add_moments(query, "minus", query.weigh(1.0 - z), "h_offset")
 
@@ -89,7 +96,7 @@ def ask_units(query: Query, cells: int, *, residual_only: bool = True) -> None:
     query.frame = query.frame.with_columns(u_cell=floor(place))
     query.frame = query.frame.with_columns(u_offset=place - col("u_cell"))
     query.steps.append(col("u_cell"))
-    u, z = col("u"), col("z")
+    u, z = col("u"), _target(query)
     masses = {"res": z - u} if residual_only else {"one": nw.lit(1.0), "rep": u, "tar": z}
     for name, mass in masses.items():
         _add_moments(query, name, query.weigh(mass), "u_offset")

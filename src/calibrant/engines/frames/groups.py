@@ -117,10 +117,11 @@ def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
 
 
 def _values(series: Any) -> NDArray[Any]:
-    """A column as an array; one that rows were grouped by as Python objects."""
+    """A column as an array; one that rows were grouped by as Python objects, None for none."""
     if not series.name.startswith("by"):
         out: NDArray[Any] = series.to_numpy()
         return out
     objects = np.empty(len(series), dtype=object)
-    objects[:] = series.to_list()
+    pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
+    objects[:] = [None if null else value for value, null in pairs]
     return objects

@@ -186,7 +186,7 @@ def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> F
         return frame.with_columns(u=col("p0"), z=col("q0"))
     frame = frame.with_columns(u=folded(samples, col("p0")))
     upper = col("p0") > 0.5
-    if samples.from_logits:  # the sigmoid of a small logit may round to 1/2
+    if samples.from_logits:  # what grids take: the sigmoid of a small logit may round to 1/2
         on_grid = nw.when(col("h") > 0.0).then(col("q0")).otherwise(1.0 - col("q0"))
         frame = frame.with_columns(grid_z=on_grid, h=col("h").abs())
     return frame.with_columns(z=nw.when(upper).then(col("q0")).otherwise(1.0 - col("q0")))

@@ -9,6 +9,7 @@ may fall on either side of it. Squares of the classes' reports are not summed (N
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from calibrant.statistics.losses import FIELDS as LOSS_FIELDS
 
 # Rows of one launch: places in lists and tables stay within 32 bits.
 ROWS = 1 << 26
-SHORT = 2048
 LONGEST_IN_REGISTERS = 4096
 LONGEST = 1 << 18
 FEW_BINS = 16
@@ -37,7 +37,7 @@ MARGIN = 1e-6
 # Programs that do so.
 REFINERS = 512
 N_SUMS = 5
-N_PARTS = 8
+N_LOSSES = 6
 
 
 def fits(samples: TensorSamples, classwise: Cuts | None) -> bool:
@@ -85,9 +85,17 @@ class _Read:
         self.device = self.x.device
         self.width = 16 // self.x.element_size()
         self.groups = triton.next_power_of_2(-(-self.k // self.width))
-        self.u = self._empty(self.n, torch.float32)
+        # What a row leaves: its confidence, whether it is right, the label's probability, the sum
+        # of squares, and how far the label's logit is below the largest.
+        self.u, self.p_y, self.p2, self.gap = (self._empty(self.n, torch.float32) for _ in range(4))
         self.hit = self._empty(self.n, torch.uint8)
-        self.bad = torch.full((1,), self.n, dtype=torch.int64, device=self.device)
+        # The first bad row, clips, rows off the simplex.
+        self.found = torch.zeros(3, dtype=torch.int64, device=self.device)
+        self.found[:1] = self.n
+
+    @property
+    def scalars(self) -> tuple[Tensor, ...]:
+        return self.u, self.hit, self.p_y, self.p2, self.gap
 
     @property
     def _aligned(self) -> bool:
@@ -102,59 +110,56 @@ class _Read:
 
     def sums(self, classwise: Cuts | None, confidence: Cuts | None, losses: bool) -> MatrixSums:
         """Everything asked for, brought to the host in one piece."""
-        # Beyond a few warps a row, chunks are faster; the classes need the row in registers.
-        if self.samples.from_logits and classwise is None and self.k > SHORT:
-            parts, by_class = self._long_rows(), None
+        by_class = None
+        if self.k > LONGEST_IN_REGISTERS:
+            self._long_rows()
         else:
-            parts, by_class = self._rows(classwise)
-        held = [parts.sum(dim=0), self.bad.double()]
-        if confidence is not None:
-            held.append(self._top_label(confidence))
+            by_class = self._rows(classwise)
+        held = [self.found.double()]
+        held += [self._losses()] if losses else []
+        held += [self._top_label(confidence)] if confidence is not None else []
         held += [by_class] if by_class is not None else []
-        host = torch.cat([part.reshape(-1) for part in held]).cpu().numpy()
-        if host[N_PARTS] < self.n:
-            raise BadRow(self.start + int(host[N_PARTS]))
-        counts, at = host[:N_PARTS], N_PARTS + 1
-        bins = by_label = None
-        if confidence is not None:
-            bins = _fields(host[at : at + confidence.m * N_SUMS].reshape(-1, N_SUMS))
-            at += confidence.m * N_SUMS
+        host = iter(np.split(*_brought(held)))
+        bad, n_clipped, n_off = next(host)
+        if bad < self.n:
+            raise BadRow(self.start + int(bad))
+        loss, n_log = np.zeros(len(LOSS_FIELDS)), 0.0
+        if losses:
+            loss[:2] = self.n
+            *loss[2:7], n_log = next(host)
+        bins = _fields(next(host).reshape(-1, N_SUMS)) if confidence is not None else None
+        table = None
         if classwise is not None:
-            by_label = _fields(host[at:].reshape(self.k, classwise.m, N_SUMS))
-        loss = np.zeros(len(LOSS_FIELDS))
-        loss[:2] = self.n
-        loss[2:7] = counts[:5]
-        log_clipped = int(counts[5]) if losses else 0
-        found = Findings(int(counts[6]), int(counts[7]), log_clipped)
-        return MatrixSums(by_label, bins, loss if losses else None, found)
+            table = _fields(next(host).reshape(self.k, classwise.m, N_SUMS))
+        found = Findings(int(n_clipped), int(n_off), int(n_log))
+        return MatrixSums(table, bins, loss if losses else None, found)
 
-    def _rows(self, classwise: Cuts | None) -> tuple[Tensor, Tensor | None]:
+    def _rows(self, classwise: Cuts | None) -> Tensor | None:
         """Rows that fit the registers; with classes, n, u, u^2, z and uz of each class and bin."""
         rows_each = 32 if classwise is None else 128
         programs = -(-self.n // rows_each)
         wide = self.groups * self.width
-        parts = self._empty(programs, N_PARTS, torch.float64)
         m = 1 if classwise is None else classwise.m
         # No row of probabilities has m entries above 1/m; other edges may be lower.
         first_edge = _at_least(classwise)
         room = rows_each * min(self.groups, int(1.001 / first_edge) + 1)
         each = self.n if classwise is not None else 1
-        top, share, p_y = (self._empty(each, torch.float32) for _ in range(3))
+        top, share = (self._empty(each, torch.float32) for _ in range(2))
         column = self._empty(programs, wide, torch.float32) if classwise is not None else top
         listed = self._empty(programs, torch.int32)
         entries = self._empty(programs * room if classwise is not None else 1, torch.int32)
         logits, stride = self.samples.from_logits, self.x.stride(0)
         kernels.read_rows[(programs,)](
-            self.x, self.y, self.u, self.hit, parts, self.bad,
-            top, share, p_y, column, entries, listed,
+            self.x, self.y, *self.scalars, self.found[1:], self.found,
+            top, share, column, entries, listed,
             self.n, rows_each, room, first_edge, self.samples.row_sum_tolerance,
-            K=self.k, STRIDE=stride, GROUPS=self.groups, WIDTH=self.width,
-            ALIGNED=self._aligned,
+            K=self.k, STRIDE=stride, GROUPS=self.groups, WIDTH=self.width, ALIGNED=self._aligned,
             LOGITS=logits, CLASSWISE=classwise is not None,
+            MASKED=wide != self.k and self.x.dtype == torch.float16,
             num_warps=max(1, wide // 1024),
         )  # fmt: skip
         if classwise is None:
-            return parts, None
+            return None
         table, sums, edges = self._zeros(self.k, m, 2, 2), self._zeros(wide), self._edges(classwise)
         kernels.read_listed[(programs,)](
             self.x, self.y, top, share, entries, listed, table, edges, rows_each, room, m,
@@ -162,14 +167,23 @@ class _Read:
             BLOCK=32, STEPS=m.bit_length(), num_warps=4,
         )  # fmt: skip
         kernels.read_low_labels[(-(-self.n // 1024),)](
-            self.y, p_y, table, self.n, m, first_edge, BLOCK=1024
+            self.y, self.p_y, table, self.n, m, first_edge, BLOCK=1024
         )
-        block = min(256, wide)
-        slices = min(128, programs)
+        block, slices = min(256, wide), min(128, programs)
         kernels.add_columns[(wide // block, slices)](
             column, sums, programs, -(-programs // slices), WIDE=wide, BLOCK=block
         )
-        return parts, self._by_class(table, sums[: self.k])
+        return self._by_class(table, sums[: self.k])
+
+    def _losses(self) -> Tensor:
+        block, loops = 256, 8
+        programs = -(-self.n // (block * loops))
+        parts = self._empty(programs, N_LOSSES, torch.float64)
+        kernels.add_losses[(programs,)](
+            *self.scalars, parts, self.n,
+            LOGITS=self.samples.from_logits, BLOCK=block, LOOPS=loops,
+        )  # fmt: skip
+        return parts.sum(dim=0)
 
     def _by_class(self, table: Tensor, column: Tensor) -> Tensor:
         """All but the first bin from the entries above it; the first from the columns' sums."""
@@ -179,18 +193,16 @@ class _Read:
         unknown = torch.full_like(u, float("nan"))
         return torch.stack([n, u, unknown, table[:, :, 1, 0], table[:, :, 1, 1]], dim=2)
 
-    def _long_rows(self) -> Tensor:
-        parts = self._empty(self.n, N_PARTS, torch.float64)
+    def _long_rows(self) -> None:
         kernels.read_long_rows[(self.n,)](
-            self.x, self.y, self.u, self.hit, parts, self.bad, self.n, 1,
+            self.x, self.y, *self.scalars, self.found,
             K=self.k, STRIDE=self.x.stride(0), GROUPS=4096 // self.width, WIDTH=self.width,
             ALIGNED=self._aligned, num_warps=8,
         )  # fmt: skip
-        return parts
 
     def _edges(self, cuts: Cuts) -> Tensor:
         """Inner edges, and one that nothing reaches, so that there always is one."""
-        return torch.tensor(np.append(cuts.inner, np.inf), device=self.device)
+        return _edges_on(self.device, cuts.inner.tobytes())
 
     def _top_label(self, cuts: Cuts) -> Tensor:
         """n, u, u^2, z and uz of the top label in bins."""
@@ -198,7 +210,7 @@ class _Read:
         margin = MARGIN if self.samples.from_logits else 0.0
         near_n = torch.zeros(1, dtype=torch.int32, device=self.device)
         near = self._empty(self.n, torch.int32)
-        scalars = (self.u, self.hit)
+        scalars = self.scalars[:2]
         if m <= FEW_BINS:
             block, loops = 64, 32
             programs = -(-self.n // (block * loops))
@@ -222,8 +234,21 @@ class _Read:
         return table.sum(dim=0)[:m]
 
 
+@lru_cache(maxsize=16)
+def _edges_on(device: torch.device, inner: bytes) -> Tensor:
+    # Kept: a transfer from here would wait for the kernels before it.
+    return torch.tensor(np.append(np.frombuffer(inner), np.inf), device=device)
+
+
+def _brought(held: list[Tensor]) -> tuple[NDArray[np.float64], list[int]]:
+    """Tensors as one array on the host, and where to split it."""
+    ends = np.cumsum([part.numel() for part in held])
+    whole: NDArray[np.float64] = torch.cat([part.reshape(-1) for part in held]).cpu().numpy()
+    return whole, ends[:-1].tolist()
+
+
 def _at_least(cuts: Cuts | None) -> float:
-    """The smallest float32 at or above the first inner edge: p reaches one if it reaches the other."""
+    """The smallest float32 at or above the first inner edge: p reaches both or neither."""
     if cuts is None or cuts.m == 1:
         return 2.0
     edge = float(cuts.inner[0])

@@ -14,8 +14,8 @@ OVERSHOOT = tl.constexpr(1e-4)
 ROW_SUM_TOLD = tl.constexpr(1e-5)
 # What stands in the place of columns that are not there: below every logit, and finite.
 NOTHING = tl.constexpr(-1.0e38)
-# Sums of a program: Brier, log, spherical, classification, confidence; log clips, clips, rows off.
-N_PARTS = tl.constexpr(8)
+# Sums of a program of losses: Brier, log, spherical, classification, confidence; log clips.
+N_LOSSES = tl.constexpr(6)
 # Sums of a bin: n, u, u^2, z, uz.
 N_SUMS = tl.constexpr(5)
 
@@ -37,14 +37,16 @@ def load_row(
 
 @triton.jit
 def read_rows(
-    x_ptr, y_ptr, u_ptr, hit_ptr, parts_ptr, bad_ptr,
-    top_ptr, share_ptr, p_y_ptr, column_ptr, list_ptr, listed_ptr,
+    x_ptr, y_ptr, u_ptr, hit_ptr, p_y_ptr, p2_ptr, gap_ptr, found_ptr, bad_ptr,
+    top_ptr, share_ptr, column_ptr, list_ptr, listed_ptr,
     n, rows_each, room, first_edge, tolerance,
     K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
     ALIGNED: tl.constexpr, LOGITS: tl.constexpr, CLASSWISE: tl.constexpr,
+    MASKED: tl.constexpr,
 ):  # fmt: skip
-    """Each row's confidence and hit; loss sums; for the classes, the sum of each column in the
-    first bin and a list of the groups that hold an entry above it.
+    """Each row's confidence and hit, its label's probability, its sum of squares and how far the
+    label is below the top; for the classes, the sum of each column in the first bin and a list of
+    the groups that hold an entry above it.
     """
     program = tl.program_id(0)
     g = tl.arange(0, GROUPS)
@@ -55,9 +57,7 @@ def read_rows(
         inside = (g < K // WIDTH)[:, None] & (j < WIDTH)[None, :]
     else:
         inside = cols < K
-    nothing = tl.sum(tl.zeros([WIDTH], tl.float64), axis=0)
-    brier, log, spherical, wrong, confident = nothing, nothing, nothing, nothing, nothing
-    n_log, n_clipped, n_off = nothing, nothing, nothing
+    n_clipped, n_off = 0, 0
     if CLASSWISE:
         n_listed = 0
         column = tl.zeros([GROUPS, WIDTH], tl.float32)
@@ -85,14 +85,13 @@ def read_rows(
             # The product of the top is rounded once, the same for all entries: it cancels.
             shift = top * LOG2E
             e = tl.exp2(x * LOG2E - shift) + x * 0.0  # NaN where anything is not finite
-            if not EVEN:
+            if MASKED:  # elsewhere what stands in for absent columns is far enough below to be 0
                 e = tl.where(inside, e, 0.0)
             total = tl.sum(tl.sum(e, axis=1), axis=0)
             squares = tl.sum(tl.sum(e * e, axis=1), axis=0)
             share = 1.0 / total
             u = tl.exp2(top * LOG2E - shift) * share
             p_y = tl.exp2(x_y * LOG2E - shift) * share
-            nll = (top - x_y) - tl.log(u)
             good = (total == total) & (top < 3.0e38)
         else:
             e = tl.minimum(tl.maximum(x, 0.0), 1.0)
@@ -106,31 +105,27 @@ def read_rows(
             share = 1.0
             u = tl.minimum(tl.maximum(top, 0.0), 1.0)
             p_y = tl.minimum(tl.maximum(x_y, 0.0), 1.0)
-            nll = -tl.log(tl.maximum(p_y, 1.0e-20))
             off = tl.abs(total - 1.0)
             good = (lowest >= -OVERSHOOT) & (top <= 1.0 + OVERSHOOT) & (off <= tolerance)
-            n_clipped += moved.to(tl.float64)
-            n_off += (off > ROW_SUM_TOLD).to(tl.float64)
+            n_clipped += moved
+            n_off += (off > ROW_SUM_TOLD).to(tl.int32)
         if (good & known) == 0:
             tl.atomic_min(bad_ptr, row.to(tl.int64))
         # The label is on top if it is the first of the largest.
-        before = tl.max(((group_top == top) & (g < g_y)).to(tl.int32), axis=0)
-        beside = tl.max(((by_label == top) & (cols_y < y)).to(tl.int32), axis=0)
-        hit = (x_y == top) & (before == 0) & (beside == 0)
-        z = hit.to(tl.float32)
+        hit = x_y == top
+        if hit:
+            before = tl.max(((group_top == top) & (g < g_y)).to(tl.int32), axis=0)
+            beside = tl.max(((by_label == top) & (cols_y < y)).to(tl.int32), axis=0)
+            hit = (before == 0) & (beside == 0)
         tl.store(u_ptr + row, u)
         tl.store(hit_ptr + row, hit.to(tl.uint8))
-        p2 = squares * share * share
-        brier += (p2 - 2.0 * p_y + 1.0).to(tl.float64)
-        log += tl.minimum(nll, LOG_LIMIT).to(tl.float64)
-        n_log += (nll > LOG_LIMIT).to(tl.float64)
-        spherical += (1.0 - p_y / tl.sqrt(p2)).to(tl.float64)
-        wrong += (1.0 - z).to(tl.float64)
-        confident += ((1.0 - z) + (u - z) * (u - z)).to(tl.float64)
+        tl.store(p_y_ptr + row, p_y)
+        tl.store(p2_ptr + row, squares * share * share)
+        if LOGITS:
+            tl.store(gap_ptr + row, top - x_y)
         if CLASSWISE:
             tl.store(top_ptr + row, top)
             tl.store(share_ptr + row, share)
-            tl.store(p_y_ptr + row, p_y)
             p = e * share
             column += tl.where(p < first_edge, p, 0.0)
             if LOGITS:
@@ -144,95 +139,105 @@ def read_rows(
     if CLASSWISE:
         tl.store(column_ptr + program.to(tl.int64) * (GROUPS * WIDTH) + cols, column)
         tl.store(listed_ptr + program, n_listed)
-    out = parts_ptr + program * N_PARTS
-    tl.store(out, brier)
-    tl.store(out + 1, log)
-    tl.store(out + 2, spherical)
-    tl.store(out + 3, wrong)
-    tl.store(out + 4, confident)
-    tl.store(out + 5, n_log)
-    tl.store(out + 6, n_clipped)
-    tl.store(out + 7, n_off)
+    if not LOGITS:
+        tl.atomic_add(found_ptr, n_clipped.to(tl.int64), sem="relaxed")
+        tl.atomic_add(found_ptr + 1, n_off.to(tl.int64), sem="relaxed")
 
 
 @triton.jit
-def read_long_rows(
-    x_ptr, y_ptr, u_ptr, hit_ptr, parts_ptr, bad_ptr, n, rows_each,
-    K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
-    ALIGNED: tl.constexpr,
+def add_losses(
+    u_ptr, hit_ptr, p_y_ptr, p2_ptr, gap_ptr, parts_ptr, n,
+    LOGITS: tl.constexpr, BLOCK: tl.constexpr, LOOPS: tl.constexpr,
 ):  # fmt: skip
-    """As `read_rows`, for logits that do not fit the registers: the sums follow the largest so far."""
+    """Losses from what a row left, a thread a row."""
     program = tl.program_id(0)
-    CHUNK: tl.constexpr = GROUPS * WIDTH
-    g = tl.arange(0, GROUPS)
-    j = tl.arange(0, WIDTH)
-    cols = g[:, None] * WIDTH + j[None, :]
-    nothing = tl.sum(tl.zeros([WIDTH], tl.float64), axis=0)
+    nothing = tl.zeros([BLOCK], tl.float64)
     brier, log, spherical, wrong, confident, n_log = (
         nothing, nothing, nothing, nothing, nothing, nothing
     )  # fmt: skip
-    first = program * rows_each
-    for t in range(tl.minimum(rows_each, n - first)):
-        row = first + t
-        start = row.to(tl.int64) * STRIDE
-        y = tl.load(y_ptr + row)
-        known = (y >= 0) & (y < K)
-        y = tl.where(known, y, 0).to(tl.int32)
-        x_y = tl.load(x_ptr + start + y).to(tl.float32)
-        if ALIGNED:
-            start = tl.multiple_of(start, WIDTH)
-        # Per group of a chunk: the largest so far, where it first was, and sums relative to it.
-        high = tl.zeros([GROUPS], tl.float32) + NOTHING
-        place = tl.zeros([GROUPS], tl.int32) + K
-        sums = tl.zeros([GROUPS], tl.float32)
-        squares = tl.zeros([GROUPS], tl.float32)
-        for at in range(0, K, CHUNK):
-            if K % WIDTH == 0:
-                inside = (at + g * WIDTH < K)[:, None] & (j < WIDTH)[None, :]
-            else:
-                inside = at + cols < K
-            x = tl.load(x_ptr + start + at + cols, mask=inside, other=NOTHING).to(tl.float32)
-            here = tl.max(x, axis=1)
-            higher = tl.maximum(high, here)
-            place = tl.where(here > high, at + g * WIDTH, place)
-            shrunk = tl.exp2((high - higher) * LOG2E)
-            e = tl.exp2((x - higher[:, None]) * LOG2E) + x * 0.0
-            e = tl.where(inside, e, 0.0)
-            sums = sums * shrunk + tl.sum(e, axis=1)
-            squares = squares * shrunk * shrunk + tl.sum(e * e, axis=1)
-            high = higher
-        top = tl.max(high, axis=0)
-        shrunk = tl.exp2((high - top) * LOG2E)
-        total = tl.sum(sums * shrunk, axis=0)
-        u = 1.0 / total
-        p2 = tl.sum(squares * shrunk * shrunk, axis=0) * u * u
-        p_y = tl.exp2((x_y - top) * LOG2E) * u
-        nll = (top - x_y) - tl.log(u)
-        if ((total == total) & (top < 3.0e38) & known) == 0:
-            tl.atomic_min(bad_ptr, row.to(tl.int64))
-        # The label is on top if it is the first of the largest: in the first group that has them.
-        first_of = tl.min(tl.where(high == top, place, K), axis=0)
-        in_group = tl.load(x_ptr + start + first_of + j, mask=first_of + j < K, other=NOTHING)
-        at_top = in_group.to(tl.float32) == top
-        hit = tl.min(tl.where(at_top, first_of + j, K), axis=0) == y
-        z = hit.to(tl.float32)
-        tl.store(u_ptr + row, u)
-        tl.store(hit_ptr + row, hit.to(tl.uint8))
+    for t in range(LOOPS):
+        rows = (program * LOOPS + t) * BLOCK + tl.arange(0, BLOCK)
+        there = rows < n
+        u = tl.load(u_ptr + rows, mask=there, other=0.0)
+        z = tl.load(hit_ptr + rows, mask=there, other=1).to(tl.float32)
+        p_y = tl.load(p_y_ptr + rows, mask=there, other=1.0)
+        p2 = tl.load(p2_ptr + rows, mask=there, other=1.0)
+        if LOGITS:
+            nll = tl.load(gap_ptr + rows, mask=there, other=0.0) - tl.log(tl.where(there, u, 1.0))
+        else:
+            nll = -tl.log(tl.maximum(p_y, 1.0e-20))
         brier += (p2 - 2.0 * p_y + 1.0).to(tl.float64)
         log += tl.minimum(nll, LOG_LIMIT).to(tl.float64)
         n_log += (nll > LOG_LIMIT).to(tl.float64)
         spherical += (1.0 - p_y / tl.sqrt(p2)).to(tl.float64)
         wrong += (1.0 - z).to(tl.float64)
-        confident += ((1.0 - z) + (u - z) * (u - z)).to(tl.float64)
-    out = parts_ptr + program * N_PARTS
-    tl.store(out, brier)
-    tl.store(out + 1, log)
-    tl.store(out + 2, spherical)
-    tl.store(out + 3, wrong)
-    tl.store(out + 4, confident)
-    tl.store(out + 5, n_log)
-    tl.store(out + 6, nothing)
-    tl.store(out + 7, nothing)
+        miss = tl.where(there, (1.0 - z) + (u - z) * (u - z), 0.0)
+        confident += miss.to(tl.float64)
+    out = parts_ptr + program * N_LOSSES
+    tl.store(out, tl.sum(brier, axis=0))
+    tl.store(out + 1, tl.sum(log, axis=0))
+    tl.store(out + 2, tl.sum(spherical, axis=0))
+    tl.store(out + 3, tl.sum(wrong, axis=0))
+    tl.store(out + 4, tl.sum(confident, axis=0))
+    tl.store(out + 5, tl.sum(n_log, axis=0))
+
+
+@triton.jit
+def read_long_rows(
+    x_ptr, y_ptr, u_ptr, hit_ptr, p_y_ptr, p2_ptr, gap_ptr, bad_ptr,
+    K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+    ALIGNED: tl.constexpr,
+):  # fmt: skip
+    """As `read_rows`, for rows longer than registers: the sums follow the largest so far."""
+    row = tl.program_id(0)
+    CHUNK: tl.constexpr = GROUPS * WIDTH
+    g = tl.arange(0, GROUPS)
+    j = tl.arange(0, WIDTH)
+    cols = g[:, None] * WIDTH + j[None, :]
+    start = row.to(tl.int64) * STRIDE
+    y = tl.load(y_ptr + row)
+    known = (y >= 0) & (y < K)
+    y = tl.where(known, y, 0).to(tl.int32)
+    x_y = tl.load(x_ptr + start + y).to(tl.float32)
+    if ALIGNED:
+        start = tl.multiple_of(start, WIDTH)
+    # Per group of a chunk: the largest so far, where it first was, and sums relative to it.
+    high = tl.zeros([GROUPS], tl.float32) + NOTHING
+    place = tl.zeros([GROUPS], tl.int32) + K
+    sums = tl.zeros([GROUPS], tl.float32)
+    squares = tl.zeros([GROUPS], tl.float32)
+    for at in range(0, K, CHUNK):
+        if K % WIDTH == 0:
+            inside = (at + g * WIDTH < K)[:, None] & (j < WIDTH)[None, :]
+        else:
+            inside = at + cols < K
+        x = tl.load(x_ptr + start + at + cols, mask=inside, other=NOTHING).to(tl.float32)
+        here = tl.max(x, axis=1)
+        higher = tl.maximum(high, here)
+        place = tl.where(here > high, at + g * WIDTH, place)
+        shrunk = tl.exp2((high - higher) * LOG2E)
+        e = tl.exp2((x - higher[:, None]) * LOG2E) + x * 0.0
+        e = tl.where(inside, e, 0.0)
+        sums = sums * shrunk + tl.sum(e, axis=1)
+        squares = squares * shrunk * shrunk + tl.sum(e * e, axis=1)
+        high = higher
+    top = tl.max(high, axis=0)
+    shrunk = tl.exp2((high - top) * LOG2E)
+    total = tl.sum(sums * shrunk, axis=0)
+    u = 1.0 / total
+    p2 = tl.sum(squares * shrunk * shrunk, axis=0) * u * u
+    if ((total == total) & (top < 3.0e38) & known) == 0:
+        tl.atomic_min(bad_ptr, row.to(tl.int64))
+    # The label is on top if it is the first of the largest: in the first group that has them.
+    first_of = tl.min(tl.where(high == top, place, K), axis=0)
+    in_group = tl.load(x_ptr + start + first_of + j, mask=first_of + j < K, other=NOTHING)
+    at_top = in_group.to(tl.float32) == top
+    hit = tl.min(tl.where(at_top, first_of + j, K), axis=0) == y
+    tl.store(u_ptr + row, u)
+    tl.store(hit_ptr + row, hit.to(tl.uint8))
+    tl.store(p_y_ptr + row, tl.exp2((x_y - top) * LOG2E) * u)
+    tl.store(p2_ptr + row, p2)
+    tl.store(gap_ptr + row, top - x_y)
 
 
 @triton.jit
@@ -381,7 +386,7 @@ def refine_near(
     x_ptr, u_ptr, hit_ptr, table_ptr, near_ptr, near_n_ptr, edges_ptr, m, programs,
     K: tl.constexpr, STRIDE: tl.constexpr, CHUNK: tl.constexpr, STEPS: tl.constexpr,
 ):  # fmt: skip
-    """Confidences near an edge, from logits in float64: taken out of their bins, and put in again."""
+    """Confidences near an edge, from logits in float64: out of their bins, and in again."""
     cols = tl.arange(0, CHUNK)
     program = tl.program_id(0)
     count = tl.load(near_n_ptr)
