@@ -4,13 +4,14 @@ if (location.protocol === "file:") {
   window.IFrameWorker = class extends EventTarget {
     constructor(url) {
       super()
+      const home = new URL(url, location).href
       const frame = document.createElement("iframe")
       frame.hidden = true
       document.body.append(frame)
       const inside = frame.contentWindow
       const load = (address) => new Promise((done, failed) => {
         const script = inside.document.createElement("script")
-        script.src = new URL(address, url)
+        script.src = new URL(address, home)
         script.onload = done
         script.onerror = failed
         inside.document.head.append(script)
@@ -20,7 +21,7 @@ if (location.protocol === "file:") {
       inside.postMessage = (data) =>
         this.dispatchEvent(new MessageEvent("message", { data }))
       this.inside = inside
-      this.ready = load(url)
+      this.ready = load(home)
     }
 
     postMessage(data) {

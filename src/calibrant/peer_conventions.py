@@ -17,6 +17,7 @@ from calibrant.measures.binned import binned_error
 from calibrant.measures.peer_rules import PEER_RULES, PeerRule
 from calibrant.options import public
 from calibrant.results.conventions import Convention, Conventions
+from calibrant.samples.samples import Notion, Samples
 from calibrant.summary import Summary, settle_notion
 
 
@@ -50,16 +51,21 @@ def conventions(
     settled = settle_notion(samples, notion)
     if settled in ("classwise", "full"):
         raise InputError("conventions are of one scalar problem: use notion='confidence'")
+    return conventions_of(samples, rule, settled)
+
+
+def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conventions:
+    """The same of samples that were accepted; weights, which most tools do not know, are not used."""
     summary = Summary(samples)
-    ours = binned_error(summary.table(settled, rule))
+    ours = binned_error(summary.table(notion, rule))
     with explained(samples):
-        u, z, _, findings = whole_problem(samples, settled)
+        u, z, _, findings = whole_problem(samples, notion)
     own = Convention(
-        "Calibrant", "", 15, binned_error(summary.table(settled, EqualWidth(15))), ours,
+        "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
         "as defined", f"{rule}, as doubles", "This is the definition.",
     )  # fmt: skip
     rows = [_row(peer, u, z, rule.m, findings.soft) for peer in PEER_RULES]
-    return Conventions((own, *rows), rule.m, settled)
+    return Conventions((own, *rows), rule.m, notion)
 
 
 def _row(

@@ -47,19 +47,16 @@ def with_worth(result: Evaluation, worth: Worth, tolerance: Any, *, asked: bool)
     if not isinstance(tolerance, numbers.Real) or not float(tolerance) > 0:
         raise InputError(f"tolerance must be a number above 0; got {tolerance!r}")
     samples = worth.samples
+    heavy = set() if asked else _heavy(worth)
+    # What is not judged is not resampled with the rest either.
+    worth.measures = tuple(m for m in worth.measures if m.name not in heavy)
     shape = "multiclass" if samples.multiclass else "binary"
-    too_large = samples.multiclass and samples.n * samples.n_classes > CLASSWISE_UP_TO
-    skipped, estimates = [], []
-    for estimate in result.estimates:
-        measure = find(estimate.name, shape)  # type: ignore[arg-type]
-        heavy = too_large and measure.notion in ("classwise", "full", "distribution")
-        # On soft labels a sweep seldom meets a fall, and tries as many bins as there are rows.
-        heavy |= worth.soft and measure.name == "sweep_ece"
-        if heavy and not asked:
-            skipped.append(estimate.name)
-            estimates.append(estimate)
-            continue
-        estimates.append(_judged(estimate, measure, worth))
+    estimates = [
+        estimate if estimate.name in heavy
+        else _judged(estimate, find(estimate.name, shape), worth)  # type: ignore[arg-type]
+        for estimate in result.estimates
+    ]  # fmt: skip
+    skipped = [estimate.name for estimate in result.estimates if estimate.name in heavy]
     notes = list(result.notes)
     if skipped:
         notes.append(
@@ -85,6 +82,19 @@ def with_worth(result: Evaluation, worth: Worth, tolerance: Any, *, asked: bool)
     return replace(
         result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe
     )
+
+
+def _heavy(worth: Worth) -> set[str]:
+    """Names of measures that take too long to resample unasked."""
+    samples = worth.samples
+    too_large = samples.multiclass and samples.n * samples.n_classes > CLASSWISE_UP_TO
+    return {
+        measure.name
+        for measure in worth.measures
+        if (too_large and measure.notion in ("classwise", "full", "distribution"))
+        # On soft labels a sweep seldom meets a fall, and tries as many bins as there are rows.
+        or (worth.soft and measure.name == "sweep_ece")
+    }
 
 
 def _judged(estimate: Estimate, measure: Measure, worth: Worth) -> Estimate:

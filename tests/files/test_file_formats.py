@@ -26,7 +26,7 @@ def _small_chunks(monkeypatch):
     monkeypatch.setattr(source, "CHUNK", 900)
     monkeypatch.setattr(parquet, "PIECE", 500)
     monkeypatch.setattr("calibrant.inputs.readers.npz.PIECE", 2000)
-    monkeypatch.setattr("calibrant.inputs.readers.csv.BLOCK", 1 << 14)
+    monkeypatch.setattr("calibrant.inputs.readers.csv.BLOCKS", (1 << 14,))
 
 
 def same_numbers(found, expected, *, also=()):

@@ -3,22 +3,53 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from calibrant.cli.output import refuse_no_folder, tell
+from calibrant.cli.parsing import add_json, whole
+
+if TYPE_CHECKING:
+    from calibrant.results.audit import Audit
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser("audit", help="put measures' claims to the test")
+    parser = commands.add_parser(
+        "audit",
+        help="put measures' claims to the test",
+        description="Test in worlds with known truth whether measures are truthful, continuous, "
+        "complete and sound, and how far they depend on the number of bins.",
+    )
     parser.add_argument("measures", nargs="*", metavar="MEASURE", help="names; default all")
-    parser.add_argument("-o", "--out", help="folder for the tables (CSV, JSON, Markdown)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "-o", "--out", metavar="FOLDER", help="folder for the tables (CSV, JSON, Markdown)"
+    )
+    parser.add_argument("--seed", type=whole, default=0, help="of the worlds; default 0")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     from calibrant.auditing import audit
+    from calibrant.show.terminal import working
 
-    found = audit(options.measures or None, seed=options.seed)
+    refuse_no_folder(options.out)
+    with working("the audit"):
+        found = audit(options.measures or None, seed=options.seed)
     if options.out is not None:
-        found.save(options.out)
+        _save(found, options.out)
+        tell(f"written: {options.out}")
     print(found.to_json() if options.json else found)
+
+
+def _save(found: Audit, folder: str) -> None:
+    """Write beside the folder first, so that every file in it is whole."""
+    import os
+    import tempfile
+    from pathlib import Path
+
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".audit.", dir=target) as beside:
+        found.save(beside)
+        for file in sorted(Path(beside).iterdir()):
+            os.replace(file, target / file.name)

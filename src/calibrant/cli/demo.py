@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
-from calibrant import TemperatureScaling, compare, conventions, evaluate, examples
-from calibrant.show.tables import print_evaluation, print_table
+from calibrant.cli.output import print_json
+from calibrant.cli.parsing import add_json
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser("demo", help="evaluate the example that comes with Calibrant")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser = commands.add_parser(
+        "demo",
+        help="evaluate the example that comes with Calibrant",
+        description="Evaluate the example that comes with Calibrant: a student network, its "
+        "labels and its teacher's probabilities.",
+    )
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
+    from calibrant import TemperatureScaling, compare, conventions, evaluate, examples
+    from calibrant.show.tables import print_evaluation, print_table
+
     example = examples.load("fashion")
     hard = evaluate(
         example.test_labels, example.test_proba, classes=example.class_names, uncertainty=True
@@ -33,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
         results = (
             ("hard", hard), ("soft", soft), ("conventions", tools), ("comparison", compared),
         )  # fmt: skip
-        print(json.dumps({name: result.to_dict() for name, result in results}))
+        print_json({name: result.to_dict() for name, result in results})
         return
     print(f"{example.description}\n")
     print_evaluation(hard, "The student against the labels")

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import argparse
-import json
 import platform
-from importlib import metadata
 from typing import Any
 
 from calibrant import __version__
-from calibrant.engines.selection import available, kernels, n_threads, why_not_native
+from calibrant.cli.output import print_json
+from calibrant.cli.parsing import add_json
+
+# What makes more formats, colours, figures and engines possible.
+PACKAGES = (
+    "pyarrow", "rich", "shtab", "matplotlib", "pandas", "polars", "duckdb", "pyspark", "torch",
+    "sklearn",
+)  # fmt: skip
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser("info", help="what this installation can do")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser = commands.add_parser(
+        "info",
+        help="what this installation can do",
+        description="What this installation can do: its engine, and the packages that it can use.",
+    )
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
+    from calibrant.engines.selection import why_not_native
+
     facts = installation()
     if options.json:
-        print(json.dumps(facts))
+        print_json(facts)
         return
     for name, value in facts.items():
-        print(f"{name:12} {value}")
+        shown = ", ".join(value) or "none" if isinstance(value, list) else value
+        print(f"{name:12} {shown}")
     if not facts["native"]:
         print(
             "\nThe compiled kernels are not there, so everything runs on NumPy: the same numbers, "
@@ -35,6 +47,11 @@ def run(options: argparse.Namespace) -> None:
 
 def installation() -> dict[str, Any]:
     """What this installation is and can do."""
+    from importlib import metadata
+    from importlib.util import find_spec
+
+    from calibrant.engines.selection import available, kernels, n_threads
+
     return {
         "calibrant": __version__,
         "python": platform.python_version(),
@@ -45,4 +62,6 @@ def installation() -> dict[str, Any]:
         "native": "native" in available(),
         "threads": n_threads(),
         "machine": platform.machine(),
+        "with": [name for name in PACKAGES if find_spec(name) is not None],
+        "without": [name for name in PACKAGES if find_spec(name) is None],
     }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
+from calibrant.cli.output import refuse_unwritable, tell
+from calibrant.cli.parsing import add_json
 from calibrant.errors import CalibrantError, InputError, StateError
-from calibrant.show.tables import print_evaluation, print_table
 
 if TYPE_CHECKING:
     from calibrant.accumulator import Accumulator
@@ -23,17 +23,20 @@ def add(commands: Any) -> None:
         "If one of them cannot be read or does not fit, nothing is written.",
     )
     parser.add_argument("states", nargs="+", metavar="STATE", help="a saved state")
-    parser.add_argument("-o", "--out", help="file for the merged state; an old one is replaced")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "-o", "--out", metavar="STATE", help="file for the merged state; an old one is replaced"
+    )
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
+    refuse_unwritable(options.out)
     merged = _merged(options.states)
     if options.out is not None:
         _save(merged, options.out)
     told = f"{len(options.states)} state{'s' if len(options.states) > 1 else ''} merged"
-    print(f"{told}{f' into {options.out}' if options.out else ''}", file=sys.stderr)
+    tell(f"{told}{f' into {options.out}' if options.out else ''}")
     _show(merged, as_json=options.json)
 
 
@@ -92,6 +95,7 @@ def _save(state: Accumulator | Monitor, path: str) -> None:
 
 def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
     from calibrant.accumulator import Accumulator
+    from calibrant.show.tables import print_evaluation, print_table
 
     if not state.n_rows:
         print("null" if as_json else "no rows yet")

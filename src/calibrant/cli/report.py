@@ -1,79 +1,149 @@
-"""`calibrant report`: predictions in files, evaluated without loading them."""
+"""`calibrant report`: predictions in files, evaluated, on the terminal and as a page."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from calibrant.show.tables import print_evaluation
+from calibrant.cli import inputs
+from calibrant.cli.output import print_json, refuse_unwritable, replacing, tell
+from calibrant.cli.parsing import add_json, names, number
+from calibrant.errors import InputError
+
+if TYPE_CHECKING:
+    from calibrant.cli.rows import Rows
+    from calibrant.results.evaluation import Evaluation
+
+# Reports that are held in memory unasked, (n, k) counted as n k; for a page, and at all.
+HELD, HELD_FOR_PAGE = 10_000_000, 200_000_000
 
 
 def add(commands: Any) -> None:
     parser = commands.add_parser(
         "report",
         help="evaluate predictions in files",
-        description="Evaluate predictions in Parquet, CSV, JSONL, Arrow or NPZ files. Several "
-        "files, folders and patterns are one set of rows. Columns are found by their usual names "
-        "unless they are told.",
+        description="Evaluate predictions in files. Several files, folders and patterns are one "
+        "set of rows. Up to ten million reports are held in memory, and what their errors are "
+        "worth is told; more are summed as they are read. " + inputs.DESCRIPTION,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
-    parser.add_argument("--label", type=_names, metavar="COLUMN", help="labels; y_true")
+    parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
+    inputs.add_columns(parser)
+    inputs.add_bins(parser)
+    parser.add_argument("--measures", type=names, metavar="NAME,...", help="only these")
+    inputs.add_groups(parser, "evaluate each value of these columns too")
     parser.add_argument(
-        "--proba", type=_names, action="extend", metavar="COLUMN[,...]",
-        help="reports; y_proba. A column, or one for each class: repeat it, or give a list",
-    )  # fmt: skip
-    parser.add_argument("--weight", metavar="COLUMN", help="weights of rows")
-    parser.add_argument("--classes", type=_names, metavar="NAME,...", help="labels, column order")
-    parser.add_argument("--from-logits", action="store_true", help="reports are logits")
-    parser.add_argument("--bins", type=_bins, default=15, help="a count, or edges 0,...,1")
-    parser.add_argument("--measures", type=_names, metavar="NAME,...", help="only these")
-    parser.add_argument("--by", type=_names, metavar="COLUMN,...", help="evaluate each value too")
-    parser.add_argument("--missing", default="error", help="drop: leave such rows out, counted")
-    parser.add_argument("--format", help="parquet, csv, jsonl, arrow or npz, if names do not say")
-    parser.add_argument("--one-pass", action="store_true", help="quantile bins from cells")
+        "--tolerance", type=number, default=0.05, help="error that would not matter; default 0.05"
+    )
+    inputs.add_chance(parser)
+    parser.add_argument("--title", help="of the page; by default the files' names")
+    parser.add_argument(
+        "--stream", action="store_true", help="never hold the rows: no intervals, any size"
+    )
+    parser.add_argument(
+        "--one-pass", action="store_true", help="with quantile bins from cells; implies --stream"
+    )
     parser.add_argument(
         "--progress", action="store_true", default=None, help="also where there is no terminal"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
+    refuse_unwritable(options.out)
+    streamed = options.stream or options.one_pass
+    if streamed and options.out is not None:
+        raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
+    found = None if streamed else _held(options)
+    if found is None:
+        found = _streamed(options)
+    if options.json:
+        print_json(found.to_dict())
+    else:
+        from calibrant.show.tables import print_evaluation
+
+        print_evaluation(found, f"{', '.join(options.files)}: {found.recipe['n']:,} rows")
+    if options.out is not None:
+        tell(f"written: {options.out}")
+
+
+def _held(options: argparse.Namespace) -> Evaluation | None:
+    """The evaluation with what it is worth, and the page; None if there are too many rows."""
+    from calibrant.cli.rows import TooLarge, read_rows
+
+    page = options.out is not None
+    try:
+        rows = read_rows(
+            inputs.wanted_of(options, options.files), at_most=HELD_FOR_PAGE if page else HELD
+        )
+    except TooLarge:
+        if page:
+            raise InputError(
+                f"there are more than {HELD_FOR_PAGE:,} reports: make the page of fewer rows; "
+                "without -o they are summed as they are read"
+            ) from None
+        return None
+    if page:
+        _write_page(rows, options)
+    return _judged(rows, options)
+
+
+def _judged(rows: Rows, options: argparse.Namespace) -> Evaluation:
+    from calibrant.cli.quickly import evaluate_quickly
+    from calibrant.show.terminal import working
+
+    with working("what the numbers are worth"):
+        found = evaluate_quickly(
+            rows.y_true, rows.y_proba, measures=options.measures, bins=options.bins,
+            by=inputs.slices_of(rows, options.by), groups=inputs.groups_of(rows, options.groups),
+            sample_weight=rows.sample_weight, from_logits=options.from_logits,
+            classes=rows.class_names, tolerance=options.tolerance, level=options.level,
+            seed=options.seed, n_missing=rows.n_missing,
+        )  # fmt: skip
+    chosen, slices = rows.chosen, found.slices
+    if slices is not None:
+        slices = replace(slices, by=", ".join(options.by))
+    columns = {
+        "y_true": list(chosen.y_true.names),
+        "y_proba": list(chosen.y_proba.names),
+        "sample_weight": chosen.sample_weight,
+        "by": list(options.by or ()),
+        "groups": options.groups,
+    }
+    return replace(
+        found,
+        inferred=(*found.inferred, *rows.said),
+        slices=slices,
+        recipe={**found.recipe, "files": rows.n_files, "columns": columns},
+    )
+
+
+def _write_page(rows: Rows, options: argparse.Namespace) -> None:
+    from calibrant.reporting import report
+    from calibrant.show.terminal import working
+
+    title = options.title or ", ".join(options.files)
+    with working("the page"), replacing(options.out) as beside:
+        report(
+            rows.y_true, rows.y_proba, name=title, bins=options.bins,
+            by=inputs.slices_of(rows, options.by), sample_weight=rows.sample_weight,
+            from_logits=options.from_logits, classes=rows.class_names,
+            tolerance=options.tolerance, level=options.level, seed=options.seed,
+            source=", ".join(options.files),
+        ).save(beside)  # fmt: skip
+
+
+def _streamed(options: argparse.Namespace) -> Evaluation:
     from calibrant.file_evaluation import evaluate_file
 
-    found = evaluate_file(
-        options.files[0] if len(options.files) == 1 else options.files,
-        y_true=_one_or_several(options.label),
-        y_proba=_one_or_several(options.proba),
-        sample_weight=options.weight,
-        bins=options.bins,
-        measures=options.measures,
-        from_logits=options.from_logits,
-        classes=options.classes,
-        by=options.by,
-        missing=options.missing,
-        format=options.format,
-        exact=not options.one_pass,
-        progress=options.progress,
-    )
-    if options.json:
-        print(found.to_json())
-        return
-    print_evaluation(found, f"{', '.join(options.files)}: {found.recipe['n']:,} rows")
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
-
-
-def _one_or_several(names: list[str] | None) -> Any:
-    return names[0] if names is not None and len(names) == 1 else names
-
-
-def _bins(text: str) -> Any:
-    try:
-        return [float(edge) for edge in text.split(",")] if "," in text else int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a count nor edges such as 0,0.5,1"
-        ) from None
+    if options.groups is not None:
+        raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
+    wanted = inputs.wanted_of(options, options.files)
+    return evaluate_file(
+        wanted.path, y_true=wanted.label, y_proba=wanted.proba, sample_weight=wanted.weight,
+        bins=options.bins, measures=options.measures, from_logits=wanted.from_logits,
+        classes=wanted.classes, by=options.by, missing=wanted.missing, format=wanted.format,
+        exact=not options.one_pass, progress=options.progress,
+    )  # fmt: skip

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from typing import Any
 
-from calibrant.show.tables import print_table
+from calibrant.cli.output import print_json, refuse_no_folder
+from calibrant.cli.parsing import add_json, whole
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser("reproduce", help="do a paper's experiments again")
+    parser = commands.add_parser(
+        "reproduce",
+        help="do a paper's experiments again",
+        description="Do a paper's experiments again, with the printed values beside the measured "
+        "ones, and mark where the paper is not right.",
+    )
     parser.add_argument("paper", metavar="PAPER", help="soft-mean, logit-smoothing or truthful")
-    parser.add_argument("-o", "--out", help="folder for the page, tables and figures")
-    parser.add_argument("--data", help="folder of saved predictions (.npz), or a pool's table")
+    parser.add_argument(
+        "-o", "--out", metavar="FOLDER", help="folder for the page, tables and figures"
+    )
+    parser.add_argument(
+        "--data", metavar="FILE", help="folder of saved predictions (.npz), or a pool's table"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer replications")
-    parser.add_argument("--seed", type=int, help="instead of the paper's")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--seed", type=whole, help="instead of the paper's")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     from calibrant.reproducing import reproduce
+    from calibrant.show.tables import print_table
 
+    refuse_no_folder(options.out)
     done = reproduce(
         options.paper, out=options.out, data=options.data, quick=options.quick, seed=options.seed,
         progress=not options.json,
     )  # fmt: skip
     if options.json:
-        print(json.dumps(done.to_dict()))
+        print_json(done.to_dict())
         return
     print(f"{done.title}: {done.paper}\n")
     for section in done.sections:

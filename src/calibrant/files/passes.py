@@ -6,7 +6,8 @@ Pieces and chunks are cut by the files alone: one thread and eight give the same
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from contextvars import copy_context
 from itertools import chain, islice
 from threading import Event
@@ -28,17 +29,21 @@ def over_pieces(
     head = list(islice(pieces, 2))
     stop = Event()
 
-    def batches(piece: Piece) -> Iterator[Batch]:
-        for batch in rows.batches(piece):
-            if stop.is_set():  # another piece has failed: nobody waits for this one
-                return
-            yield batch
-            progress.add(batch.chunk.n_rows, batch.chunk.n_bytes)
+    def batches(piece: Piece) -> Generator[Batch, None, None]:
+        with closing(rows.batches(piece)) as read:
+            for batch in read:
+                if stop.is_set():  # another piece has failed: nobody waits for this one
+                    return
+                yield batch
+                progress.add(batch.chunk.n_rows, batch.chunk.n_bytes)
 
     def whole(piece: Piece) -> T:
-        # A single piece has but one thread to sum it: another can read meanwhile.
-        alone = len(head) == 1 and n_threads() > 1
-        return work(_read_ahead(batches(piece)) if alone else batches(piece))
+        with closing(batches(piece)) as read:
+            # A single piece has but one thread to sum it: another can read meanwhile.
+            if len(head) > 1 or n_threads() == 1:
+                return work(read)
+            with closing(_read_ahead(read)) as ahead:
+                return work(ahead)
 
     try:
         yield from _in_order(whole, chain(head, pieces), n_threads())
@@ -54,20 +59,20 @@ def _in_order(work: Callable[[Piece], T], pieces: Iterable[Piece], threads: int)
     from concurrent.futures import Future, ThreadPoolExecutor  # slow to import
 
     waiting: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for piece in pieces:
-                waiting.append(pool.submit(copy_context().run, work, piece))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for piece in pieces:
+            waiting.append(pool.submit(copy_context().run, work, piece))
+            if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
-        finally:
-            for job in waiting:
-                job.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        # Without waiting: what is left here may be cleared away in any thread, at any time.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _read_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+def _read_ahead(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
     """The same batches, each read while the one before is looked at."""
     from concurrent.futures import ThreadPoolExecutor
 

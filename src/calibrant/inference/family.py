@@ -140,20 +140,25 @@ def family_of(
     """The family of worlds that fits a problem."""
     if problem.hard and problem.w is None and groups is None:
         cells = cells_of(problem, COARSE)
-        return OutcomeFamily(cells, gap_shapes(problem, cells.u, cells.bins), n_draws, seed)
+        return OutcomeFamily(cells, cell_gaps(problem, cells), n_draws, seed)
     if groups is None:
         rng = np.random.default_rng((seed, 2))
         groups = rng.permutation(problem.n) % min(problem.n, MOST_LOTS)
-    return ResidualFamily(
-        problem, gap_shapes(problem, problem.u, problem.bins), groups, n_draws, seed
-    )
+    seen = problem.gaps()[problem.bins]
+    gaps = _gap_shapes(seen, problem.u, problem.z, problem.w)
+    return ResidualFamily(problem, gaps, groups, n_draws, seed)
 
 
-def gap_shapes(problem: Problem, u: Array, bins: NDArray[np.intp]) -> list[Array]:
+def cell_gaps(problem: Problem, cells: Cells) -> list[Array]:
+    """The shapes of the gap at each cell; a cell stands for its rows in the fit too."""
+    counts = cells.n.astype(np.float64)
+    return _gap_shapes(problem.gaps()[cells.bins], cells.u, cells.positives / counts, counts)
+
+
+def _gap_shapes(seen: Array, u: Array, z: Array, w: Array | None) -> list[Array]:
     """The gap at each report, as seen in its bin and as a logistic recalibration has it."""
-    seen = problem.gaps()[bins]
-    fit = fit_logistic(problem.z, logit(np.clip(problem.u, 1e-7, 1 - 1e-7)), problem.w)
     h = logit(np.clip(u, 1e-7, 1 - 1e-7))
+    fit = fit_logistic(z, h, w)
     smooth: Array = sigmoid(fit.intercept + fit.slope * h) - u
     # A sample without any gap still needs worlds to compare with: those in which reports are low.
     flat = u * (1.0 - u) + 1e-3

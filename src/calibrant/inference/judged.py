@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -63,8 +63,11 @@ class Judged:
 
     @cached_property
     def plain_problem(self) -> Problem:
-        """The scalar problem in one bin: for measures that have none."""
-        problem = problem_of(self.samples, self.scalar, EqualWidth(15))
+        """The scalar problem in plain bins: for measures that have none."""
+        if self.fixed == EqualWidth(15):
+            problem = self.problem(("scalar", "fixed"))
+        else:
+            problem = problem_of(self.samples, self.scalar, EqualWidth(15))
         assert problem is not None
         return problem
 
@@ -85,6 +88,8 @@ class Judged:
         key = keys.get(measure.statistic)
         if key is None or measure.of_tables is None:
             return None
+        if self.samples.multiclass:  # the scalar problem is that of the top label: one for both
+            key = ("scalar", key[1])
         dropping = getattr(self.fixed if key[1] == "fixed" else self.quantile, "drop_one", False)
         problem = None if dropping else self.problem(key)
         return None if problem is None else (key, problem)
@@ -108,10 +113,16 @@ class Judged:
     def summary(self, samples: Samples) -> Summary:
         return Summary(samples, self.fixed, self.quantile)
 
-    def measured(self, measure: Measure, kind: str, draws: Callable[[], Any]) -> Array:
-        """The measure of each drawn sample; all that read the same statistic are taken together."""
+    def measured(
+        self, measure: Measure, kind: str, draws: Callable[[], Any], leave_out: Sequence[str] = ()
+    ) -> Array:
+        """The measure of each drawn sample; all that read the same statistic are taken together,
+        but for those that have what is drawn from elsewhere.
+        """
         key = (kind, measure.statistic)
-        group = [m for m in self.measures if m.statistic == measure.statistic]
+        group = [
+            m for m in self.measures if m.statistic == measure.statistic and m.name not in leave_out
+        ]
         if key not in self.wholes:
             rows = []
             for sample in draws():

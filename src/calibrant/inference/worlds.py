@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inference.cells import Problem, cells_of
-from calibrant.inference.family import OutcomeFamily, gap_shapes
+from calibrant.inference.family import OutcomeFamily, cell_gaps
 from calibrant.inference.null import cell_samples
 from calibrant.samples.samples import Samples
 
@@ -31,7 +31,7 @@ def world_curves(
     from scipy.special import ndtri
 
     cells = cells_of(problem)
-    ragged, smooth = gap_shapes(problem, cells.u, cells.bins)
+    ragged, smooth = cell_gaps(problem, cells)
     family = OutcomeFamily(cells, [0.5 * (ragged + smooth)], n_draws, seed)
     z = float(ndtri(0.5 + level / 2.0))
     low, high, truth = [], [], []

@@ -14,6 +14,7 @@ from calibrant.inference.cells import Problem, cells_of, table_of
 from calibrant.inference.family import Family, family_of, limits
 from calibrant.inference.judged import Judged
 from calibrant.inference.null import cell_samples, drawn_samples, null_mean, null_tables
+from calibrant.inference.null_losses import MANY_ENTRIES, null_losses
 from calibrant.inference.paired import draw_lots, drawn_table, replicates
 from calibrant.inference.squared import l2_limits
 from calibrant.inference.worlds import world_curves, world_limits
@@ -120,7 +121,9 @@ class Worth(Judged):
             cells = cells_of(self.plain_problem)
             sample = cell_samples(cells, self.samples, cells.n, cells.positives)
             rng = np.random.default_rng((self.seed, 3))
-            return self.measured(measure, "cells", lambda: resampled_counts(sample, n, rng))
+            return self.measured(
+                measure, "cells", lambda: resampled_counts(sample, n, rng), GAP_MEASURES
+            )
         # Rows, or clusters, are drawn for all measures together.
         if "rows" not in self.wholes:
             draws = draw_lots(self.samples.n, self.n_resamples, self.seed, self.groups)
@@ -182,6 +185,12 @@ class Worth(Judged):
                     yield cell_samples(cells, self.samples, cells.n, positives)
 
             return self.measured(measure, "null cells", draws), f"{said} drawn from the reports"
+        many = self.samples.multiclass and self.samples.reports.size > MANY_ENTRIES
+        if measure.statistic == "losses" and many and self.votes is None:
+            if "null losses" not in self.wholes:
+                found = null_losses(self.samples, self.n_resamples, self.seed)
+                self.wholes["null losses"] = found
+            return self.wholes["null losses"][measure.name], "mean and variance under the reports"
         drawn = self.measured(
             measure, "null rows", lambda: drawn_samples(self.samples, n, rng, self.votes)
         )

@@ -273,11 +273,15 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
     mass = plus + minus
     seen = np.flatnonzero(mass > 1e-12 * mass.max())
     keep = np.unique(np.linspace(seen[0], seen[-1], N_POINTS).astype(np.intp))
+    # Between reports that lie far apart there may be no mass at all.
+    held = mass[keep] > 1e-12 * mass.max()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_target = np.where(held, np.clip(plus[keep] / mass[keep], 0.0, 1.0), np.nan)
     return {
         "logit": t[keep],
         "report": up[keep],
         "density": mass[keep] / total,
-        "mean_target": np.clip(plus[keep] / mass[keep], 0.0, 1.0),
+        "mean_target": mean_target,
         "difference": (plus * down - minus * up)[keep] / total,
     }
 

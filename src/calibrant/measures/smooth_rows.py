@@ -48,9 +48,7 @@ def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
     return bell(t - u) + bell(t + u) + bell(t + u - 2.0)
 
 
-def _coarser(
-    nodes: Array, mass: Array, squares: Array, sigma: float
-) -> tuple[Array, Array, Array]:
+def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[Array, Array, Array]:
     """The nodes that hold mass, neighbours put together as far as the bandwidth allows."""
     held = np.flatnonzero(mass != 0)
     stretch = slice(int(held[0]), int(held[-1]) + 1)

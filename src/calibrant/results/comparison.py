@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from calibrant.errors import InputError, nearest
 from calibrant.results.rendering import as_frame, as_html, as_text, json_value
 from calibrant.results.robustness import RankRobustness
 from calibrant.results.slices import Slices
+
+if TYPE_CHECKING:
+    from calibrant.show.comparison_diagram import ComparisonDisplay
 
 Array = NDArray[np.float64]
 
@@ -120,6 +124,26 @@ class Comparison:
             high = max(high, float(high_a - low_b))
         return low, high
 
+    def intervals(self, measure: str = "ece") -> dict[str, list[Any]]:
+        """Each predictor's value with limits of its true value, best first.
+
+        A sample's error over bins lies above the true one, so a value may be above its `high`.
+        """
+        j = self._measure(measure)
+        order = [self.names.index(name) for name in self.order(measure)]
+        tail = (1.0 - self.level) / 2.0
+        ends = np.quantile(self.draws[j], [1.0 - tail, tail], axis=1, method="weibull")
+        # The basic bootstrap's, but for errors over bins, which have their own.
+        limits = 2.0 * self.values[:, j] - ends
+        own = self.limits[:, j, :2].T
+        limits = np.where(np.isnan(own), limits, own)
+        return {
+            "predictor": [self.names[i] for i in order],
+            measure: [float(self.values[i, j]) for i in order],
+            "low": [float(limits[0, i]) for i in order],
+            "high": [float(limits[1, i]) for i in order],
+        }
+
     def differences(self, measure: str = "ece", reference: str | None = None) -> list[Difference]:
         """Every predictor less the reference, by default the best one; best first."""
         order = self.order(measure)
@@ -188,6 +212,21 @@ class Comparison:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict())
+
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        kind: str = "values",
+        measures: Sequence[str] | None = None,
+        cap: int = 30,
+    ) -> ComparisonDisplay:
+        """The predictors, best first: their "values", "ranks" or "differences" from the best, each
+        with its uncertainty, on `ax` or a new figure. Needs matplotlib.
+        """
+        from calibrant.show.comparison_diagram import ComparisonDisplay
+
+        return ComparisonDisplay(self).plot(ax=ax, kind=kind, measures=measures, cap=cap)
 
     def ranked(self, measure: str) -> dict[str, list[Any]]:
         """The ranking, with the difference from the best one beside it."""

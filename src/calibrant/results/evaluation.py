@@ -14,6 +14,7 @@ from calibrant.results.rendering import as_frame, as_html, as_text, json_value
 if TYPE_CHECKING:
     from calibrant.results.slices import Slices
     from calibrant.results.uncertainty import Interval, NoiseFloor, Verdict
+    from calibrant.show.diagrams import ReliabilityDisplay
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,12 @@ class Evaluation:
     def to_json(self) -> str:
         """Everything but the samples, as JSON."""
         return json.dumps(self.to_dict())
+
+    def plot(
+        self, *, ax: Any = None, name: str | None = None, level: float | None = 0.95
+    ) -> ReliabilityDisplay:
+        """The reliability diagram, on `ax` or a new figure, with intervals. Needs matplotlib."""
+        return self.reliability.plot(ax=ax, name=name, level=level)
 
     def __repr__(self) -> str:
         said = "\n".join(f"  {line}" for line in self._said())

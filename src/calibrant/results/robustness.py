@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+
+if TYPE_CHECKING:
+    from calibrant.show.robustness_diagram import RankRobustnessDisplay
 
 Relation = Literal["loss", "bins", "dominance"]
 
@@ -99,6 +103,16 @@ class RankRobustness:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict())
+
+    def plot(
+        self, *, ax: Any = None, relation: Relation = "bins", measures: Sequence[str] | None = None
+    ) -> RankRobustnessDisplay:
+        """The correlations of one relation with their margins, on `ax` or a new figure. Needs
+        matplotlib.
+        """
+        from calibrant.show.robustness_diagram import RankRobustnessDisplay
+
+        return RankRobustnessDisplay(self).plot(ax=ax, relation=relation, measures=measures)
 
     @property
     def caption(self) -> str:

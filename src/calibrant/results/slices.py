@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError, nearest
 from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+
+if TYPE_CHECKING:
+    from calibrant.show.slices_diagram import SlicesDisplay
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,12 @@ class Slices:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict())
+
+    def plot(self, *, ax: Any = None, cap: int = 30) -> SlicesDisplay:
+        """The worst slices with their noise floors, on `ax` or a new figure. Needs matplotlib."""
+        from calibrant.show.slices_diagram import SlicesDisplay
+
+        return SlicesDisplay(self).plot(ax=ax, cap=cap)
 
     def shown_columns(self) -> dict[str, list[Any]]:
         """The columns a person reads."""

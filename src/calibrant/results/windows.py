@@ -7,10 +7,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError
 from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+
+if TYPE_CHECKING:
+    from calibrant.show.windows_diagram import WindowsDisplay
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +112,12 @@ class Windows:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict())
+
+    def plot(self, *, ax: Any = None, measure: str | None = None) -> WindowsDisplay:
+        """A measure over time with its noise floor, on `ax` or a new figure. Needs matplotlib."""
+        from calibrant.show.windows_diagram import WindowsDisplay
+
+        return WindowsDisplay(self).plot(ax=ax, measure=measure)
 
     def shown_columns(self) -> dict[str, list[Any]]:
         """The columns a person reads: starts without what is the same in all of them."""

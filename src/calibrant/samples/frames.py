@@ -74,10 +74,22 @@ class FrameSamples:
         """What the engine is called."""
         return str(self.frame.implementation.value)
 
+    def column(self, name: str) -> Any:
+        """A column of the frame as a narwhals expression."""
+        import narwhals as nw
+
+        if self.frame.implementation.is_spark_like():  # to Spark a dot is not part of a name
+            name = "`" + name.replace("`", "``") + "`"
+        return nw.col(name)
+
     def row(self, number: int) -> Samples:
         """One row, brought here to be looked at. Frames may give their rows in any order."""
-        rows = self.frame.select(*self.columns).head(number + 1).collect()
-        last = {name: rows[name].to_list()[-1] for name in self.columns}
+        places = {f"c{j}": self.column(name) for j, name in enumerate(self.columns)}
+        rows = self.frame.select(**places).head(number + 1).collect()
+        last = {
+            name: rows[place].to_list()[-1]
+            for place, name in zip(places, self.columns, strict=True)
+        }
         reports = np.array([[last[name] for name in self.reports]], dtype=np.float64)
         targets = np.array([[last[name] for name in self.targets]])
         return Samples(
@@ -90,7 +102,6 @@ class FrameSamples:
     def every_report_is_zero_or_one(self) -> bool:
         if self.from_logits:
             return False
-        import narwhals as nw
-
-        others = [(nw.col(name) != 0) & (nw.col(name) != 1) for name in self.reports]
+        reports = [self.column(name) for name in self.reports]
+        others = [(report != 0) & (report != 1) for report in reports]
         return all(self.frame.filter(other).head(1).collect().is_empty() for other in others)

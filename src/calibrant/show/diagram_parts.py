@@ -72,41 +72,61 @@ def y_label_of(notion: str, is_hard: bool) -> str:
 def legend(ax: Axes) -> None:
     """The curves, then what their bars and bands are; below the diagram, clear of the data."""
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     handles: list[Any] = [line for line in ax.get_lines() if line.get_gid() == CURVE]
-    bars = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
-    for label in sorted(bars):
-        handles.append(
-            Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8,
-                   markeredgewidth=1.6, alpha=0.7, label=label)
-        )  # fmt: skip
+    worth = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
+    for label in sorted(worth):
+        if label.endswith("pointwise"):
+            handles.append(Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=label))
+        else:
+            handles.append(
+                Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8,
+                       markeredgewidth=1.6, alpha=0.7, label=label)
+            )  # fmt: skip
     below(ax, handles)
 
 
-def below(ax: Axes, handles: list[Any], columns: int | None = None) -> None:
+def below(ax: Axes, handles: list[Any]) -> None:
     """A legend under the axes' own label, in as many columns as its texts have room for."""
     from matplotlib.transforms import ScaledTranslation
 
-    labels = [str(handle.get_label()) for handle in handles]
-    # A name that begins with an underscore is a name too.
-    labels = [f" {label}" if label.startswith("_") else label for label in labels]
-    if columns is None:
-        columns = next((c for c in (3, 2) if max(map(len, labels), default=0) * c <= 42), 1)
+    labels = _labels(handles)
     down = _height_of_labels(ax)
     ax.legend(
-        handles, labels, loc="upper center", ncols=min(columns, max(len(labels), 1)),
-        bbox_to_anchor=(0.5, 0.0), frameon=False, handlelength=1.8, borderaxespad=0.2,
-        columnspacing=1.2,
+        handles, labels, loc="upper center", ncols=_columns(labels), bbox_to_anchor=(0.5, 0.0),
+        frameon=False, handlelength=1.8, borderaxespad=0.2, columnspacing=1.2,
         bbox_transform=ax.transAxes + ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans),
     )  # fmt: skip
+
+
+def below_all(figure: Any, handles: list[Any]) -> None:
+    """A legend under all that is on a figure, or on a part of one."""
+    labels = _labels(handles)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=_columns(labels), frameon=False,
+        handlelength=1.8, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _labels(handles: list[Any]) -> list[str]:
+    labels = [str(handle.get_label()) for handle in handles]
+    # A name that begins with an underscore is a name too.
+    return [f" {label}" if label.startswith("_") else label for label in labels]
+
+
+def _columns(labels: list[str]) -> int:
+    longest = max(map(len, labels), default=0)
+    columns = next((c for c in (3, 2) if longest * c <= 46), 1)
+    return min(columns, max(len(labels), 1))
 
 
 def _height_of_labels(ax: Axes) -> float:
     """Points that tick labels and the axis label take below the axes."""
     ticks = ax.get_xticklabels()
     size = float(ticks[0].get_fontsize()) if ticks else 0.0
-    label = float(ax.xaxis.label.get_fontsize()) if ax.get_xlabel() else 0.0
-    return 1.25 * (size + label) + 9.0
+    lines = ax.get_xlabel().count("\n") + 1 if ax.get_xlabel() else 0
+    return 1.25 * (size + lines * float(ax.xaxis.label.get_fontsize())) + 9.0
 
 
 def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
@@ -120,11 +140,18 @@ def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
         over.stairs(share, edges, fill=True, color=colour, alpha=0.2)
         over.stairs(share, edges, color=colour, linewidth=1, clip_on=False)
     else:  # bins of several widths: where each one's reports lie
-        over.vlines(cells["mean_report"], 0, share, color=colour, linewidth=2, alpha=0.6,
-                    clip_on=False)  # fmt: skip
+        many = share.size > 60
+        over.vlines(
+            cells["mean_report"], 0, share, color=colour, linewidth=0.2 if many else 2,
+            alpha=0.4 if many else 0.6, clip_on=False,
+        )  # fmt: skip
     peak = max(over.get_ylim()[1], float(share.max()))
-    over.set(ylim=(0, peak), yticks=[peak], yticklabels=[f"{peak:.{0 if peak >= 0.01 else 1}%}"])
+    over.set(ylim=(0, peak), yticks=[peak], yticklabels=[_percent(peak)])
     return over
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
 
 
 def strip_axes(ax: Axes, label: str) -> Any:

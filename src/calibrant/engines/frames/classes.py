@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from calibrant.binning import Cuts
 from calibrant.engines.cells import Cells
 from calibrant.engines.frames.collecting import collected
+from calibrant.engines.frames.columns import has_weights, report_names
 from calibrant.engines.frames.expressions import Frame, col, exact, number
 from calibrant.engines.frames.losses import ask_losses, losses_of
 from calibrant.engines.frames.partitions import stacked
-from calibrant.engines.frames.problem import clean, has_weights, report_names, scalar
+from calibrant.engines.frames.problem import clean, scalar
 from calibrant.engines.frames.query import Query
 from calibrant.engines.passes import MatrixSums
 from calibrant.samples.frames import FrameSamples

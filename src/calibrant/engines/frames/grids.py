@@ -57,7 +57,7 @@ def deposited(groups: Groups, name: str, cell: NDArray[np.intp], n_nodes: int) -
 
 
 def _target(query: Query) -> Expr:
-    """The target on a grid: of folded logits by their sign, which a rounded sigmoid may not tell."""
+    """The target on a grid: folded logits by their sign, which a rounded sigmoid may not tell."""
     samples = query.samples
     of_logits = samples.from_logits and not samples.multiclass
     return col("grid_z" if of_logits and query.notion == "confidence" else "z")

@@ -7,9 +7,10 @@ from itertools import combinations
 import narwhals as nw
 import numpy as np
 
+from calibrant.engines.frames.columns import report_names, target_names
 from calibrant.engines.frames.expressions import Expr, col, every, exact, number, total
 from calibrant.engines.frames.groups import Groups
-from calibrant.engines.frames.problem import lifted, report_names, target_names
+from calibrant.engines.frames.problem import lifted
 from calibrant.engines.frames.query import Query
 from calibrant.engines.protocol import Findings
 from calibrant.errors import InputError

@@ -25,11 +25,10 @@ Step = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
 def opened(frame: Frame, columns: Sequence[str]) -> Frame:
-    """Some columns of a frame, ready for the steps of a query."""
-    chosen = frame.select(*columns)
+    """A frame ready for the steps of a query, which needs these of its columns."""
     if isinstance(frame, Partitioned) or not frame.implementation.is_dask():
-        return chosen
-    return Partitioned(chosen)
+        return frame
+    return Partitioned(frame.select(*columns))
 
 
 def stacked(frames: Sequence[Frame]) -> Frame:

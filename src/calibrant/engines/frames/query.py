@@ -13,10 +13,11 @@ import narwhals as nw
 from calibrant.binning import Cuts
 from calibrant.engines.cells import Cells
 from calibrant.engines.frames.collecting import collected
+from calibrant.engines.frames.columns import has_weights
 from calibrant.engines.frames.expressions import Expr, Float64, Frame, col, number, total
 from calibrant.engines.frames.groups import APART, Groups
 from calibrant.engines.frames.keys import steps_of, with_cell_steps
-from calibrant.engines.frames.problem import findings, folded, has_weights, scalar
+from calibrant.engines.frames.problem import findings, folded, scalar
 from calibrant.samples.frames import FrameSamples
 from calibrant.samples.samples import Notion
 

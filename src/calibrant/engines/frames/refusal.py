@@ -5,8 +5,8 @@ from __future__ import annotations
 import narwhals as nw
 
 from calibrant.engines.frames.collecting import collected
+from calibrant.engines.frames.columns import raw, sound
 from calibrant.engines.frames.expressions import col, number
-from calibrant.engines.frames.problem import raw, sound
 from calibrant.errors import InputError
 from calibrant.samples.frames import FrameSamples
 

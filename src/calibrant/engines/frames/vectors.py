@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from calibrant.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant.engines.frames.classes import matrix_sums
 from calibrant.engines.frames.collecting import collected
+from calibrant.engines.frames.columns import has_weights
 from calibrant.engines.frames.expressions import Frame, clipped, col, exact, total
 from calibrant.engines.frames.keys import steps_of
 from calibrant.engines.frames.losses import class_rows
-from calibrant.engines.frames.problem import clean, has_weights
+from calibrant.engines.frames.problem import clean
 from calibrant.engines.frames.tables import bin_table
 from calibrant.engines.protocol import Findings
 from calibrant.errors import InputError

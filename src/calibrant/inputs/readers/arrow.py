@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -92,7 +92,9 @@ class ArrowReader:
     def pieces(self, fields: Sequence[Field]) -> list[Any]:
         return [None]
 
-    def chunks(self, piece: Any, fields: Sequence[Field], rows: int) -> Iterator[Chunk]:
+    def chunks(
+        self, piece: Any, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
         tops = {path_in(self._schema, field.name)[0] for field in fields}
         columns = sorted(self._schema.get_field_index(name) for name in tops)
         first = 0

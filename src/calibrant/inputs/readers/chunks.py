@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -75,7 +75,9 @@ class Reader(Protocol):
     def pieces(self, fields: Sequence[Field]) -> list[Any]:
         """Parts that can be read apart from each other, in order."""
 
-    def chunks(self, piece: Any, fields: Sequence[Field], rows: int) -> Iterator[Chunk]:
+    def chunks(
+        self, piece: Any, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
         """The rows of a piece, at most so many at a time."""
 
 

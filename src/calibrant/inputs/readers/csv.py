@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from calibrant.errors import InputError
@@ -11,8 +11,9 @@ from calibrant.inputs.readers.chunks import Chunk, Column, Field, Names, place_o
 from calibrant.inputs.readers.csv_lines import first_fault, header_of, line_of
 from calibrant.inputs.readers.find import File
 
-# Bytes parsed at a time. A line must fit.
-BLOCK = 1 << 23
+# Bytes parsed at a time. Arrow reads some thirty such blocks ahead, and a row must fit into one:
+# larger ones are for files that need them.
+BLOCKS = (1 << 20, 1 << 24, 1 << 28)
 
 
 class CsvReader:
@@ -43,23 +44,32 @@ class CsvReader:
     def pieces(self, fields: Sequence[Field]) -> list[Any]:
         return [None] if self.names else []
 
-    def chunks(self, piece: Any, fields: Sequence[Field], rows: int) -> Iterator[Chunk]:
-        types = self._types(fields)
+    def chunks(
+        self, piece: Any, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
         first, at = 0, 0
         try:
-            with readable(self.file, "CSV"), self._pa.OSFile(str(self.file.path)) as below:
-                for batch in self._opened(below, types):
-                    now = below.tell()
-                    for start in range(0, batch.num_rows, rows):
-                        part = batch.slice(start, rows)
-                        place = place_of(self.file, first, None)
-                        found = {field: self._column(part, field, place) for field in fields}
-                        yield Chunk(first, part.num_rows, now - at, found, self._line)
-                        first, at = first + part.num_rows, now
+            types = self._types(fields)
+            for batch, now in self._batches(types):
+                for start in range(0, batch.num_rows, rows):
+                    part = batch.slice(start, rows)
+                    place = place_of(self.file, first, None)
+                    found = {field: self._column(part, field, place) for field in fields}
+                    yield Chunk(first, part.num_rows, now - at, found, self._line)
+                    first, at = first + part.num_rows, now
         except (InputError, UnicodeDecodeError) as error:
             # Arrow does not say where, and a file may be long: look from where it went well.
-            numbers = [name for name, kind in types.items() if kind == self._pa.float64()]
-            raise first_fault(self._header, numbers, first) or error from None
+            raise first_fault(self._header, self._numbers(fields), first) or error from None
+
+    def _numbers(self, fields: Sequence[Field]) -> list[str]:
+        """The columns that must be numbers, as far as is known."""
+        plain = self._pa.float64()
+        return [
+            field.name
+            for field in fields
+            if field.role == "number"
+            or (field.role == "label" and self._kinds.get(field.name) == plain)
+        ]
 
     def _types(self, fields: Sequence[Field]) -> dict[str, Any]:
         """How to read each column: as text wherever something wants it so."""
@@ -76,8 +86,8 @@ class CsvReader:
         """What a column of labels holds, as its first block has it: numbers, booleans or text."""
         if name not in self._kinds:
             types = self._pa.types
-            with readable(self.file, "CSV"), self._pa.OSFile(str(self.file.path)) as below:
-                kind = self._opened(below, {name: None}).schema.field(0).type
+            first = next(self._batches({name: None}), None)
+            kind = self._pa.null() if first is None else first[0].schema.field(0).type
             plain = types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind)
             other = self._pa.bool_() if types.is_boolean(kind) else self._pa.string()
             self._kinds[name] = self._pa.float64() if plain else other
@@ -96,13 +106,30 @@ class CsvReader:
         found = names(array)
         return Names(found.codes, [None if name == "" else name for name in found.known])
 
-    def _opened(self, below: Any, types: dict[str, Any]) -> Any:
-        """Batches of the columns in `types`."""
+    def _batches(self, types: dict[str, Any]) -> Iterator[tuple[Any, int]]:
+        """The rows of these columns, and how far reading has come."""
+        done = 0
+        for block in BLOCKS:
+            passed = 0
+            try:
+                with readable(self.file, "CSV"), self._pa.OSFile(str(self.file.path)) as below:
+                    for batch in self._opened(below, types, block):
+                        fresh = batch.slice(max(0, done - passed))
+                        passed += batch.num_rows
+                        if fresh.num_rows:
+                            yield fresh, below.tell()
+                            done = passed
+                return
+            except InputError as error:
+                if "straddling" not in str(error) or block == BLOCKS[-1]:
+                    raise
+
+    def _opened(self, below: Any, types: dict[str, Any], block: int) -> Any:
         packed = self.file.packed
         source = below if packed is None else self._pa.CompressedInputStream(below, packed)
         return self._csv.open_csv(
             source,
-            read_options=self._csv.ReadOptions(block_size=BLOCK),
+            read_options=self._csv.ReadOptions(block_size=block),
             # Texts of prompts and answers have lines of their own.
             parse_options=self._csv.ParseOptions(
                 delimiter=self._header.delimiter, newlines_in_values=True

@@ -40,7 +40,7 @@ class File:
 
     @property
     def size(self) -> int:
-        return self.path.stat().st_size
+        return self.fingerprint()[0]
 
     def fingerprint(self) -> Print:
         """Size, time of change and number: another content has another one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from calibrant.errors import InputError
@@ -54,7 +54,9 @@ class JsonlReader:
     def pieces(self, fields: Sequence[Field]) -> list[Any]:
         return [None] if self.n_rows is None else []
 
-    def chunks(self, piece: Any, fields: Sequence[Field], rows: int) -> Iterator[Chunk]:
+    def chunks(
+        self, piece: Any, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
         paths = [(field.name, field.name.split(".")) for field in fields]
         first, at = 0, 0
         lines: list[int] = []

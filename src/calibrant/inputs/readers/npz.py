@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -52,7 +52,9 @@ class NpzReader:
             step = max(1, n)
         return [(start, min(start + step, n)) for start in range(0, n, step)]
 
-    def chunks(self, piece: Span, fields: Sequence[Field], rows: int) -> Iterator[Chunk]:
+    def chunks(
+        self, piece: Span, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
         first, last = piece
         per_row = self.file.size / max(1, self._count(fields))
         with ExitStack() as stack:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 from calibrant.errors import InputError
 from calibrant.inputs.readers.arrow_values import (
@@ -77,7 +77,9 @@ class ParquetReader:
                 first, groups, held = first + held, [], 0
         return [*out, (groups, first, held)] if held else out
 
-    def chunks(self, piece: Piece, fields: Sequence[Field], rows: int) -> Iterator[Chunk]:
+    def chunks(
+        self, piece: Piece, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
         groups, first, _ = piece
         # Only the leaves that are wanted: a struct's others stay on the disk.
         wanted = [".".join(path_in(self._schema, field.name)) for field in fields]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -66,14 +67,15 @@ class FileRows:
             if reader.names:
                 yield from ((reader, piece) for piece in reader.pieces(fields))
 
-    def batches(self, piece: Piece) -> Iterator[Batch]:
+    def batches(self, piece: Piece) -> Generator[Batch, None, None]:
         """The rows of a piece."""
         reader, part = piece
         fields = self.chosen.fields()
-        for chunk in reader.chunks(part, fields, self.chunk_rows):
-            yield batch_of(
-                reader.file, chunk, self.chosen, missing=self.missing, as_double=self.as_double
-            )
+        with closing(reader.chunks(part, fields, self.chunk_rows)) as chunks:
+            for chunk in chunks:
+                yield batch_of(
+                    reader.file, chunk, self.chosen, missing=self.missing, as_double=self.as_double
+                )
 
     def refuse_changed(self) -> None:
         """An error if a file is no longer what it was."""

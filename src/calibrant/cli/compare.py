@@ -1,0 +1,103 @@
+"""`calibrant compare`: several models on the same rows, from one file or from one file each."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from calibrant.cli import inputs
+from calibrant.cli.output import print_json, refuse_unwritable, replacing, tell
+from calibrant.cli.parsing import add_json, names
+
+if TYPE_CHECKING:
+    from calibrant.cli.models import Models
+    from calibrant.results.comparison import Comparison
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="several models on the same rows",
+        description="Compare models on the same rows: ranks and differences, and what they are "
+        "worth. Either one file with the reports of several models, told by --models, or a file "
+        "for each model with the same labels in the same order, or matched by --id. "
+        + inputs.DESCRIPTION,
+    )
+    parser.add_argument("files", nargs="+", metavar="[NAME=]FILE", help="one file, or one a model")
+    parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
+    parser.add_argument(
+        "--models", nargs="+", metavar="NAME=COLUMN[,...]",
+        help="models in one file: a column, one for each class, or a pattern such as big_*",
+    )  # fmt: skip
+    parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
+    inputs.add_columns(parser)
+    inputs.add_bins(parser)
+    parser.add_argument("--measures", type=names, metavar="NAME,...", help="only these")
+    inputs.add_groups(parser, "compare within each value of these columns too")
+    inputs.add_chance(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from calibrant.cli.models import read_models
+    from calibrant.show.terminal import working
+
+    refuse_unwritable(options.out)
+    models = read_models(options)
+    with working("what the differences are worth"):
+        found = _compared(models, options)
+    if options.out is not None:
+        with working("the page"), replacing(options.out) as beside:
+            found.save(beside)
+    if options.json:
+        print_json(found.to_dict())
+    else:
+        _show(found)
+    if options.out is not None:
+        tell(f"written: {options.out}")
+
+
+def _compared(models: Models, options: argparse.Namespace) -> Comparison:
+    from dataclasses import replace
+
+    from calibrant.comparison import compare
+
+    first = models.first
+    found = compare(
+        first.y_true, models.reports, measures=options.measures, bins=options.bins,
+        level=options.level, groups=inputs.groups_of(first, options.groups),
+        by=inputs.slices_of(first, options.by), seed=options.seed,
+        sample_weight=first.sample_weight, from_logits=options.from_logits,
+        classes=first.class_names,
+    )  # fmt: skip
+    slices = found.slices
+    if slices is not None:
+        name = ", ".join(options.by)
+        slices = {model: replace(part, by=name) for model, part in slices.items()}
+    return replace(
+        found,
+        slices=slices,
+        inferred=(*found.inferred, *models.said),
+        notes=(*models.notes, *found.notes),
+    )
+
+
+def _show(found: Comparison) -> None:
+    import sys
+
+    from calibrant.show.tables import print_table
+    from calibrant.show.terminal import PLAIN, print_styled
+
+    n = found.recipe["n"]
+    print_styled(f"{len(found.names)} models on {n:,} rows", "bold", file=sys.stdout)
+    for line in (*found.inferred, *found.notes):
+        print_styled(f"  {line}", PLAIN, file=sys.stdout)
+    print()
+    print_table(found.columns(), "Measures")
+    for measure in found.measures:
+        print_table(found.ranked(measure), f"Ranks by {measure}")
+    if found.robustness is not None:
+        print_table(found.robustness.table(), found.robustness.caption)
+    for name, part in (found.slices or {}).items():
+        print_table(part.shown_columns(), f"{name}: slices by {part.by}, worst first")

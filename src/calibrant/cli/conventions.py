@@ -1,0 +1,51 @@
+"""`calibrant conventions`: what each well-known tool would report for the same predictions."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from calibrant.cli import inputs
+from calibrant.cli.output import print_json
+from calibrant.cli.parsing import add_json, whole
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "conventions",
+        help="what each well-known tool would report",
+        description="What each well-known tool would report as ECE for the same predictions, and "
+        "why they differ. None of them needs to be installed. " + inputs.DESCRIPTION,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
+    inputs.add_columns(parser, weight=False)
+    parser.add_argument("--bins", type=whole, default=15, help="a common count; default 15")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from calibrant.cli.rows import read_rows
+    from calibrant.peer_conventions import conventions
+
+    rows = read_rows(inputs.wanted_of(options, options.files))
+    found = conventions(
+        rows.y_true, rows.y_proba, bins=options.bins, from_logits=options.from_logits
+    )
+    if options.json:
+        print_json(
+            {**found.to_dict(), "n": rows.n, "n_missing": rows.n_missing,
+             "inferred": list(rows.said)}
+        )  # fmt: skip
+        return
+    from calibrant.evaluation import missing_told
+    from calibrant.show.tables import print_table
+
+    print(f"{', '.join(options.files)}: {rows.n:,} rows")
+    for line in (*rows.said, *((missing_told(rows.n_missing),) if rows.n_missing else ())):
+        print(f"  {line}")
+    print()
+    kept = {k: v for k, v in found.columns().items() if k not in ("rule", "why", "version")}
+    print_table(kept, f"What each tool would call ECE ({found.notion})")
+    for row in found.rows:
+        print(f"{row.tool}: {row.why}")

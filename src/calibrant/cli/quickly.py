@@ -1,0 +1,88 @@
+"""An evaluation of all measures, with intervals for those that do not take long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from calibrant.evaluation import evaluate, missing_told
+from calibrant.measures.catalogue import catalogue
+from calibrant.results.evaluation import Estimate, Evaluation
+
+# Reports, (n, k) counted as n k, up to which all measures are resampled.
+ALL_UP_TO = 20_000
+# Measures whose intervals cost next to nothing: resampled in bins, never in rows.
+OF_BINS = (
+    "ece", "rmsce", "mce", "debiased_l2", "lin_ce", "confidence_ce", "confidence_ce_corrected",
+)  # fmt: skip
+# Losses of (n, k) reports are resampled in rows.
+LOSSES = ("brier", "log_loss", "classification_error")
+LOSSES_UP_TO = 300_000
+
+
+def evaluate_quickly(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    measures: Sequence[str] | None,
+    bins: Any,
+    by: Any,
+    groups: Any,
+    sample_weight: Any,
+    from_logits: bool,
+    classes: Sequence[str] | None,
+    tolerance: float,
+    level: float,
+    seed: int,
+    n_missing: int,
+) -> Evaluation:
+    """As `evaluate(uncertainty=True)`, but in seconds: of many rows not every measure is judged."""
+
+    def evaluated(chosen: Sequence[str] | None, *, uncertainty: bool, by: Any) -> Evaluation:
+        return evaluate(
+            y_true, y_proba, measures=chosen, bins=bins, uncertainty=uncertainty, by=by,
+            groups=groups, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+            tolerance=tolerance, level=level, seed=seed,
+        )  # fmt: skip
+
+    if measures is not None or y_proba.size <= ALL_UP_TO:
+        found = evaluated(measures, uncertainty=True, by=by)
+    else:
+        plain = evaluated(None, uncertainty=False, by=by)
+        judged = evaluated(_quick(y_proba, groups), uncertainty=True, by=None)
+        found = _put_together(plain, judged)
+    if not n_missing:
+        return found
+    return replace(
+        found,
+        notes=(missing_told(n_missing), *found.notes),
+        recipe={**found.recipe, "n_missing": n_missing},
+    )
+
+
+def _quick(y_proba: Any, groups: Any) -> tuple[str, ...]:
+    multiclass = y_proba.ndim == 2
+    shape = "multiclass" if multiclass else "binary"
+    known = {m.name for m in catalogue(shape) if m.notion not in ("classwise", "full")}  # type: ignore[arg-type]
+    in_rows = multiclass or groups is not None
+    losses = LOSSES if not in_rows or y_proba.size <= LOSSES_UP_TO else ()
+    return tuple(name for name in (*OF_BINS, *losses) if name in known)
+
+
+def _put_together(plain: Evaluation, judged: Evaluation) -> Evaluation:
+    """All values, with the intervals that there are."""
+
+    def best(estimate: Estimate) -> Estimate:
+        return judged.estimate(estimate.name) if estimate.name in judged else estimate
+
+    without = [e.name for e in plain.estimates if e.name not in judged]
+    note = f"no intervals for {', '.join(without)}: they take long here; ask for them by name"
+    more = tuple(line for line in judged.notes if line not in plain.notes)
+    return replace(
+        plain,
+        estimates=tuple(map(best, plain.estimates)),
+        notes=(*plain.notes, *more, note),
+        verdict=judged.verdict,
+        recipe={**judged.recipe, **plain.recipe},
+    )

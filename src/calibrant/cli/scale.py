@@ -1,0 +1,143 @@
+"""`calibrant scale`: fit a recalibration map to one file, put another through it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from calibrant.cli import inputs
+from calibrant.cli.output import print_json, refuse_unwritable, replacing, tell
+from calibrant.cli.parsing import add_json, names
+from calibrant.errors import InputError
+
+if TYPE_CHECKING:
+    from calibrant.cli.recalibration import Fitted
+
+METHODS = {
+    "temperature": "TemperatureScaling",
+    "platt": "PlattScaling",
+    "isotonic": "IsotonicCalibration",
+    "beta": "BetaCalibration",
+    "histogram": "HistogramBinning",
+    "vector": "VectorScaling",
+    "matrix": "MatrixScaling",
+    "dirichlet": "DirichletCalibration",
+}
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "scale",
+        help="recalibrate: fit a map, put predictions through it",
+        description="Fit a recalibration map to held-out rows (--fit), put predictions through it "
+        "(--apply), or both. A map is kept in a JSON file: written by --fit, read without it. "
+        + inputs.DESCRIPTION,
+    )
+    parser.add_argument("--fit", metavar="FILE", help="held-out rows to fit a map to")
+    parser.add_argument(
+        "--method", choices=METHODS, default="temperature", help="the map; default temperature"
+    )
+    parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
+    parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
+    parser.add_argument(
+        "-o", "--out", metavar="FILE",
+        help="recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
+    )  # fmt: skip
+    parser.add_argument(
+        "--keep", type=names, metavar="COLUMN,...", help="columns to copy to the output"
+    )
+    inputs.add_columns(parser)
+    inputs.add_bins(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from calibrant.cli.recalibration import fitted, loaded
+
+    _refuse_unclear(options)
+    map_file = options.scaler if options.apply is not None else options.scaler or options.out
+    for path in (options.out, map_file if options.fit is not None else None):
+        refuse_unwritable(path)
+    if options.fit is not None:
+        found = fitted(
+            inputs.wanted_of(options, options.fit), METHODS[options.method], options.bins
+        )
+        if map_file is not None:
+            with replacing(map_file) as beside:
+                beside.write_text(found.to_json() + "\n", encoding="utf-8")
+    else:
+        found = loaded(options.scaler)
+    said: dict[str, Any] = {"scaler": found.to_dict()}
+    if options.fit is not None:
+        said["fit"] = {"file": options.fit, **found.told}
+    if options.apply is not None:
+        said["apply"] = _apply(found, options)
+    if options.json:
+        print_json(said)
+    else:
+        _show(found, said)
+    for path in dict.fromkeys((map_file if options.fit is not None else None, options.out)):
+        if path is not None:
+            tell(f"written: {path}")
+
+
+def _refuse_unclear(options: argparse.Namespace) -> None:
+    if options.fit is None and options.apply is None:
+        raise InputError("there is nothing to do: say --fit FILE, --apply FILE, or both")
+    if options.fit is None and options.scaler is None:
+        raise InputError("--apply needs a map: name its file with --scaler, or fit one with --fit")
+    if options.apply is not None:
+        from calibrant.cli.written_rows import format_of
+
+        if options.out is None:
+            raise InputError("--apply needs a file to write to: -o FILE")
+        format_of(options.out)
+    elif options.scaler is not None and options.out is not None:
+        raise InputError("--scaler and -o both name the map's file: leave out one of them")
+    elif options.keep is not None:
+        raise InputError("--keep copies columns to the recalibrated rows: it needs --apply")
+
+
+def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
+    """Write the recalibrated rows; what became better or worse, if there are labels."""
+    from calibrant.cli.recalibration import before_and_after, rows_to_map
+    from calibrant.cli.written_rows import write_rows
+
+    wanted = inputs.wanted_of(options, options.apply)
+    rows, labelled = rows_to_map(wanted, found)
+    mapped = found.scaler.transform(rows.y_proba)
+    with replacing(options.out) as beside:
+        write_rows(beside, rows, mapped, labelled=labelled)
+    return {
+        "file": options.apply,
+        "out": options.out,
+        "n": rows.n,
+        "n_missing": rows.n_missing,
+        "inferred": list(rows.said),
+        "measures": before_and_after(rows, mapped, found, options.bins) if labelled else None,
+    }
+
+
+def _show(found: Fitted, said: dict[str, Any]) -> None:
+    from calibrant.evaluation import missing_told
+    from calibrant.show.tables import print_table
+
+    print(found.scaler)
+    for part, title in (
+        ("fit", "On the rows of the fit, where every map looks better than it is"),
+        ("apply", "Before and after, on rows that the map has not seen"),
+    ):
+        told = said.get(part)
+        if told is None:
+            continue
+        print(f"\n{told['file']}: {told['n']:,} rows")
+        for line in told["inferred"]:
+            print(f"  {line}")
+        if told["n_missing"]:
+            print(f"  {missing_told(told['n_missing'])}")
+        if told["measures"] is None:
+            print("  no labels are found or told (--label): what it is worth is not measured")
+        else:
+            print()
+            print_table(told["measures"], title)

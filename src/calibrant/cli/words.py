@@ -1,0 +1,34 @@
+"""Messages written for Python, in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+
+# Only what a reader would have to type is put differently: y_proba[3] stays the fourth report.
+_OPTIONS = (
+    (r"\by_true names the column", "--label names the column"),
+    (r"\by_proba names the column", "--proba names the column"),
+    (r"\bsample_weight names the column", "--weight names the column"),
+    (r"\bby names the column", "--by names the column"),
+    (r"\by_true is not told, and", "the labels are not told (--label), and"),
+    (r"\by_proba is not told, and", "the reports are not told (--proba), and"),
+    (r"\by_true could be (.*): say which", r"the labels could be \1: say which with --label"),
+    (r"\by_proba could be (.*): say which", r"the reports could be \1: say which with --proba"),
+    (r"y_proba='([^']*)', from_logits=True", r"--proba \1 --from-logits"),
+    (r"from_logits=True", "--from-logits"),
+    (r"missing='drop'", "--missing drop"),
+    (r"classes=\[negative, positive\]", "--classes NEGATIVE,POSITIVE"),
+    (r"classes=\[\.\.\.\]", "--classes A,B,..."),
+    (r"y_proba=\[\.\.\.\]", "--proba A,B,..."),
+    (r"with exact=False", "with --one-pass"),
+    (r"\bformat=(?=[,\s]|$)", "--format"),
+    (r"\bmeasures=(?=[,\s]|$)", "--measures"),
+    (r"\bby='([^']*)'", r"--by \1"),
+)
+
+
+def in_options(message: str) -> str:
+    """The message with options where it has arguments."""
+    for pattern, words in _OPTIONS:
+        message = re.sub(pattern, words, message)
+    return message

@@ -1,0 +1,1 @@
+"""What a page tells beyond an evaluation: bins in every number, recalibration, words."""

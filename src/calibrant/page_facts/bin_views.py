@@ -1,0 +1,113 @@
+"""The diagram's data: the scalar problem in every number of bins, with its measures and its curve;
+for soft labels a second time, with each label replaced by the likeliest outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.binning import EqualWidth, Quantile
+from calibrant.engines.passes import whole_problem
+from calibrant.inputs.explain import explained
+from calibrant.measures.catalogue import find
+from calibrant.page_facts.every_bin_count import COUNTS, RULES, every_bin_count
+from calibrant.results.reliability import ReliabilityTable
+from calibrant.results.report import BinSensitivity, BinView
+from calibrant.samples.samples import Notion, Samples
+from calibrant.scores.smooth import smooth_reliability
+from calibrant.statistics.bins import BinTable
+from calibrant.summary import Summary
+
+_MEASURES = {
+    "binary": ("ece", "rmsce", "mce", "debiased_l2", "lin_ce"),
+    "multiclass": ("ece", "rmsce", "mce", "debiased_l2", "confidence_ce_corrected"),
+}
+# Errors over all classes cost a pass for each number of bins: a few numbers, of moderate problems.
+_CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
+_CLASS_ENTRIES = 500_000
+_CLASSWISE = (
+    ("classwise_ece", "equal-width"), ("ace", "quantile"), ("classwise_ce", "quantile"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """One table under every name by which a formula asks for its bins."""
+
+    bins: BinTable
+
+    @property
+    def quantile_bins(self) -> BinTable:
+        return self.bins
+
+    @property
+    def confidence_bins(self) -> BinTable:
+        return self.bins
+
+
+def bin_views(samples: Samples, notion: Notion, extra: int | None) -> tuple[BinView, ...]:
+    """The view of the labels as they are, and of their likeliest outcomes if they are soft."""
+    counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
+    views = [_view(samples, notion, counts, "labels as given")]
+    if not views[0].tables["equal-width"][0].is_hard:
+        views.append(_view(_hardened(samples), notion, counts, "likeliest label"))
+    return tuple(views)
+
+
+def _view(samples: Samples, notion: Notion, counts: tuple[int, ...], labels: str) -> BinView:
+    with explained(samples):
+        u, z, w, _ = whole_problem(samples, notion)
+    problem = Samples(u, z, w)
+    tables = every_bin_count(problem, notion, counts, samples.precision)
+    shape = "multiclass" if samples.multiclass else "binary"
+    values = {
+        rule: {name: [measured(name, shape, table) for table in tables[rule]] for name in names}
+        for rule in RULES
+        for names in (_MEASURES[shape],)
+    }
+    curve = smooth_reliability(z, u, sample_weight=w)
+    return BinView(labels, counts, tables, values, replace(curve, notion=notion))
+
+
+def measured(name: str, shape: str, table: ReliabilityTable) -> float:
+    """A catalogued measure of one table."""
+    return find(name, shape).compute(_Held(table.table))  # type: ignore[arg-type]
+
+
+def _hardened(samples: Samples) -> Samples:
+    """Soft labels replaced by the likeliest outcome; of equal ones by the first."""
+    soft: NDArray[np.floating] = samples.targets
+    hard = soft.argmax(axis=1) if soft.ndim == 2 else (soft > 0.5)
+    return replace(samples, targets=hard)
+
+
+def sensitivity(samples: Samples, view: BinView) -> tuple[BinSensitivity, ...]:
+    """Every measure over bins against their number."""
+    parts = [
+        BinSensitivity(name, rule, view.counts, tuple(values))
+        for rule in RULES
+        for name, values in view.values[rule].items()
+    ]
+    if samples.multiclass and samples.reports.size <= _CLASS_ENTRIES:
+        parts += _over_classes(samples)
+    return tuple(sorted(parts, key=lambda part: _place(part.measure)))
+
+
+def _over_classes(samples: Samples) -> list[BinSensitivity]:
+    found: dict[tuple[str, str], list[float]] = {key: [] for key in _CLASSWISE}
+    for m in _CLASS_COUNTS:
+        summary = Summary(samples, EqualWidth(m), Quantile(m))
+        for name, rule in _CLASSWISE:
+            found[name, rule].append(find(name, "multiclass").compute(summary))
+    return [
+        BinSensitivity(name, rule, _CLASS_COUNTS, tuple(values))
+        for (name, rule), values in found.items()
+    ]
+
+
+def _place(name: str) -> int:
+    order = ("ece", "lin_ce", "confidence_ce_corrected", "rmsce", "mce", "debiased_l2")
+    return order.index(name) if name in order else len(order)

@@ -1,0 +1,158 @@
+"""The front door of the report page: report()."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from calibrant.binning import Bins, EqualWidth, Quantile, Rule, both_rules
+from calibrant.engines.selection import kernels
+from calibrant.errors import InputError
+from calibrant.evaluation import evaluate
+from calibrant.inputs.accept import accept
+from calibrant.options import public
+from calibrant.page_facts.bin_views import bin_views, sensitivity
+from calibrant.page_facts.recalibration import before_after
+from calibrant.page_facts.words import answer, glossary, grouped, headlines, sentences
+from calibrant.peer_conventions import conventions_of
+from calibrant.results.conventions import Conventions
+from calibrant.results.report import BeforeAfter, Report
+from calibrant.samples.samples import Samples
+from calibrant.scores.uncertainty import group_index
+from calibrant.summary import settle_notion
+
+# Draws behind intervals and noise floors: enough for two digits of their ends.
+N_RESAMPLES = 500
+
+
+@public
+def report(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    name: str | None = None,
+    bins: Bins = 15,
+    by: Any = None,
+    groups: Any = None,
+    votes: Any = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    seed: int = 0,
+    source: Mapping[str, Any] | str | None = None,
+) -> Report:
+    """Everything worth knowing about some predictions, as data and as a page.
+
+    The page answers in words, shows every measure with its interval and noise floor, and has an
+    interactive reliability diagram, the classes, the slices (`by`), what recalibration would do,
+    what other tools would say, and the recipe. ``report(...).save("page.html")`` writes it as one
+    file that needs no network. Options are those of `evaluate`; `name` is the page's title,
+    `source` tells where the rows come from: a text, or names with values (file, columns, command).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.reporting import report
+    >>> found = report([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, name="a toy")
+    >>> found.answer
+    'No: they are miscalibrated.'
+    >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
+    True
+    """
+    title, told = _checked_name(name), _checked_source(source)
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data, missing=missing,
+    )  # fmt: skip
+    evaluation = evaluate(
+        y_true, y_proba, bins=bins, uncertainty=True, tolerance=tolerance, level=level,
+        groups=groups, votes=votes, n_resamples=N_RESAMPLES, seed=seed, by=by,
+        sample_weight=sample_weight, from_logits=from_logits, classes=classes, data=data,
+        missing=missing,
+    )  # fmt: skip
+    shape = "multiclass" if samples.multiclass else "binary"
+    fixed, quantile = both_rules(bins)
+    views = bin_views(samples, settle_notion(samples, None), _count(fixed))
+    change = before_after(
+        samples, fixed, quantile, groups=group_index(groups, samples.n, data), level=float(level),
+        seed=int(seed),
+    )  # fmt: skip
+    tools = _tools(samples, fixed)
+    parts = {"before_after": change, "conventions": tools}
+    options = {
+        "bins": str(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
+        "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
+        "weighted": sample_weight is not None, "grouped": groups is not None,
+        "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
+    }  # fmt: skip
+    return Report(
+        title,
+        answer(evaluation.verdict),
+        sentences(evaluation),
+        evaluation,
+        headlines(evaluation, shape),
+        grouped(evaluation),
+        views,
+        sensitivity(samples, views[0]),
+        change if isinstance(change, BeforeAfter) else None,
+        tools if isinstance(tools, Conventions) else None,
+        glossary(evaluation, shape),
+        {part: why for part, why in parts.items() if isinstance(why, str)},
+        {"options": options, "source": told, "versions": _versions()},
+    )
+
+
+def _checked_name(name: Any) -> str:
+    if name is None:
+        return "Predictions"
+    if not isinstance(name, str):
+        raise InputError(f"name must be a text, the title of the page; got {name!r}")
+    return name
+
+
+def _checked_source(source: Any) -> dict[str, str]:
+    if source is None:
+        return {}
+    if isinstance(source, str):
+        return {"source": source}
+    if not isinstance(source, Mapping):
+        raise InputError(
+            f"source must be a text, or names with values such as {{'file': 'a.csv'}}; got "
+            f"{type(source).__name__}"
+        )
+    return {
+        str(key): ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        for key, value in source.items()
+        if value is not None
+    }
+
+
+def _count(rule: Rule) -> int | None:
+    """The number of bins, where the page's own rules have such bins."""
+    if isinstance(rule, EqualWidth) and rule == EqualWidth(rule.m):
+        return rule.m
+    return rule.m if isinstance(rule, Quantile) and rule == Quantile(rule.m) else None
+
+
+def _tools(samples: Samples, rule: Rule) -> Conventions | str:
+    if samples.weights is not None:
+        return "The rows have weights, which most other tools do not take."
+    return conventions_of(samples, EqualWidth(_count(rule) or 15), settle_notion(samples, None))
+
+
+def _versions() -> dict[str, str]:
+    from calibrant import __version__
+
+    return {
+        "calibrant": __version__,
+        "engine": kernels().name,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,1 @@
+"""Pages: one HTML file each, with its charts, its style and its data inside."""

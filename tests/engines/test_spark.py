@@ -1,0 +1,101 @@
+"""Spark for real: a local session, its strict arithmetic, its partitions, and states from its jobs.
+
+That it gives the numbers of arrays is shown together with all other engines.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.errors import InputError
+from every_engine import frame, spark
+
+RNG = np.random.default_rng(5)
+N, K = 1200, 3
+P = RNG.random(N)
+Y = (RNG.random(N) < P).astype(int)
+ROWS = RNG.dirichlet(np.ones(K), N)
+REPORTS = [f"model.{r}" for r in range(K)]  # a dot means something to Spark
+COLUMNS = {
+    "y": Y,
+    "p": P,
+    "label": RNG.integers(0, K, N),
+    "day": [datetime.date(2026, 1, 1 + i % 4) for i in range(N)],
+    **dict(zip(REPORTS, ROWS.T.copy(), strict=True)),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return frame("spark", COLUMNS)
+
+
+def test_days_in_one_pass(data):
+    options = {"by": "day", "measures": ["ece", "brier"]}
+    found = cal.evaluate("label", REPORTS, data=data, **options)
+    expected = cal.evaluate(COLUMNS["label"], ROWS, by=COLUMNS["day"], measures=["ece", "brier"])
+    assert {part.name for part in found.slices} == {part.name for part in expected.slices}
+    for part in expected.slices:
+        assert found.slices[part.name].n == part.n
+        assert found.slices[part.name].values == pytest.approx(part.values, rel=1e-12)
+    assert "summed in pyspark" in found.inferred
+
+
+def test_a_state_from_a_job_merges_with_others(data, tmp_path):
+    cal.Accumulator(bins=10).update("y", "p", data=data).save(tmp_path / "monday")
+    state = cal.Accumulator.load(tmp_path / "monday").merge(cal.Accumulator(bins=10).update(Y, P))
+    twice = cal.Accumulator(bins=10).update(np.tile(Y, 2), np.tile(P, 2))
+    assert state.n_rows == 2 * N
+    assert state.evaluate().values == pytest.approx(twice.evaluate().values, rel=1e-10)
+
+
+@pytest.mark.parametrize("value", [2.0, np.nan, None])
+def test_bad_rows_are_refused_under_strict_arithmetic(value):
+    """Spark's ANSI mode stops at a NaN that is cast or a division by 0: neither must be reached."""
+    assert spark().conf.get("spark.sql.ansi.enabled") == "true"
+    bad = {"y": Y.tolist(), "p": [value, *P[1:]]}
+    said = r"outside \[0, 1\], such as .*'p': 2.0" if value == 2.0 else "lack a report"
+    with pytest.raises(InputError, match=rf"1 of {N} rows .*{said}"):
+        cal.evaluate("y", "p", data=frame("spark", bad), measures=["ece", "log_loss", "ls_ece"])
+
+
+def test_rows_with_something_missing_are_left_out_and_counted():
+    gaps = {"y": [None, *Y[1:].tolist()], "p": [*P[:-1], np.nan]}
+    measures = ["ece", "log_loss", "smooth_ece"]
+    found = cal.evaluate("y", "p", data=frame("spark", gaps), missing="drop", measures=measures)
+    assert found.recipe["n_missing"] == 2
+    expected = cal.evaluate(Y[1:-1], P[1:-1], measures=measures)
+    assert found.values == pytest.approx(expected.values, rel=1e-9)
+
+
+def test_reports_of_0_and_1_have_logarithms(data):
+    sure = {"y": [0, 1, 1, 0], "p": [0.0, 1.0, 0.0, 0.25]}
+    found = cal.log_loss("y", "p", data=frame("spark", sure))
+    assert found == pytest.approx(cal.log_loss(sure["y"], sure["p"]), rel=1e-12)
+
+
+def test_empty_partitions_are_no_matter_and_empty_frames_are_refused(data):
+    many = data.filter("p < 0.01").repartition(20)
+    inside = P < 0.01
+    assert cal.ece("y", "p", data=many) == pytest.approx(cal.ece(Y[inside], P[inside]), rel=1e-12)
+    with pytest.raises(InputError, match="at least one row; got none"):
+        cal.ece("y", "p", data=data.filter("p < 0"))
+
+
+def test_a_missing_column_is_told(data):
+    with pytest.raises(InputError, match=r"'model.9', which data does not have: did you mean"):
+        cal.ece("label", [*REPORTS[:2], "model.9"], data=data)
+    with pytest.raises(InputError, match="the column 'day' holds the type Date"):
+        cal.ece("y", "day", data=data)
+
+
+def test_class_quantiles_and_a_closer_look(data):
+    found = cal.confidence_ce("label", REPORTS, data=data)
+    expected = cal.confidence_ce(COLUMNS["label"], ROWS)
+    assert found == pytest.approx(expected, rel=1e-12)
+    found = cal.lin_ce("label", REPORTS, data=data)
+    assert found == pytest.approx(cal.lin_ce(COLUMNS["label"], ROWS), rel=1e-12)

@@ -1,0 +1,193 @@
+"""CSV as people have it: quotes, marks, odd line ends, odd separators; faults with their line."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+from file_makers import OUTCOMES, REPORTS, write
+
+import calibrant as cal
+from calibrant.errors import InputError
+from calibrant.inputs.readers import csv
+from needs import need
+
+need("pyarrow")
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "rows.csv"
+
+
+def ece_of(file, text, **options):
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return cal.evaluate_file(file, bins=10, **options)["ece"]
+
+
+EXPECTED = cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["label,p\n0,0.2\n1,0.7\n1,0.9\n0,0.4\n",
+     "label,p\n0,0.2\n1,0.7\n1,0.9\n0,0.4",
+     "label,p\r\n0,0.2\r\n1,0.7\r\n1,0.9\r\n0,0.4\r\n",
+     "label,p\n0,0.2\r\n\n1,0.7\n\r\n1,0.9\r\n0,0.4\n",
+     "label,p\r0,0.2\r1,0.7\r1,0.9\r0,0.4\r",
+     "\ufefflabel,p\n0,0.2\n1,0.7\n1,0.9\n0,0.4\n",
+     '"label","p"\n"0","0.2"\n1,0.7\n1,.9\n0,4e-1\n',
+     'label,text,p\n0,"a\nb",0.2\n1,"say ""hi"", he said",0.7\n1,,0.9\n0,"é",0.4\n',
+     "label;p\n0;0.2\n1;0.7\n1;0.9\n0;0.4\n",
+     "label\tp\n0\t0.2\n1\t0.7\n1\t0.9\n0\t0.4\n",
+     "LABEL,P\nfalse,0.2\nTrue,0.7\nTRUE,0.9\n0,0.4\n",
+     "label,p\n0, 0.2\n1, 0.7 \n1,0.9\n0,0.4\n"],
+    ids=["plain", "no end", "crlf", "mixed", "cr", "bom", "quoted", "texts", "semicolons", "tabs",
+         "truth values", "spaces"],
+)  # fmt: skip
+def test_csv_in_every_dress(file, text):
+    assert ece_of(file, text) == EXPECTED
+
+
+def test_an_odd_separator_is_told(file):
+    ece_of(file, "label;p\n0;0.2\n1;0.7\n")
+    assert "columns are separated by ';'" in cal.evaluate_file(file).inferred
+
+
+def test_tabs_by_the_name_of_the_file(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text("label\tp, of rain\n0\t0.2\n1\t0.7\n")
+    found = cal.evaluate_file(path, y_proba="p, of rain", bins=10)
+    assert found["ece"] == cal.ece([0, 1], [0.2, 0.7], bins=10)
+
+
+@pytest.mark.parametrize("word", ["", "NA", "nan", "null", "N/A"])
+def test_gaps_are_counted(file, word):
+    text = f"label,p\n0,0.2\n1,{word}\n1,0.7\n,0.3\n1,0.9\n0,0.4\n"
+    assert ece_of(file, text, missing="drop") == EXPECTED
+    assert cal.evaluate_file(file, missing="drop").recipe["n_missing"] == 2
+    with pytest.raises(InputError, match=r"rows\.csv, line 3: y_proba is missing"):
+        cal.evaluate_file(file)
+
+
+def test_labels_that_turn_soft_late(file, monkeypatch):
+    monkeypatch.setattr(csv, "BLOCKS", (1 << 10,))
+    y, p = OUTCOMES.astype(float), REPORTS
+    y[-1] = 0.25
+    write(file.parent, "csv", {"label": y, "p": p})
+    assert cal.evaluate_file(file)["ece"] == pytest.approx(cal.ece(y, p), rel=1e-12)
+
+
+def lines_of(*, at, bad, n=2000):
+    rows = [f"{i % 2},{(i % 97) / 97},text {i}" for i in range(n)]
+    rows[at] = bad
+    return "label,p,text\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("at", [0, 1555])
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [("1,abc,x", "p is 'abc', which is not a number"),
+     ("1,85%,x", "p is '85%', which is not a number. Percentages"),
+     ('1,"0,5",x', "p is '0,5', which is not a number. Decimals need a point"),
+     ("maybe,0.5,x", "label is 'maybe', which is not a number|y_true is 'maybe', a name"),
+     ("1,0.5", "has 2 columns, where the first line names 3"),
+     ("1,0.5,x,y", "has 4 columns, where the first line names 3"),
+     ("1,1.5,x", r"y_proba\[\d+\] is 1\.5"),
+     ("7,0.5,x", r"y_true\[\d+\] is 7")],
+)  # fmt: skip
+def test_faults_are_told_with_their_line(file, monkeypatch, at, bad, said):
+    monkeypatch.setattr(csv, "BLOCKS", (1 << 12,))
+    file.write_text(lines_of(at=at, bad=bad))
+    with pytest.raises(InputError, match=rf"rows\.csv, line {at + 2}:? ({said})"):
+        cal.evaluate_file(file)
+
+
+def test_lines_within_quotes_and_empty_lines_are_counted(file):
+    file.write_text('label,text,p\n0,"three\nlines\nhere",0.2\n\n1,x,0.7\n1,x,zero\n')
+    with pytest.raises(InputError, match=r"line 7: p is 'zero'"):
+        cal.evaluate_file(file)
+    file.write_text('label,text,p\n0,"three\nlines\nhere",0.2\n\n1,x,0.7\n1,x,9\n')
+    with pytest.raises(InputError, match=r"line 7: y_proba\[2\] is 9"):
+        cal.evaluate_file(file)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_wide_characters_are_told(file, encoding):
+    mark = b"" if encoding == "utf-16" else b"\xfe\xff"
+    file.write_bytes(mark + "label,p\n0,0.2\n".encode(encoding))
+    with pytest.raises(InputError, match="is UTF-16 text: save it as UTF-8"):
+        cal.evaluate_file(file)
+
+
+def test_other_encodings_are_told_where_they_matter(file):
+    file.write_bytes("label,p,who\n0,0.2,Zoë\n1,0.7,Zoë\n".encode("latin-1"))
+    assert cal.evaluate_file(file).recipe["n"] == 2  # nobody asks for names
+    with pytest.raises(InputError, match=r"line 2 is not UTF-8 text \(byte 0xeb\)"):
+        cal.evaluate_file(file, by="who")
+    file.write_bytes("label,p,größe\n0,0.2,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"line 1 is not UTF-8 text"):
+        cal.evaluate_file(file)
+
+
+def test_a_file_without_names(file):
+    file.write_text("0,0.2\n1,0.7\n")
+    with pytest.raises(InputError, match="line 1 holds numbers where the columns' names must be"):
+        cal.evaluate_file(file)
+
+
+def test_two_columns_of_one_name(file):
+    file.write_text("label,p,p\n0,0.2,0.3\n1,0.7,0.6\n")
+    with pytest.raises(InputError, match=r"two columns 'p'|could be"):
+        cal.evaluate_file(file)
+    with pytest.raises(InputError, match="two columns 'p'"):
+        cal.evaluate_file(file, y_proba="p")
+
+
+def test_bytes_that_are_no_text(file):
+    file.write_bytes(bytes(range(256)) * 8)
+    with pytest.raises(InputError, match=r"rows\.csv"):
+        cal.evaluate_file(file)
+
+
+def test_rows_longer_than_a_block(file, monkeypatch):
+    monkeypatch.setattr(csv, "BLOCKS", (1 << 12, 1 << 15))
+    long = {700: "x" * 6000, 1900: "y\n" * 5000}
+    rows = zip(OUTCOMES, REPORTS, strict=True)
+    lines = [f'{y},{p},"{long.get(i, "short")}"' for i, (y, p) in enumerate(rows)]
+    file.write_text("\n".join(["label,p,text", *lines]))
+    expected = cal.evaluate(OUTCOMES, REPORTS, measures=["ece", "lin_ce"])
+    found = cal.evaluate_file(file, measures=["ece", "lin_ce"])
+    assert found.values == pytest.approx(expected.values, rel=1e-12)
+    assert found.recipe["n"] == OUTCOMES.size
+    monkeypatch.setattr(csv, "BLOCKS", (1 << 12,))
+    with pytest.raises(InputError, match=r"rows\.csv cannot be read as CSV: straddling"):
+        cal.evaluate_file(file)
+
+
+@pytest.mark.parametrize("pack", ["gz", "bz2", "zst"])
+def test_packed_files(tmp_path, pack):
+    path = write(tmp_path, "csv", {"label": OUTCOMES, "p": REPORTS})
+    text = path.read_bytes()
+    name = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}[pack]
+    with need("pyarrow").output_stream(tmp_path / f"packed.csv.{pack}", compression=name) as out:
+        out.write(text)
+    found = cal.evaluate_file(tmp_path / f"packed.csv.{pack}", measures=["ece", "lin_ce"])
+    expected = cal.evaluate(OUTCOMES, REPORTS, measures=["ece", "lin_ce"])
+    assert found.values == pytest.approx(expected.values, rel=1e-12)
+    (tmp_path / "short.csv.gz").write_bytes(gzip.compress(text)[:5000])
+    with pytest.raises(InputError, match=r"short\.csv\.gz (cannot be read|ends too early)"):
+        cal.evaluate_file(tmp_path / "short.csv.gz")
+    (tmp_path / "odd.csv").write_bytes(gzip.compress(text))  # packed under another name
+    assert cal.evaluate_file(tmp_path / "odd.csv").recipe["n"] == REPORTS.size
+
+
+def test_the_label_may_be_what_rows_are_grouped_by(file):
+    write(file.parent, "csv", {"label": OUTCOMES, "p": np.round(REPORTS, 2)})
+    found = cal.evaluate_file(file, by="label")
+    assert {part.name: part.n for part in found.slices} == {
+        "0": int((OUTCOMES == 0).sum()), "1": int((OUTCOMES == 1).sum()),
+    }  # fmt: skip
+    by_report = cal.evaluate_file(file, by="p", measures=["ece"])
+    assert len(by_report.slices) == np.unique(np.round(REPORTS, 2)).size

@@ -1,0 +1,120 @@
+"""Memory stays bounded: files several times the bound are read within it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from needs import need
+
+# Growth beyond what a small file of the same kind takes; and what files are at least as large as.
+BOUND = 64 << 20
+LARGE = 160 << 20
+
+PROGRAM = """
+import json, resource, sys
+import calibrant as cal
+from calibrant.inputs.readers import arrow
+arrow.MAPPED_FROM = 1 << 20
+small, large, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+cal.evaluate_file(small, **options)
+before = peak()
+found = cal.evaluate_file(large, **options)
+print(json.dumps({"growth": peak() - before, "n": found.recipe["n"]}))
+"""
+
+
+def growth_of(small, large, *, unpacked=0, **options):
+    assert max(large.stat().st_size, unpacked) >= LARGE
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(small), str(large), json.dumps(options)],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def rows(n):
+    """Reports and labels that repeat after 2^20 rows, so that they are made at once."""
+    rng = np.random.default_rng(0)
+    p = np.resize(rng.random(1 << 20, dtype=np.float32), n)
+    return p, (np.resize(rng.random(1 << 20, dtype=np.float32), n) < p).astype(np.int8)
+
+
+def repeated(path, head, block, size):
+    with path.open("wb") as out:
+        out.write(head)
+        for _ in range(-(-size // len(block))):
+            out.write(block)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    yield tmp_path
+    for path in tmp_path.iterdir():  # large: not for a later look
+        path.unlink()
+
+
+def test_csv_with_quantile_bins(folder):
+    need("pyarrow")
+    block = b"".join(b"%d,0.%06d,some words\n" % (i % 2, i * 7919 % 1000000) for i in range(30_000))
+    small = repeated(folder / "small.csv", b"label,p,text\n", block, 10 << 20)
+    large = repeated(folder / "large.csv", b"label,p,text\n", block, LARGE)
+    found = growth_of(small, large, measures=["ece", "lin_ce"])
+    assert found["growth"] < BOUND and found["n"] > 7_000_000
+
+
+def test_jsonl_with_long_answers(folder):
+    answer = "a long answer " * 100
+    block = "".join(
+        json.dumps({"correct": i % 2, "confidence": i % 97 / 97, "answer": answer}) + "\n"
+        for i in range(1000)
+    ).encode()
+    small = repeated(folder / "small.jsonl", b"", block, 10 << 20)
+    large = repeated(folder / "large.jsonl", b"", block, LARGE)
+    assert growth_of(small, large)["growth"] < BOUND
+
+
+def test_parquet_in_one_row_group(folder):
+    pa, pq = need("pyarrow"), need("pyarrow.parquet")
+    for name, n in (("small", 1 << 20), ("large", 44 << 20)):
+        p, y = rows(n)
+        table = pa.table({"p": p, "label": y})
+        pq.write_table(table, folder / f"{name}.parquet", row_group_size=n, use_dictionary=False)
+    found = growth_of(folder / "small.parquet", folder / "large.parquet", measures=["ece"])
+    assert found["growth"] < BOUND and found["n"] == 44 << 20
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_arrow_in_one_batch(folder, kind):
+    pa = need("pyarrow")
+    for name, n in (("small", 1 << 20), ("large", 36 << 20)):
+        p, y = rows(n)
+        batch = pa.record_batch({"p": p, "label": y})
+        make = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+        with make(folder / f"{name}.arrow", batch.schema) as out:
+            out.write_batch(batch)
+    found = growth_of(folder / "small.arrow", folder / "large.arrow", measures=["ece", "lin_ce"])
+    assert found["growth"] < BOUND and found["n"] == 36 << 20
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_archives_of_arrays(folder, packed):
+    n = LARGE // 4
+    for name, size in (("small", 1 << 20), ("large", n)):
+        p, y = rows(size)
+        if packed:  # to pack zeros takes the least time
+            np.savez_compressed(folder / f"{name}.npz", p=p * 0, label=y * 0)
+        else:
+            np.savez(folder / f"{name}.npz", p=p, label=y)
+    found = growth_of(folder / "small.npz", folder / "large.npz", unpacked=4 * n, measures=["ece"])
+    assert found["growth"] < BOUND and found["n"] == n

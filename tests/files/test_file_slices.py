@@ -1,0 +1,126 @@
+"""by= gives one evaluation for each value of a column, in the pass that reads the files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from file_makers import FORMATS, LABELS, OUTCOMES, REPORTS, ROWS, WEIGHTS, K, N, write
+
+import calibrant as cal
+from calibrant.errors import InputError
+from calibrant.files import slices
+from calibrant.inputs.readers import source
+from needs import need
+
+rng = np.random.default_rng(2)
+REGION = np.array(["north", "south", "east"])[rng.integers(0, 3, N)]
+DAY = rng.integers(1, 4, N)
+# Calibrated, but for the south.
+CALIBRATED = (rng.random(N) < REPORTS).astype(int)
+SKEWED = np.where(REGION == "south", REPORTS**0.3, REPORTS)
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch):
+    monkeypatch.setattr(source, "CHUNK", 400)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_slices_are_those_of_arrays(tmp_path, format):
+    path = write(tmp_path, format, {"label": CALIBRATED, "p": SKEWED, "region": REGION})
+    found = cal.evaluate_file(path, by="region")
+    expected = cal.evaluate(CALIBRATED, SKEWED, by=REGION)
+    assert found.slices.by == "region" and len(found.slices) == 3
+    assert found.slices.worst.name == expected.slices.worst.name == "south"
+    for part in expected.slices:
+        mine = found.slices[part.name]
+        assert mine.n == part.n
+        assert mine.values == pytest.approx(part.values, rel=1e-12)
+        assert mine.p_value == pytest.approx(part.p_value, abs=0.06)
+        assert mine.noise_95 == pytest.approx(part.noise_95, rel=0.08)
+    assert found.slices["south"].p_corrected < 0.01 < found.slices["north"].p_corrected
+
+
+def test_several_columns_and_numbers(tmp_path):
+    path = write(
+        tmp_path, "parquet", {"label": OUTCOMES, "p": REPORTS, "region": REGION, "day": DAY}
+    )
+    found = cal.evaluate_file(path, by=["region", "day"], measures=["ece"])
+    both = [f"{a}, {b}" for a, b in zip(REGION, DAY, strict=True)]
+    assert {part.name: part.n for part in found.slices} == {
+        name: both.count(name) for name in set(both)
+    }
+    east = (REGION == "east") & (DAY == 2)
+    assert found.slices["east, 2"].values["ece"] == pytest.approx(
+        cal.ece(OUTCOMES[east], REPORTS[east]), rel=1e-12
+    )
+    assert set(found.slices["east, 2"].values) == {"ece"}
+
+
+def test_slices_of_rows_of_classes(tmp_path):
+    path = write(tmp_path, "parquet", {"label": LABELS, "probs": ROWS, "day": DAY})
+    found = cal.evaluate_file(path, by="day", measures=["brier"])
+    expected = cal.evaluate(LABELS, ROWS, by=DAY, measures=["brier"])
+    for part in expected.slices:
+        assert found.slices[part.name].values == pytest.approx(part.values, rel=1e-12)
+    assert ROWS.shape[1] == K
+
+
+def test_soft_labels_and_weights_have_no_noise_floor_from_sums(tmp_path):
+    columns = {"label": OUTCOMES, "soft": REPORTS**1.3, "p": REPORTS, "w": WEIGHTS, "day": DAY}
+    path = write(tmp_path, "npz", columns)
+    for options in ({"y_true": "soft"}, {"y_true": "label", "sample_weight": "w"}):
+        found = cal.evaluate_file(path, by="day", measures=["ece"], **options)
+        assert all(np.isnan([part.p_value, part.noise_95]).all() for part in found.slices)
+    expected = cal.evaluate(OUTCOMES, REPORTS, sample_weight=WEIGHTS, by=DAY, measures=["ece"])
+    assert found.slices["2"].values == pytest.approx(expected.slices["2"].values, rel=1e-12)
+
+
+def test_slices_without_a_value_or_without_weight(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"y": 1, "p": 0.7, "w": 1, "who": "a"},
+        {"y": 0, "p": 0.2, "w": 0, "who": "b"},
+        {"y": 1, "p": 0.9, "w": 1},
+        {"y": 0, "p": 0.4, "w": 2, "who": None},
+        {"y": 1, "w": 2, "who": "a"},
+        {"y": 1, "p": 0.3, "w": 2, "who": 1},
+        {"y": 1, "p": 0.8, "w": 2, "who": "1"},
+    ]
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    found = cal.evaluate_file(
+        path, by="who", y_true="y", sample_weight="w", missing="drop", measures=["ece"]
+    )
+    assert {part.name: part.n for part in found.slices} == {"a": 1, "(missing)": 2, "1": 2}
+    assert found.slices.notes == ("b: 1 rows without weight, left out",)
+
+
+def test_categories_dates_and_truth_values(tmp_path):
+    pa, pq = need("pyarrow"), need("pyarrow.parquet")
+    table = pa.table(
+        {
+            "label": OUTCOMES,
+            "p": REPORTS,
+            "region": pa.array(REGION).dictionary_encode(),
+            "date": pa.array(DAY.astype("datetime64[D]")),
+            "late": DAY > 2,
+        }
+    )
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=300)
+    for by, names in (
+        ("region", {"north", "south", "east"}),
+        ("date", {"1970-01-02", "1970-01-03", "1970-01-04"}),
+        ("late", {"True", "False"}),
+    ):
+        found = cal.evaluate_file(tmp_path / "rows.parquet", by=by, measures=["ece"])
+        assert {part.name for part in found.slices} == names
+        assert sum(part.n for part in found.slices) == N
+
+
+def test_too_many_values_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(slices, "MOST", 100)
+    path = write(tmp_path, "npz", {"label": OUTCOMES, "p": REPORTS, "user": np.arange(N)})
+    with pytest.raises(InputError, match="by='user' has more than 100 values"):
+        cal.evaluate_file(path, by="user")
