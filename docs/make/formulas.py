@@ -11,9 +11,15 @@ _SESSION = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^\.\. math::[ ]*(.+(?:\n[ ]+.+)*)", re.MULTILINE)
 
 
+# What the converter does not know, and what says the same.
+_KNOWN = {r"\Bigl\|": r"\lVert", r"\Bigr\|": r"\rVert", r"\arg\max": r"\operatorname{arg max}"}
+
+
 def mathml(tex: str) -> str:
-    """One formula on a line of its own; what it says in TeX stays in it for those who ask."""
-    return convert(" ".join(tex.split()), display="block")
+    """One formula on a line of its own."""
+    for unknown, known in _KNOWN.items():
+        tex = tex.replace(unknown, known)
+    return convert(_one_line(tex), display="block")
 
 
 def fenced(docstring: str) -> str:

@@ -1,28 +1,41 @@
 """What is done while the site is built: pages are made that would go stale if they were written.
 
-The measures' pages come from the catalogue, the reference from the public names, and the pages of
-the project from the files of the root. Nothing of it is kept in the repository.
+The measures' pages come from the catalogue, the reference from the public names, and others from
+files that lie elsewhere in the repository. They are made anew with every build and kept nowhere.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import Path
 from typing import Any
 
+import figures
 import formulas
 import measures
 import reference
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-# Files of the root that are pages too.
+# Files of the repository that are pages too.
 SHARED = {
     "benchmarks.md": "benchmarks/README.md",
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
+    "example.md": "src/calibrant/examples/README.md",
 }
+_PAGE_OF = {source: page for page, source in SHARED.items()}
+_FIGURE = re.compile(r"<!-- figure: ([\w-]+) -->")
+_SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
+# Papers, as references name them.
+_PAPERS = {
+    re.compile(r"(?<![\w>])arXiv:(\d{4}\.\d{4,5})"): "https://arxiv.org/abs/",
+    re.compile(r"(?<![\w>])doi:(10\.\d{4,}/[^\s;,<)]*[^\s;,.<)])"): "https://doi.org/",
+}
+_LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -38,12 +51,31 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in {**measures.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
+    for path, drawn in figures.files():
+        files.append(File.generated(config, path, content=drawn))
     for path, source in SHARED.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, path, content=text))
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Python with prompts is a session: the prompts and the answers are not part of what is typed."""
-    return re.sub(r"^```python\n(?=>>> )", "```pycon\n", markdown, flags=re.MULTILINE)
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Sessions are marked, links lead to pages wherever the file lies, and figures are placed."""
+    marked = _SESSION.sub("```pycon\n", markdown)
+    linked = _LINK.sub(lambda found: _led(found[1], page.file.src_uri), marked)
+    return _FIGURE.sub(lambda found: figures.placed(found[1]), linked)
+
+
+def _led(link: str, page: str) -> str:
+    """A link between files of the repository, as one between pages."""
+    here = SHARED.get(page, f"docs/{page}")
+    there = posixpath.normpath(posixpath.join(posixpath.dirname(here), link))
+    target = _PAGE_OF.get(there, there.removeprefix("docs/"))
+    return posixpath.relpath(target, posixpath.dirname(page) or ".")
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Names of papers lead to them."""
+    for name, home in _PAPERS.items():
+        html = name.sub(rf'<a href="{home}\1">\g<0></a>', html)
+    return html

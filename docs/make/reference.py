@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from tables import table
+
 import calibrant as cal
 from calibrant import examples, scaling
 
@@ -69,7 +71,15 @@ def nav() -> list[dict[str, str]]:
 
 
 def _on(page: str) -> dict[str, Any]:
-    return {name: thing for name, thing in public().items() if _page_of(thing) == page}
+    """The names of a page, module by module."""
+    starts = PAGES[page][1]
+    found = {name: thing for name, thing in public().items() if _page_of(thing) == page}
+
+    def place(name: str) -> tuple[int, str]:
+        module = found[name].__module__
+        return next(i for i, start in enumerate(starts) if module.startswith(start)), name
+
+    return {name: found[name] for name in sorted(found, key=place)}
 
 
 def _page_of(thing: Any) -> str:
@@ -84,8 +94,10 @@ def _index(named: dict[str, dict[str, Any]]) -> str:
     ]
     for page, things in named.items():
         parts.append(f"## [{PAGES[page][0]}]({page}.md)")
-        rows = [f"| [`{name}`][{path_of(thing)}] | {_sentence(thing)} |" for name, thing in things.items()]
-        parts.append("\n".join(["| name | |", "|---|---|", *rows]))
+        rows = [
+            (f"[`{name}`][{path_of(thing)}]", _sentence(thing)) for name, thing in things.items()
+        ]
+        parts.append(table(["name", "what it is"], rows))
     parts.append(
         "Of scikit-learn, torchmetrics and Hugging Face's `evaluate`: [integrations]"
         "(integrations.md). `cal.__version__` is the version."
@@ -95,4 +107,4 @@ def _index(named: dict[str, dict[str, Any]]) -> str:
 
 def _sentence(thing: Any) -> str:
     text = str(inspect.getdoc(thing)).partition("\n\n")[0]
-    return " ".join(text.split()).replace("|", "\\|")
+    return " ".join(text.split())

@@ -13,13 +13,18 @@ from calibrant.errors import InputError
 from calibrant.inputs.accept import accept
 from calibrant.measures.catalogue import Measure, Shape, find
 from calibrant.options import public
-from calibrant.results.check import Check, Limit, Limited
+from calibrant.results.check import FEWEST_ROWS, Check, Limit, Limited
 from calibrant.results.uncertainty import Interval
 from calibrant.samples.samples import Samples
 from calibrant.scores.uncertainty import group_index
 from calibrant.slicing import rows_of, slice_labels
 from calibrant.summary import Summary
 from calibrant.worth_of_evaluation import worth_of
+
+# Sums of squares over W^2: a fault in a share s of all rows makes them s^2, not s.
+SQUARED = ("lin_ce", "classwise_ce", "confidence_ce", "confidence_ce_corrected")
+# To show that an error is exactly 0, no number of rows is enough.
+MOST_TO_PASS = 10**12
 
 
 @public
@@ -49,6 +54,10 @@ def check(
     lies on the other, and undecided if it lies between. All must be kept to pass; one broken limit
     fails. ``point=True`` looks at the values alone, which on few rows is a throw of dice.
 
+    What a sample does not show, no resampling of it shows either: a fault in a share s of all rows
+    is not seen once in n rows with probability ``(1 - s)^n``. So a pass also needs rows enough to
+    have shown a fault as large as the limit, and fewer than 30 decide nothing.
+
     `by` checks each slice too, at a level that reckons with their number. A limit that cannot be
     broken, or cannot be kept, is an error, and so is a check of nothing.
 
@@ -74,7 +83,7 @@ def check(
     drawn = {"n_resamples": n_resamples, "seed": seed}
     parts = list(_checked(samples, limits, rules, level, point, index, drawn, None))
     if by is not None:
-        labels, name = slice_labels(by, samples.n, data)
+        labels, _ = slice_labels(by, samples.n, data)
         found = sorted(set(labels.tolist()))
         # As likely to fail by chance in any of the slices as one of them alone would be.
         each = 1.0 - (1.0 - level) / len(found)
@@ -82,7 +91,7 @@ def check(
             rows = np.flatnonzero(labels == label)
             own = None if index is None else np.unique(index[rows], return_inverse=True)[1]
             part = rows_of(samples, rows)
-            parts += _checked(part, limits, rules, each, point, own, drawn, f"{name} {label}")
+            parts += _checked(part, limits, rules, each, point, own, drawn, str(label))
     return Check(tuple(parts), samples.n, samples.n_missing, float(level), bool(point))
 
 
@@ -139,6 +148,7 @@ def _checked(
             yield Limited(limit, where, samples.n, math.nan, None, said)
         return
     summary = Summary(samples, *rules)
+    n_worth = _n_worth(samples, groups)
     worth = worth_of(
         samples, *rules, tuple(dict.fromkeys(measure for measure, _ in limits)), level=level,
         groups=groups, votes=None, data=None, **drawn,
@@ -146,7 +156,29 @@ def _checked(
     for measure, limit in limits:
         value = measure.compute(summary)
         interval: Interval | None = None if point else worth.interval(measure, value)
-        yield Limited(limit, where, samples.n, value, interval)
+        least = _rows_to_pass(measure, limit, level)
+        yield Limited(limit, where, samples.n, value, interval, "", n_worth, least)
+
+
+def _n_worth(samples: Samples, groups: Any) -> float:
+    """How many equal rows the rows are worth; clusters count as one each."""
+    w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
+    if groups is not None:
+        w = np.bincount(groups, weights=w)
+    squares = float((w * w).sum())
+    return float(w.sum()) ** 2 / squares if squares else 0.0
+
+
+def _rows_to_pass(measure: Measure, limit: Limit, level: float) -> int:
+    """The rows that would have shown, but for a chance of (1 - level) / 2, a fault in so many of
+    them that the limit is broken.
+    """
+    room = limit.value - measure.low if limit.kind == "max" else measure.high - limit.value
+    if measure.name in SQUARED:
+        room = math.sqrt(room)
+    if not 0 < room < 1:
+        return FEWEST_ROWS if room else MOST_TO_PASS
+    return max(FEWEST_ROWS, math.ceil(math.log((1.0 - level) / 2.0) / math.log1p(-room)))
 
 
 def check_values(

@@ -23,6 +23,7 @@ from calibrant.inputs.columns import pick
 from calibrant.measures.catalogue import Measure, Shape, find
 from calibrant.options import public
 from calibrant.results.comparison import Comparison
+from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.robustness import RankRobustness
 from calibrant.results.slices import Slices
 from calibrant.samples.samples import Samples
@@ -147,7 +148,13 @@ def compare(
             "grouped": index is not None,
             "matched_by_ids": ids is not None,
         },
+        tuple(_table(summary) for summary in summaries),
     )
+
+
+def _table(summary: Summary) -> ReliabilityTable:
+    table, cuts = summary.table_with_cuts(summary.scalar, summary.fixed)
+    return ReliabilityTable(table, summary.fixed, cuts, summary.scalar)
 
 
 def _whole_counts(bin_counts: Any) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from calibrant.files.looks import ExactBins, exact_in
 from calibrant.files.passes import over_pieces
 from calibrant.files.results import refuse_nothing, refuse_unkept, told
 from calibrant.files.tally import Plan
-from calibrant.holdings import known_measures, needs_fine_cells
+from calibrant.holdings import known_measures
 from calibrant.inputs.accept import is_flag
 from calibrant.inputs.missing import told_of
 from calibrant.inputs.readers.source import file_rows
@@ -89,12 +89,11 @@ def evaluate_file(
         for part in over_pieces(rows, plan.tally, shown):
             tally.merge(part)
     refuse_nothing(tally, rows)
-    cells = Cells(fixed, needs_fine_cells(names))
     finder: ExactBins | None = None
     if not isinstance(quantile, Quantile):
-        finder = _own_bins(cells)
+        finder = _own_bins(plan.cells)
     elif exact:
-        finder = exact_in(rows, cells, tally.precision, plan.samples, progress)
+        finder = exact_in(rows, plan.cells, tally.precision, plan.samples, progress)
     return told(tally.total.evaluate(exact=finder), tally, rows, str(quantile), exact)
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from calibrant.binning import Bins, EqualWidth, Quantile, Rule, both_rules
-from calibrant.engines.selection import kernels
-from calibrant.errors import InputError
 from calibrant.evaluation import evaluate
 from calibrant.inputs.accept import accept
+from calibrant.measures.catalogue import Shape
 from calibrant.options import public
 from calibrant.page_facts.bin_views import bin_views, sensitivity
 from calibrant.page_facts.recalibration import before_after
-from calibrant.page_facts.words import answer, glossary, grouped, headlines, sentences
+from calibrant.page_facts.sources import checked_name, checked_source, versions
+from calibrant.page_facts.words import answer, grouped, headlines, sentences
 from calibrant.peer_conventions import conventions_of
 from calibrant.results.conventions import Conventions
+from calibrant.results.glossary import entry
 from calibrant.results.report import BeforeAfter, Report
 from calibrant.samples.samples import Samples
 from calibrant.scores.uncertainty import group_index
@@ -66,7 +64,7 @@ def report(
     >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
     True
     """
-    title, told = _checked_name(name), _checked_source(source)
+    title, told = checked_name(name, "Predictions"), checked_source(source)
     samples = accept(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing,
@@ -77,7 +75,7 @@ def report(
         sample_weight=sample_weight, from_logits=from_logits, classes=classes, data=data,
         missing=missing,
     )  # fmt: skip
-    shape = "multiclass" if samples.multiclass else "binary"
+    shape: Shape = "multiclass" if samples.multiclass else "binary"
     fixed, quantile = both_rules(bins)
     views = bin_views(samples, settle_notion(samples, None), _count(fixed))
     change = before_after(
@@ -87,7 +85,7 @@ def report(
     tools = _tools(samples, fixed)
     parts = {"before_after": change, "conventions": tools}
     options = {
-        "bins": str(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
+        "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
         "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
@@ -103,35 +101,10 @@ def report(
         sensitivity(samples, views[0]),
         change if isinstance(change, BeforeAfter) else None,
         tools if isinstance(tools, Conventions) else None,
-        glossary(evaluation, shape),
+        tuple(entry(e.name, shape) for e in evaluation.estimates),
         {part: why for part, why in parts.items() if isinstance(why, str)},
-        {"options": options, "source": told, "versions": _versions()},
+        {"options": options, "source": told, "versions": versions()},
     )
-
-
-def _checked_name(name: Any) -> str:
-    if name is None:
-        return "Predictions"
-    if not isinstance(name, str):
-        raise InputError(f"name must be a text, the title of the page; got {name!r}")
-    return name
-
-
-def _checked_source(source: Any) -> dict[str, str]:
-    if source is None:
-        return {}
-    if isinstance(source, str):
-        return {"source": source}
-    if not isinstance(source, Mapping):
-        raise InputError(
-            f"source must be a text, or names with values such as {{'file': 'a.csv'}}; got "
-            f"{type(source).__name__}"
-        )
-    return {
-        str(key): ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        for key, value in source.items()
-        if value is not None
-    }
 
 
 def _count(rule: Rule) -> int | None:
@@ -145,14 +118,3 @@ def _tools(samples: Samples, rule: Rule) -> Conventions | str:
     if samples.weights is not None:
         return "The rows have weights, which most other tools do not take."
     return conventions_of(samples, EqualWidth(_count(rule) or 15), settle_notion(samples, None))
-
-
-def _versions() -> dict[str, str]:
-    from calibrant import __version__
-
-    return {
-        "calibrant": __version__,
-        "engine": kernels().name,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }

@@ -164,7 +164,7 @@ class SmoothSummary:
             grids = [part.unit_grid(residual_only=False) for part in (self, squared)]
             both = [grid.sums[0, 0] for grid in grids]
             nodes = np.arange(both[0].size) / grids[0].cells
-        n = effective_rows(places, nodes, *both, sigma, reflected=kind == "unit")
+        n = effective_rows(places, nodes, both[0], both[1], sigma, reflected=kind == "unit")
         return n, self._weights[0] ** 2 / self._weights[1]
 
     def _squared(self) -> SmoothSummary | None:

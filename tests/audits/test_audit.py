@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from calibrant.measures.catalogue import find
 from calibrant.results.audit import Audit, as_markdown
 
 GUIDE = Path(__file__).parents[2] / "docs" / "audit.md"
+KEPT = Path(__file__).parents[2] / "docs" / "measures" / "audit.csv"
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,22 @@ class TestTheCatalogue:
     def test_the_guide_shows_this_table(self, whole):
         table = {k: v for k, v in whole.table().items() if k != "bin_sensitivity"}
         assert as_markdown(table) in GUIDE.read_text(encoding="utf-8")
+
+    def test_the_measures_pages_show_these_verdicts(self, whole, tmp_path):
+        """If not: calibrant audit -o FOLDER, and its audit.csv belongs in docs/measures."""
+        folder = whole.save(tmp_path / "now")
+        kept, now = (
+            list(csv.DictReader(path.open(encoding="utf-8")))
+            for path in (KEPT, folder / "audit.csv")
+        )
+        assert len(kept) == len(now)
+        for old, new in zip(kept, now, strict=True):
+            old_said, new_said = old.pop("sentence"), new.pop("sentence")
+            assert old == new
+            assert NUMBER.sub("#", old_said) == NUMBER.sub("#", new_said)
+            numbers = [[float(n) for n in NUMBER.findall(said)] for said in (old_said, new_said)]
+            # Machines round differently, and a step that is left is a rounding.
+            assert numbers[1] == pytest.approx(numbers[0], rel=0.02, abs=1e-3)
 
     def test_it_is_saved(self, whole, tmp_path):
         folder = whole.save(tmp_path / "new" / "folder")

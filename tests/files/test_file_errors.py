@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from file_makers import FORMATS, LABELS, OUTCOMES, REPORTS, ROWS, write
@@ -150,6 +153,21 @@ def test_arguments_that_are_no_columns(tmp_path):
     refused(path, "from_logits must be True or False", from_logits="yes")
     with pytest.raises(UnknownOption, match="did you mean 'y_proba'"):
         cal.evaluate_file(path, y_prob="p")
+
+
+@pytest.mark.parametrize("format", FIVE)
+def test_an_error_leaves_no_thread_behind(tmp_path, format, monkeypatch):
+    monkeypatch.setattr(source, "CHUNK", 100)
+    bad = REPORTS.copy()
+    bad[10] = 2
+    path = write(tmp_path, format, {"label": OUTCOMES, "p": bad}, group=100)
+    before = set(threading.enumerate())
+    with pytest.raises(InputError) as held:  # with it, every frame that it came through
+        cal.evaluate_file(path)
+    until = time.monotonic() + 20
+    while set(threading.enumerate()) - before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert set(threading.enumerate()) - before == set() and held.value
 
 
 class TestDamage:

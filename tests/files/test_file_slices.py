@@ -119,6 +119,38 @@ def test_categories_dates_and_truth_values(tmp_path):
         assert sum(part.n for part in found.slices) == N
 
 
+@pytest.mark.parametrize("format", ["parquet", "csv", "jsonl", "npz"])
+def test_folders_may_name_columns(tmp_path, format):
+    for day in np.unique(DAY):
+        for region in np.unique(REGION):
+            folder = tmp_path / f"day=2026-01-0{day}" / f"region={region}%20coast"
+            folder.mkdir(parents=True)
+            rows = (day == DAY) & (region == REGION)
+            write(folder, format, {"label": OUTCOMES[rows], "p": REPORTS[rows]})
+    found = cal.evaluate_file(tmp_path, by=["day", "region"], measures=["ece"])
+    assert found.recipe["files"] == 9 and found.recipe["n"] == N
+    rows = (DAY == 2) & (REGION == "east")
+    part = found.slices["2026-01-02, east coast"]
+    assert part.n == rows.sum()
+    assert part.values["ece"] == pytest.approx(cal.ece(OUTCOMES[rows], REPORTS[rows]), rel=1e-12)
+    with pytest.raises(InputError, match="did you mean 'region'"):
+        cal.evaluate_file(tmp_path, by="regoin")
+
+
+def test_labels_and_weights_may_be_in_folders(tmp_path):
+    for label in (0, 1):
+        for weight in ("2", "__HIVE_DEFAULT_PARTITION__"):
+            folder = tmp_path / f"label={label}" / f"w={weight}"
+            folder.mkdir(parents=True)
+            write(folder, "parquet", {"p": REPORTS[label * 100 :][:50]})
+    found = cal.evaluate_file(tmp_path, sample_weight="w", missing="drop", measures=["ece"])
+    y, p = np.repeat([0, 1], 50), np.concatenate([REPORTS[:50], REPORTS[100:150]])
+    assert found["ece"] == pytest.approx(cal.ece(y, p), rel=1e-12)
+    assert found.recipe["n_missing"] == 100
+    with pytest.raises(InputError, match="sample_weight is missing"):
+        cal.evaluate_file(tmp_path, sample_weight="w")
+
+
 def test_too_many_values_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(slices, "MOST", 100)
     path = write(tmp_path, "npz", {"label": OUTCOMES, "p": REPORTS, "user": np.arange(N)})

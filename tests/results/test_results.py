@@ -101,7 +101,7 @@ def test_lookup_suggests_the_nearest_name():
 def test_text_and_html_show_the_values():
     assert "ece" in repr(HARD) and "0.0728" in repr(HARD)
     html = HARD._repr_html_()
-    assert html.count("<table>") == 2 and "0.0728" in html
+    assert html.count("<table>") == 3 and "0.0728" in html
 
 
 def test_html_escapes_what_users_write():

@@ -41,10 +41,7 @@ _AFTER_HELP = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and turn whatever happens into an exit code and at most one message."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a letter shows a question mark.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     options: Any = None
     try:
@@ -60,12 +57,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(code or 0)
     except BrokenPipeError:
         # A reader such as `head` has seen enough; what was found out stays true.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return int(getattr(options, "code", 0))
     except KeyboardInterrupt:
         return _ended("interrupted", INTERRUPTED, debug="--debug" in given)
     except Exception as error:
         return _ended(_said(error), NOT_DONE, debug="--debug" in given)
+
+
+def _open_streams() -> None:
+    # Closed by who started us: nobody reads, but the exit code is still waited for.
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - open until the end
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a letter shows a question mark.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def build_parser() -> Parser:
@@ -115,11 +124,19 @@ def _ended(said: str, code: int, *, debug: bool) -> int:
         import traceback
 
         traceback.print_exc()
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except OSError:  # a full disk
+        _drop_output()
     from calibrant.show.terminal import visible
 
     print(f"calibrant: {visible(said)}", file=sys.stderr)
     return code
+
+
+def _drop_output() -> None:
+    """What is still to be printed goes nowhere, so that Python does not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warnings(*, debug: bool) -> None:

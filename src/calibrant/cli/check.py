@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
@@ -89,9 +90,12 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
             by=inputs.slices_of(rows, options.by), seed=options.seed,
             sample_weight=rows.sample_weight, from_logits=options.from_logits,
         )  # fmt: skip
-    from dataclasses import replace
-
-    return replace(found, n_missing=rows.n_missing), rows.said
+    name = ", ".join(options.by or ())
+    parts = [
+        part if part.where is None else replace(part, where=f"{name} {part.where}")
+        for part in found.parts
+    ]
+    return replace(found, parts=tuple(parts), n_missing=rows.n_missing), rows.said
 
 
 def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
-from calibrant.cli.output import print_json, refuse_unwritable, replacing, tell
+from calibrant.cli.output import print_json, refuse_unwritable, tell
 from calibrant.cli.parsing import add_json, names
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("files", nargs="+", metavar="[NAME=]FILE", help="one file, or one a model")
     parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
+    parser.add_argument("--title", help="of the page")
     parser.add_argument(
         "--models", nargs="+", metavar="NAME=COLUMN[,...]",
         help="models in one file: a column, one for each class, or a pattern such as big_*",
@@ -48,14 +49,13 @@ def run(options: argparse.Namespace) -> None:
     with working("what the differences are worth"):
         found = _compared(models, options)
     if options.out is not None:
-        with working("the page"), replacing(options.out) as beside:
-            found.save(beside)
+        with working("the page"):
+            found.save(options.out, name=options.title, source={"files": ", ".join(options.files)})
+        tell(f"written: {options.out}")
     if options.json:
         print_json(found.to_dict())
     else:
         _show(found)
-    if options.out is not None:
-        tell(f"written: {options.out}")
 
 
 def _compared(models: Models, options: argparse.Namespace) -> Comparison:
@@ -96,8 +96,12 @@ def _show(found: Comparison) -> None:
     print()
     print_table(found.columns(), "Measures")
     for measure in found.measures:
-        print_table(found.ranked(measure), f"Ranks by {measure}")
-    if found.robustness is not None:
+        ranked = found.ranked(measure)
+        limits = zip(ranked["low"], ranked["high"], strict=True)
+        ranked["clear"] = [low > 0 or high < 0 if low == low else None for low, high in limits]
+        print_table(ranked, f"Ranks by {measure}")
+    # Two models are in one order or in the other: there is no correlation to speak of.
+    if found.robustness is not None and len(found.names) > 2:
         print_table(found.robustness.table(), found.robustness.caption)
     for name, part in (found.slices or {}).items():
         print_table(part.shown_columns(), f"{name}: slices by {part.by}, worst first")

@@ -26,15 +26,6 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def _verbs(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    return [
-        verb
-        for action in parser._actions
-        if isinstance(action, argparse._SubParsersAction)
-        for verb in action.choices.values()
-    ]
-
-
 def run(options: argparse.Namespace) -> None:
     try:
         import shtab
@@ -43,7 +34,8 @@ def run(options: argparse.Namespace) -> None:
     from calibrant.cli import build_parser
 
     parser = build_parser()
-    for each in (parser, *_verbs(parser)):
+    for name, each in parser.verbs():
+        each.description = parser.help_of(name)  # a line, where a menu has room for no more
         for action in each._actions:
             told = FILES.get(str(action.metavar))
             if told is not None:

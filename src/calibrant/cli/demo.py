@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from calibrant.cli.output import print_json
+from calibrant.cli.output import print_json, refuse_no_folder, replacing
 from calibrant.cli.parsing import add_json
 
 
@@ -16,11 +16,22 @@ def add(commands: Any) -> None:
         description="Evaluate the example that comes with Calibrant: a student network, its "
         "labels and its teacher's probabilities.",
     )
+    parser.add_argument(
+        "-o", "--out", metavar="FOLDER",
+        help="instead, write the example's predictions to files, to try the other verbs on",
+    )  # fmt: skip
     add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.out is not None:
+        _write_files(options)
+    else:
+        _evaluate(options)
+
+
+def _evaluate(options: argparse.Namespace) -> None:
     from calibrant import TemperatureScaling, compare, conventions, evaluate, examples
     from calibrant.show.tables import print_evaluation, print_table
 
@@ -54,3 +65,40 @@ def run(options: argparse.Namespace) -> None:
     print_table(compared.ranked("ece"), "How sure the difference in ece is")
     shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
     print_table(shown, "What other tools would call ECE (top label)")
+
+
+def _write_files(options: argparse.Namespace) -> None:
+    """validation.csv and test.csv with ten classes, shirt.csv with one against the rest."""
+    import os
+
+    from calibrant import examples
+
+    refuse_no_folder(options.out)
+    os.makedirs(options.out, exist_ok=True)
+    fashion, shirt = examples.load("fashion"), examples.load("fashion-shirt")
+    titles = [f"proba_{name}" for name in fashion.class_names]
+    named = fashion.class_names
+    files = {
+        "validation.csv": (titles, [named[y] for y in fashion.val_labels], fashion.val_proba),
+        "test.csv": (titles, [named[y] for y in fashion.test_labels], fashion.test_proba),
+        "shirt.csv": (["p"], shirt.test_labels.tolist(), shirt.test_proba[:, None]),
+    }
+    paths = []
+    for name, (columns, labels, reports) in files.items():
+        paths.append(os.path.join(options.out, name))
+        with replacing(paths[-1]) as beside:
+            lines = [",".join(["label", *columns])]
+            for label, row in zip(labels, reports.tolist(), strict=True):
+                lines.append(",".join([str(label), *(f"{u:.8g}" for u in row)]))
+            beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if options.json:
+        print_json({"written": paths})
+        return
+    print(f"Written: {', '.join(paths)}. Try:\n")
+    for line in (
+        f"calibrant report {paths[1]} -o page.html",
+        f"calibrant check {paths[2]} --max ece=0.05",
+        f"calibrant scale --fit {paths[0]} --apply {paths[1]} -o recalibrated.csv",
+        f"calibrant conventions {paths[1]}",
+    ):
+        print(f"    {line}")

@@ -99,7 +99,9 @@ def _columns(options: argparse.Namespace, path: str) -> dict[str, Any]:
     for text in options.models:
         name, sign, told = (part.strip() for part in text.partition("="))
         if not (name and sign and told):
-            raise InputError(f"--models {text}: write NAME=COLUMN, such as big=p_big")
+            raise InputError(
+                f"--models {text}: write NAME=COLUMN, such as big=p_big; files come before it"
+            )
         if name in out:
             raise InputError(f"--models names {name!r} twice: give each model its own name")
         columns: list[str] = []

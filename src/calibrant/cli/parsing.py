@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from calibrant.errors import nearest
@@ -18,6 +19,29 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         # A short form of an option that is mistyped may be another option.
         super().__init__(**{"allow_abbrev": False, **settings})
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            verb = next((each for name, each in self.verbs() if name == found.command), self)
+            known = [text for action in verb._actions for text in action.option_strings]
+            hint = f": {nearest(rest[0], known)}" if rest[0].startswith("-") else ""
+            verb.error(f"{rest[0]!r} is not understood{hint}")
+        return found
+
+    def verbs(self) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+        """The parsers of verbs, by name."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from action.choices.items()
+
+    def help_of(self, name: str) -> str | None:
+        """The line that says what a verb does."""
+        groups = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+        return next(
+            (each.help for group in groups for each in group._choices_actions if each.dest == name),
+            None,
+        )
 
     def error(self, message: str) -> NoReturn:
         self.exit(NOT_DONE, f"{self.prog}: {message} (see {self.prog} --help)\n")

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from calibrant.evaluation import evaluate, missing_told
+from calibrant.evaluation import evaluate
 from calibrant.measures.catalogue import catalogue
 from calibrant.results.evaluation import Estimate, Evaluation
 
-# Reports, (n, k) counted as n k, up to which all measures are resampled.
-ALL_UP_TO = 20_000
-# Measures whose intervals cost next to nothing: resampled in bins, never in rows.
+# Measures whose intervals take a second whatever the number of rows: resampled in bins.
 OF_BINS = (
-    "ece", "rmsce", "mce", "debiased_l2", "lin_ce", "confidence_ce", "confidence_ce_corrected",
+    "ece", "rmsce", "mce", "debiased_l2", "ks_error", "lin_ce", "confidence_ce",
+    "confidence_ce_corrected",
 )  # fmt: skip
-# Losses of (n, k) reports are resampled in rows.
+# Losses of (n, k) reports are resampled in rows: of so many, n k, they take seconds.
 LOSSES = ("brier", "log_loss", "classification_error")
 LOSSES_UP_TO = 300_000
 
@@ -26,6 +25,7 @@ def evaluate_quickly(
     y_proba: Any,
     *,
     measures: Sequence[str] | None,
+    every: bool,
     bins: Any,
     by: Any,
     groups: Any,
@@ -35,9 +35,10 @@ def evaluate_quickly(
     tolerance: float,
     level: float,
     seed: int,
-    n_missing: int,
 ) -> Evaluation:
-    """As `evaluate(uncertainty=True)`, but in seconds: of many rows not every measure is judged."""
+    """As `evaluate(uncertainty=True)`, but in seconds: measures that take long are judged only if
+    they are named, or with `every`.
+    """
 
     def evaluated(chosen: Sequence[str] | None, *, uncertainty: bool, by: Any) -> Evaluation:
         return evaluate(
@@ -46,19 +47,11 @@ def evaluate_quickly(
             tolerance=tolerance, level=level, seed=seed,
         )  # fmt: skip
 
-    if measures is not None or y_proba.size <= ALL_UP_TO:
-        found = evaluated(measures, uncertainty=True, by=by)
-    else:
-        plain = evaluated(None, uncertainty=False, by=by)
-        judged = evaluated(_quick(y_proba, groups), uncertainty=True, by=None)
-        found = _put_together(plain, judged)
-    if not n_missing:
-        return found
-    return replace(
-        found,
-        notes=(missing_told(n_missing), *found.notes),
-        recipe={**found.recipe, "n_missing": n_missing},
-    )
+    if measures is not None or every:
+        return evaluated(measures, uncertainty=True, by=by)
+    plain = evaluated(None, uncertainty=False, by=by)
+    judged = evaluated(_quick(y_proba, groups), uncertainty=True, by=None)
+    return _put_together(plain, judged)
 
 
 def _quick(y_proba: Any, groups: Any) -> tuple[str, ...]:
@@ -77,7 +70,10 @@ def _put_together(plain: Evaluation, judged: Evaluation) -> Evaluation:
         return judged.estimate(estimate.name) if estimate.name in judged else estimate
 
     without = [e.name for e in plain.estimates if e.name not in judged]
-    note = f"no intervals for {', '.join(without)}: they take long here; ask for them by name"
+    note = (
+        f"no intervals for {', '.join(without)}: they take longer; --measures asks for some, "
+        "--all-intervals for all"
+    )
     more = tuple(line for line in judged.notes if line not in plain.notes)
     return replace(
         plain,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from calibrant.inputs.readers.columns import NUMBERED, USUAL, choose_columns
 from calibrant.inputs.readers.find import find_files
 from calibrant.inputs.readers.source import open_reader
 from calibrant.results.rendering import Columns
-from calibrant.scaling import SCALERS, Scaler, load
+from calibrant.scaling import SCALERS, SameRows, Scaler, load
 from calibrant.scaling.reports import accept_reports
 
 MEASURES = {
@@ -52,7 +53,7 @@ def fitted(wanted: Wanted, kind: str, bins: Any) -> Fitted:
     scaler = SCALERS[kind](from_logits=wanted.from_logits)  # type: ignore[call-arg]
     if kind == "HistogramBinning":
         scaler.set_params(bins=bins)
-    mapped = scaler.fit_transform(
+    fit = scaler.fit_transform(
         rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, classes=rows.class_names
     )
     classes = rows.chosen.classes
@@ -61,7 +62,7 @@ def fitted(wanted: Wanted, kind: str, bins: Any) -> Fitted:
         "n": rows.n,
         "n_missing": rows.n_missing,
         "inferred": list(rows.said),
-        "measures": before_and_after(rows, mapped, found, bins),
+        "measures": before_and_after(rows, fit, found, bins),
     }
     return replace(found, told=told)
 
@@ -91,8 +92,17 @@ def rows_to_map(wanted: Wanted, found: Fitted) -> tuple[Rows, bool]:
     )
     told = chosen.y_proba
     reports = list(told.names) if told.stacked else told.names[0]
-    # Reports stand in for labels, which nobody looks at.
-    return read_rows(replace(wanted, label=told.names[0], proba=reports, classes=None)), False
+    unlabelled = replace(wanted, label=told.names[0], proba=reports, classes=None, labelled=False)
+    rows = read_rows(unlabelled)
+    return replace(rows, chosen=chosen, said=chosen.said), False
+
+
+def mapped(rows: Rows, found: Fitted) -> tuple[NDArray[np.float64], bool]:
+    """The rows' reports through the map, and whether it was fitted to these very rows."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        out = found.scaler.transform(rows.y_proba)
+    return out, any(issubclass(warning.category, SameRows) for warning in caught)
 
 
 def _has_labels(names: Sequence[str]) -> bool:
@@ -103,14 +113,14 @@ def _has_labels(names: Sequence[str]) -> bool:
     )
 
 
-def before_and_after(rows: Rows, mapped: NDArray[np.float64], found: Fitted, bins: Any) -> Columns:
+def before_and_after(rows: Rows, after: NDArray[np.float64], found: Fitted, bins: Any) -> Columns:
     """A row a measure: as reported, recalibrated, and the difference with its limits."""
     from calibrant.comparison import compare
     from calibrant.evaluation import evaluate
 
     reports = accept_reports(rows.y_proba, from_logits=found.scaler.from_logits).probabilities()
     names = MEASURES[rows.multiclass]
-    both = {"as reported": reports, "recalibrated": mapped}
+    both = {"as reported": reports, "recalibrated": after}
     if reports.size > RESAMPLED:
         values = [
             evaluate(rows.y_true, p, bins=bins, measures=names, sample_weight=rows.sample_weight)

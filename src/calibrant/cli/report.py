@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
-from calibrant.cli.output import print_json, refuse_unwritable, replacing, tell
+from calibrant.cli.output import print_json, refuse_unwritable, tell
 from calibrant.cli.parsing import add_json, names, number
 from calibrant.errors import InputError
 
@@ -37,6 +37,10 @@ def add(commands: Any) -> None:
         "--tolerance", type=number, default=0.05, help="error that would not matter; default 0.05"
     )
     inputs.add_chance(parser)
+    parser.add_argument(
+        "--all-intervals", action="store_true",
+        help="what every measure is worth, not only those that are quick to judge",
+    )  # fmt: skip
     parser.add_argument("--title", help="of the page; by default the files' names")
     parser.add_argument(
         "--stream", action="store_true", help="never hold the rows: no intervals, any size"
@@ -59,19 +63,20 @@ def run(options: argparse.Namespace) -> None:
     found = None if streamed else _held(options)
     if found is None:
         found = _streamed(options)
-    if options.json:
-        print_json(found.to_dict())
-    else:
-        from calibrant.show.tables import print_evaluation
-
-        print_evaluation(found, f"{', '.join(options.files)}: {found.recipe['n']:,} rows")
     if options.out is not None:
         tell(f"written: {options.out}")
+    if options.json:
+        print_json(found.to_dict())
+        return
+    from calibrant.show.tables import print_evaluation
+
+    print_evaluation(found, f"{', '.join(options.files)}: {found.recipe['n']:,} rows")
 
 
 def _held(options: argparse.Namespace) -> Evaluation | None:
     """The evaluation with what it is worth, and the page; None if there are too many rows."""
     from calibrant.cli.rows import TooLarge, read_rows
+    from calibrant.show.terminal import working
 
     page = options.out is not None
     try:
@@ -85,26 +90,61 @@ def _held(options: argparse.Namespace) -> Evaluation | None:
                 "without -o they are summed as they are read"
             ) from None
         return None
-    if page:
-        _write_page(rows, options)
-    return _judged(rows, options)
+    with working("what the numbers are worth"):
+        found = _written(rows, options) if page else _judged(rows, options)
+    return _told(found, rows, options)
 
 
 def _judged(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant.cli.quickly import evaluate_quickly
-    from calibrant.show.terminal import working
 
-    with working("what the numbers are worth"):
-        found = evaluate_quickly(
-            rows.y_true, rows.y_proba, measures=options.measures, bins=options.bins,
-            by=inputs.slices_of(rows, options.by), groups=inputs.groups_of(rows, options.groups),
-            sample_weight=rows.sample_weight, from_logits=options.from_logits,
-            classes=rows.class_names, tolerance=options.tolerance, level=options.level,
-            seed=options.seed, n_missing=rows.n_missing,
-        )  # fmt: skip
-    chosen, slices = rows.chosen, found.slices
-    if slices is not None:
-        slices = replace(slices, by=", ".join(options.by))
+    return evaluate_quickly(
+        rows.y_true, rows.y_proba, measures=options.measures, every=options.all_intervals,
+        bins=options.bins, by=inputs.slices_of(rows, options.by),
+        groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
+        from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
+        level=options.level, seed=options.seed,
+    )  # fmt: skip
+
+
+def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
+    """The page's own evaluation, so that page and terminal say the same."""
+    from calibrant.evaluation import choose
+    from calibrant.reporting import report
+
+    # A name that is mistyped is told before the work.
+    shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
+    page = report(
+        rows.y_true, rows.y_proba, name=options.title or ", ".join(options.files),
+        bins=options.bins, by=inputs.slices_of(rows, options.by),
+        groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
+        from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
+        level=options.level, seed=options.seed, source=_source(rows, options),
+    )  # fmt: skip
+    page = replace(page, evaluation=_named_slices(page.evaluation, options))
+    page.save(options.out)
+    names = {measure.name for measure in shown}
+    kept = tuple(each for each in page.evaluation.estimates if each.name in names)
+    return replace(page.evaluation, estimates=kept)
+
+
+def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    told = {
+        "files": ", ".join(options.files),
+        "labels": ", ".join(rows.chosen.y_true.names),
+        "reports": ", ".join(rows.chosen.y_proba.names),
+        "weights": rows.chosen.sample_weight,
+        "rows left out": f"{rows.n_missing:,}, something missing" if rows.n_missing else None,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _told(found: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
+    """The evaluation, with what is known of the files."""
+    from calibrant.evaluation import missing_told
+
+    chosen = rows.chosen
+    notes = (missing_told(rows.n_missing),) if rows.n_missing else ()
     columns = {
         "y_true": list(chosen.y_true.names),
         "y_proba": list(chosen.y_proba.names),
@@ -112,27 +152,19 @@ def _judged(rows: Rows, options: argparse.Namespace) -> Evaluation:
         "by": list(options.by or ()),
         "groups": options.groups,
     }
+    more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
     return replace(
-        found,
+        _named_slices(found, options),
         inferred=(*found.inferred, *rows.said),
-        slices=slices,
-        recipe={**found.recipe, "files": rows.n_files, "columns": columns},
+        notes=(*notes, *found.notes),
+        recipe={**found.recipe, **more},
     )
 
 
-def _write_page(rows: Rows, options: argparse.Namespace) -> None:
-    from calibrant.reporting import report
-    from calibrant.show.terminal import working
-
-    title = options.title or ", ".join(options.files)
-    with working("the page"), replacing(options.out) as beside:
-        report(
-            rows.y_true, rows.y_proba, name=title, bins=options.bins,
-            by=inputs.slices_of(rows, options.by), sample_weight=rows.sample_weight,
-            from_logits=options.from_logits, classes=rows.class_names,
-            tolerance=options.tolerance, level=options.level, seed=options.seed,
-            source=", ".join(options.files),
-        ).save(beside)  # fmt: skip
+def _named_slices(found: Evaluation, options: argparse.Namespace) -> Evaluation:
+    if found.slices is None:
+        return found
+    return replace(found, slices=replace(found.slices, by=", ".join(options.by)))
 
 
 def _streamed(options: argparse.Namespace) -> Evaluation:

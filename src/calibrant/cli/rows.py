@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class Wanted:
     from_logits: bool = False
     missing: str = "error"
     format: str | None = None
+    # Where there are no labels, `label` is any column of numbers, and nobody looks at it.
+    labelled: bool = True
     # Other columns, to be kept as text, and the options that ask for them.
     others: Mapping[str, str] = field(default_factory=dict)
 
@@ -107,13 +109,15 @@ def read_rows(wanted: Wanted, *, at_most: int | None = None) -> Rows:
             total += batch.y_proba.size  # threads may miss a little: it is no exact limit
             if at_most is not None and total > at_most:
                 raise TooLarge
+            if not wanted.labelled:
+                batch = replace(batch, y_true=np.zeros(batch.n, dtype=np.int64))
             _check(batch, wanted.from_logits)
             out.append(batch)
         return out
 
     with RowProgress(rows.n_bytes, label="reading") as shown:
         batches = [batch for part in over_pieces(rows, held, shown) for batch in part]
-    return _together(rows, batches, wanted)
+    return _together(rows, batches)
 
 
 def _require_others(wanted: Wanted) -> None:
@@ -135,7 +139,7 @@ def _check(batch: Batch, from_logits: bool) -> None:
         raise InputError(f"{place}: {explain(samples, row, shown=number)}")
 
 
-def _together(rows: FileRows, batches: list[Batch], wanted: Wanted) -> Rows:
+def _together(rows: FileRows, batches: list[Batch]) -> Rows:
     n_missing = sum(batch.n_missing for batch in batches)
     positions = list(_positions(batches))
     held = [batch for batch in batches if batch.n]
@@ -150,7 +154,7 @@ def _together(rows: FileRows, batches: list[Batch], wanted: Wanted) -> Rows:
             )
     y_true = np.concatenate([batch.y_true for batch in held])
     y_proba = np.concatenate([batch.y_proba for batch in held])
-    if y_proba.ndim == 2 and y_true.ndim == 1:
+    if y_true.ndim == 1 and y_true.dtype.kind == "f" and (y_true == np.floor(y_true)).all():
         y_true = y_true.astype(np.int64)  # text files have them as 3.0
     weights = [batch.sample_weight for batch in held if batch.sample_weight is not None]
     return Rows(

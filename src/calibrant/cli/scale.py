@@ -73,13 +73,13 @@ def run(options: argparse.Namespace) -> None:
         said["fit"] = {"file": options.fit, **found.told}
     if options.apply is not None:
         said["apply"] = _apply(found, options)
+    for path in dict.fromkeys((map_file if options.fit is not None else None, options.out)):
+        if path is not None:
+            tell(f"written: {path}")
     if options.json:
         print_json(said)
     else:
         _show(found, said)
-    for path in dict.fromkeys((map_file if options.fit is not None else None, options.out)):
-        if path is not None:
-            tell(f"written: {path}")
 
 
 def _refuse_unclear(options: argparse.Namespace) -> None:
@@ -101,21 +101,22 @@ def _refuse_unclear(options: argparse.Namespace) -> None:
 
 def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     """Write the recalibrated rows; what became better or worse, if there are labels."""
-    from calibrant.cli.recalibration import before_and_after, rows_to_map
+    from calibrant.cli.recalibration import before_and_after, mapped, rows_to_map
     from calibrant.cli.written_rows import write_rows
 
     wanted = inputs.wanted_of(options, options.apply)
     rows, labelled = rows_to_map(wanted, found)
-    mapped = found.scaler.transform(rows.y_proba)
+    after, same_rows = mapped(rows, found)
     with replacing(options.out) as beside:
-        write_rows(beside, rows, mapped, labelled=labelled)
+        write_rows(beside, rows, after, labelled=labelled)
     return {
         "file": options.apply,
         "out": options.out,
         "n": rows.n,
         "n_missing": rows.n_missing,
         "inferred": list(rows.said),
-        "measures": before_and_after(rows, mapped, found, options.bins) if labelled else None,
+        "same_rows": same_rows,
+        "measures": before_and_after(rows, after, found, options.bins) if labelled else None,
     }
 
 
@@ -124,13 +125,12 @@ def _show(found: Fitted, said: dict[str, Any]) -> None:
     from calibrant.show.tables import print_table
 
     print(found.scaler)
-    for part, title in (
-        ("fit", "On the rows of the fit, where every map looks better than it is"),
-        ("apply", "Before and after, on rows that the map has not seen"),
-    ):
-        told = said.get(part)
+    for told in (said.get("fit"), said.get("apply")):
         if told is None:
             continue
+        title = "Before and after, on rows that the map has not seen"
+        if told.get("same_rows", True):
+            title = "Before and after, on the rows of the fit: every map looks too good there"
         print(f"\n{told['file']}: {told['n']:,} rows")
         for line in told["inferred"]:
             print(f"  {line}")

@@ -9,9 +9,9 @@ _OPTIONS = (
     (r"\by_true names the column", "--label names the column"),
     (r"\by_proba names the column", "--proba names the column"),
     (r"\bsample_weight names the column", "--weight names the column"),
-    (r"\bby names the column", "--by names the column"),
-    (r"\by_true is not told, and", "the labels are not told (--label), and"),
-    (r"\by_proba is not told, and", "the reports are not told (--proba), and"),
+    (r"(?<![-\w])by names the column", "--by names the column"),
+    (r"\by_true is not told, (.*) for it\b", r"the labels are not told (--label), \1 for them"),
+    (r"\by_proba is not told, (.*) for it\b", r"the reports are not told (--proba), \1 for them"),
     (r"\by_true could be (.*): say which", r"the labels could be \1: say which with --label"),
     (r"\by_proba could be (.*): say which", r"the reports could be \1: say which with --proba"),
     (r"y_proba='([^']*)', from_logits=True", r"--proba \1 --from-logits"),
@@ -24,6 +24,9 @@ _OPTIONS = (
     (r"\bformat=(?=[,\s]|$)", "--format"),
     (r"\bmeasures=(?=[,\s]|$)", "--measures"),
     (r"\bby='([^']*)'", r"--by \1"),
+    (r"bins=Quantile\(m=(\d+), ties='together'\)", r"--bins quantile:\1"),
+    (r"files need bins that are", "rows that are not held need bins that are"),
+    (r"a count, EqualWidth or Edges\.", "a count or edges."),
 )
 
 

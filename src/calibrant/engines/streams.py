@@ -22,6 +22,8 @@ EPS = 1e-6
 
 # The groups of arrays that a stream may hold. A stream of few measures holds few of them.
 HOLDINGS = ("cells", "top_cells", "classwise", "losses", "logits", "residuals")
+# Among the holdings this says that sums of squared reports may be left out, which is faster.
+NO_SQUARES = "no squares"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,8 @@ def _scalars(
     cuts = cells.cuts(samples.precision)
     out = {}
     # The cells are always summed: their weight is the total.
-    out["cells"], findings = scalar_sums(samples, "binary", cuts)
+    squares = NO_SQUARES not in holds
+    out["cells"], findings = scalar_sums(samples, "binary", cuts, squares=squares)
     if "top_cells" in holds:
         out["top_cells"], _ = scalar_sums(samples, "confidence", cuts)
     if "losses" in holds:

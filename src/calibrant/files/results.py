@@ -13,6 +13,7 @@ from calibrant.files.tally import Tally
 from calibrant.inputs.readers.source import FileRows
 from calibrant.measures.catalogue import Shape, find
 from calibrant.results.evaluation import Estimate, Evaluation
+from calibrant.results.reliability import ReliabilityTable
 from calibrant.stream_summary import StreamSummary
 
 _BY_QUANTILES = ("quantile_bins", "confidence_bins")
@@ -65,6 +66,7 @@ def told(
             _by_own_rule(estimate, shape, quantile) if own else estimate
             for estimate in evaluation.estimates
         ),
+        reliability=_without_squares(evaluation) if tally.plan.lean else evaluation.reliability,
         classes=classes,
         inferred=(*said_of(tally.example, Findings(soft=total.soft)), *rows.said),
         notes=(*((empty,) if rows.n_empty else ()), *evaluation.notes),
@@ -83,6 +85,12 @@ def told(
         },
         slices=None if tally.slices is None else tally.slices.evaluated(find("ece", shape)),
     )
+
+
+def _without_squares(evaluation: Evaluation) -> ReliabilityTable:
+    """A table that knows what was not summed."""
+    table = evaluation.reliability
+    return replace(table, table=replace(table.table, has_squares=False))
 
 
 def _by_own_rule(estimate: Estimate, shape: Shape, rule: str) -> Estimate:

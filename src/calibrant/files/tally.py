@@ -10,9 +10,12 @@ import numpy as np
 
 from calibrant.accumulator import Accumulator
 from calibrant.binning import Edges, EqualWidth
+from calibrant.engines.cells import Cells
+from calibrant.engines.streams import NO_SQUARES, StreamSums, stream_sums
 from calibrant.errors import InputError
 from calibrant.evaluation import choose
 from calibrant.files.slices import SliceSums
+from calibrant.holdings import holdings, needs_fine_cells
 from calibrant.inputs.readers.batches import Batch
 from calibrant.inputs.readers.columns import Chosen
 from calibrant.inputs.readers.find import File
@@ -39,12 +42,24 @@ class Plan:
     def samples(self, batch: Batch) -> Samples:
         return batch.samples(self.from_logits, self.class_names)
 
-    def sums(self, measures: tuple[str, ...] | None) -> Accumulator:
-        return Accumulator(bins=self.rule, from_logits=self.from_logits, measures=measures)
+    @property
+    def lean(self) -> bool:
+        """Whether the bins alone are needed: then nothing reads their sums of squared reports."""
+        return not needs_fine_cells(self.measures)
+
+    @property
+    def cells(self) -> Cells:
+        return Cells(self.rule, not self.lean)
+
+    def sums_of(self, samples: Samples) -> StreamSums:
+        """What the measures need of some rows."""
+        holds = holdings(self.measures, samples.multiclass)
+        return stream_sums(samples, self.cells, holds | {NO_SQUARES} if self.lean else holds)
 
     def tally(self, batches: Iterable[Batch] = ()) -> Tally:
         """The sums of some rows."""
-        out = Tally(self, self.sums(self.measures))
+        total = Accumulator(bins=self.rule, from_logits=self.from_logits, measures=self.measures)
+        out = Tally(self, total)
         for batch in batches:
             out.add(batch)
         return out
@@ -69,7 +84,7 @@ class Tally:
             return
         samples = self.plan.samples(batch)
         with batch.explained(samples):
-            sums = self.total.sums_of(samples)
+            sums = self.plan.sums_of(samples)
         try:
             self.total.add(sums, samples.n_classes if samples.multiclass else 1)
         except InputError as error:

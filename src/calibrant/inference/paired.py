@@ -69,7 +69,12 @@ def draw_lots(
 
 
 def replicates(
-    samples: Samples, measures: tuple[Measure, ...], fixed: Rule, quantile: Rule, draws: Draws
+    samples: Samples,
+    measures: tuple[Measure, ...],
+    fixed: Rule,
+    quantile: Rule,
+    draws: Draws,
+    n_whole: int = WHOLE_RESAMPLES,
 ) -> list[Array]:
     """Each measure's value in every resample (fewer where a measure must be computed anew)."""
     found: dict[Any, Any] = {}
@@ -89,7 +94,7 @@ def replicates(
                 per_class = [measure.of_tables(table) for table in found[kind]]
                 out.append(np.mean(per_class, axis=0))
                 continue
-        out.append(_drawn_whole(samples, measure, fixed, quantile, draws))
+        out.append(_drawn_whole(samples, measure, fixed, quantile, draws, n_whole))
     return out
 
 
@@ -149,11 +154,11 @@ def _rows(samples: Samples, start: int, stop: int) -> Samples:
 
 
 def _drawn_whole(
-    samples: Samples, measure: Measure, fixed: Rule, quantile: Rule, draws: Draws
+    samples: Samples, measure: Measure, fixed: Rule, quantile: Rule, draws: Draws, n_whole: int
 ) -> Array:
     base = 1.0 if samples.weights is None else samples.weights.astype(np.float64)
     values = []
-    for counts in draws.counts[:WHOLE_RESAMPLES]:
+    for counts in draws.counts[:n_whole]:
         drawn = replace(samples, weights=counts[draws.lots] * base)
         try:
             values.append(measure.compute(Summary(drawn, fixed, quantile)))

@@ -14,6 +14,7 @@ from calibrant.inference.cells import Problem, cells_of, table_of
 from calibrant.inference.family import Family, family_of, limits
 from calibrant.inference.judged import Judged
 from calibrant.inference.null import cell_samples, drawn_samples, null_mean, null_tables
+from calibrant.inference.null_classes import class_problems, null_class_values
 from calibrant.inference.null_losses import MANY_ENTRIES, null_losses
 from calibrant.inference.paired import draw_lots, drawn_table, replicates
 from calibrant.inference.squared import l2_limits
@@ -128,7 +129,7 @@ class Worth(Judged):
         if "rows" not in self.wholes:
             draws = draw_lots(self.samples.n, self.n_resamples, self.seed, self.groups)
             wanted = tuple(m for m in self.measures if not self._has_own_limits(m))
-            found = replicates(self.samples, wanted, self.fixed, self.quantile, draws)
+            found = replicates(self.samples, wanted, self.fixed, self.quantile, draws, self.n_whole)
             self.wholes["rows"] = {m.name: f for m, f in zip(wanted, found, strict=True)}
         out: Array = self.wholes["rows"][measure.name]
         return out
@@ -185,6 +186,10 @@ class Worth(Judged):
                     yield cell_samples(cells, self.samples, cells.n, positives)
 
             return self.measured(measure, "null cells", draws), f"{said} drawn from the reports"
+        if self.samples.multiclass and self.votes is None:
+            drawn_classes = self._null_classes(measure)
+            if drawn_classes is not None:
+                return drawn_classes, f"{said} drawn from the reports"
         many = self.samples.multiclass and self.samples.reports.size > MANY_ENTRIES
         if measure.statistic == "losses" and many and self.votes is None:
             if "null losses" not in self.wholes:
@@ -195,3 +200,23 @@ class Worth(Judged):
             measure, "null rows", lambda: drawn_samples(self.samples, n, rng, self.votes)
         )
         return drawn, f"{said} drawn from the reports"
+
+    def _null_classes(self, measure: Measure) -> Array | None:
+        """Of errors over all classes the bins stay, and only labels are drawn."""
+        rules = {"class_bins": self.fixed, "class_quantile_bins": self.quantile}
+        above = measure.statistic == "above"
+        rule = self.quantile if above else rules.get(measure.statistic)
+        if rule is None:
+            return None
+        group = [m for m in self.measures if m.statistic == measure.statistic]
+        key = ("null classes", measure.statistic)
+        if key not in self.wholes:
+            problems = class_problems(self.samples, rule, above=above)
+            rng = np.random.default_rng((self.seed, 6))
+            self.wholes[key] = (
+                None
+                if problems is None
+                else null_class_values(problems, group, self.samples, self.n_whole, rng)
+            )
+        found: Array | None = self.wholes[key]
+        return None if found is None else found[:, [m.name for m in group].index(measure.name)]

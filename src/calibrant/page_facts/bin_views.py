@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.binning import EqualWidth, Quantile
 from calibrant.engines.passes import whole_problem
 from calibrant.inputs.explain import explained
-from calibrant.measures.catalogue import find
+from calibrant.measures.catalogue import Shape, find
 from calibrant.page_facts.every_bin_count import COUNTS, RULES, every_bin_count
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.report import BinSensitivity, BinView
@@ -21,7 +21,7 @@ from calibrant.scores.smooth import smooth_reliability
 from calibrant.statistics.bins import BinTable
 from calibrant.summary import Summary
 
-_MEASURES = {
+_MEASURES: dict[Shape, tuple[str, ...]] = {
     "binary": ("ece", "rmsce", "mce", "debiased_l2", "lin_ce"),
     "multiclass": ("ece", "rmsce", "mce", "debiased_l2", "confidence_ce_corrected"),
 }
@@ -62,7 +62,7 @@ def _view(samples: Samples, notion: Notion, counts: tuple[int, ...], labels: str
         u, z, w, _ = whole_problem(samples, notion)
     problem = Samples(u, z, w)
     tables = every_bin_count(problem, notion, counts, samples.precision)
-    shape = "multiclass" if samples.multiclass else "binary"
+    shape: Shape = "multiclass" if samples.multiclass else "binary"
     values = {
         rule: {name: [measured(name, shape, table) for table in tables[rule]] for name in names}
         for rule in RULES
@@ -72,9 +72,9 @@ def _view(samples: Samples, notion: Notion, counts: tuple[int, ...], labels: str
     return BinView(labels, counts, tables, values, replace(curve, notion=notion))
 
 
-def measured(name: str, shape: str, table: ReliabilityTable) -> float:
+def measured(name: str, shape: Shape, table: ReliabilityTable) -> float:
     """A catalogued measure of one table."""
-    return find(name, shape).compute(_Held(table.table))  # type: ignore[arg-type]
+    return find(name, shape).compute(_Held(table.table))
 
 
 def _hardened(samples: Samples) -> Samples:

@@ -123,21 +123,21 @@ def _changes(
     summaries = [Summary(part, rule, quantile, together=True) for part in (before, after)]
     changes = []
     for measure in measures:
-        values = [measure.compute(summary) for summary in summaries]
+        was, now = (measure.compute(summary) for summary in summaries)
         if measure in losses:
             j = losses.index(measure)
-            limits = basic_limits(values[1] - values[0], drawn[1][j] - drawn[0][j], level)
-            changes.append(Change(measure.name, *values, *limits))
+            low, high = basic_limits(now - was, drawn[1][j] - drawn[0][j], level)
+            changes.append(Change(measure.name, was, now, low, high))
         else:
-            changes.append(_errors(measure, values, judged))
+            changes.append(_errors(measure, was, now, judged))
     return tuple(changes)
 
 
-def _errors(measure: Measure, values: list[float], judged: list[Worth]) -> Change:
-    found = [worth.interval(measure, v) for worth, v in zip(judged, values, strict=True)]
-    floor = judged[1].noise_floor(measure, values[1])
+def _errors(measure: Measure, was: float, now: float, judged: list[Worth]) -> Change:
+    before, after = judged[0].interval(measure, was), judged[1].interval(measure, now)
+    floor = judged[1].noise_floor(measure, now)
     return Change(
-        measure.name, *values,
-        before_limits=(found[0].low, found[0].high), after_limits=(found[1].low, found[1].high),
+        measure.name, was, now, before_limits=(before.low, before.high),
+        after_limits=(after.low, after.high),
         after_noise_95=None if floor is None else floor.upper,
     )  # fmt: skip

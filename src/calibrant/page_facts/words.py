@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from calibrant.measures.catalogue import Measure, find
 from calibrant.results.evaluation import Evaluation
-from calibrant.results.rendering import shown
-from calibrant.results.report import Entry
+from calibrant.results.rendering import shortened, shown
 from calibrant.results.uncertainty import Verdict
 
 _FIRST = {
@@ -76,7 +72,7 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
         gap = worst["mean_report"] - worst["mean_target"]
         side = "too high" if gap > 0 else "too low"
         said.append(
-            f"The class with the largest error is {worst['class']}: ece {shown(worst['ece'])}; its "
+            f"The class with the largest error is {shortened(worst['class'])}: ece {shown(worst['ece'])}; its "
             f"reports are {side} by {shown(abs(gap))} on average."
         )
     if evaluation.slices is not None:
@@ -108,26 +104,14 @@ def _worst_slice(evaluation: Evaluation) -> str:
     worst = slices.worst
     value = shown(worst.values[slices.measure])
     off = [part for part in slices if part.p_corrected < 0.05]
+    by = "" if slices.by == "slice" else f" by {shortened(slices.by)}"
+    name = shortened(worst.name)
     if not off:
         return (
-            f"No slice by {slices.by} stands out once their number is taken into account; the "
-            f"largest {slices.measure} is {value} ({worst.name})."
+            f"No slice{by} stands out once their number is taken into account; the "
+            f"largest {slices.measure} is {value} ({name})."
         )
     return (
-        f"{len(off)} of {len(slices)} slices by {slices.by} are miscalibrated even when all are "
-        f"looked at, first of all {worst.name} ({slices.measure} {value})."
+        f"{len(off)} of {len(slices)} slices{by} are miscalibrated even when all are "
+        f"looked at, first of all {name} ({slices.measure} {value})."
     )
-
-
-def glossary(evaluation: Evaluation, shape: str) -> tuple[Entry, ...]:
-    """What the catalogue says of every measure of the evaluation."""
-    return tuple(_entry(find(e.name, shape)) for e in evaluation.estimates)  # type: ignore[arg-type]
-
-
-def _entry(measure: Measure) -> Entry:
-    claims: dict[str, Any] = vars(measure.claims)
-    better = "higher is better" if measure.higher_is_better else "lower is better"
-    return Entry(
-        measure.name, measure.title, measure.formula, measure.range, better, dict(claims),
-        measure.reference, measure.function,
-    )  # fmt: skip

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.errors import InputError
-from calibrant.results.rendering import as_frame, as_html, as_text, json_value, shown
+from calibrant.results.notebook import boxed, folded, html_table, notes
+from calibrant.results.rendering import as_frame, as_text, json_value, shown
 
 _WORDS = {True: "yes", False: "no", None: "?"}
 
@@ -178,10 +179,11 @@ class Audit:
         return f"{text}\n\n{lines}"
 
     def _repr_html_(self) -> str:
-        import html
-
-        said = "".join(f"<li>{html.escape(line)}</li>" for line in self._said())
-        return as_html(self.table(), self._title()) + f"<ul>{said}</ul>" + as_html(self.columns())
+        return boxed(
+            html_table(self.table(), self._title()),
+            notes(self._said()),
+            folded("What was found", html_table(self.columns())),
+        )
 
 
 def as_markdown(columns: dict[str, list[Any]]) -> str:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError, nearest
-from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.results.notebook import boxed, html_table, notes
+from calibrant.results.rendering import as_frame, as_text, json_value
+from calibrant.results.sketch import sparkline
 
 if TYPE_CHECKING:
     from calibrant.show.bin_sensitivity_diagram import BinSensitivityDisplay
@@ -37,7 +39,9 @@ class BinSensitivity:
     def __getitem__(self, measure: str) -> tuple[float, ...]:
         """One measure's values, in the order of `bins`."""
         if measure not in self.values:
-            raise InputError(f"there is no measure {measure!r} here: {nearest(measure, self.values)}")
+            raise InputError(
+                f"there is no measure {measure!r} here: {nearest(measure, self.values)}"
+            )
         return self.values[measure]
 
     def at(self, m: int) -> dict[str, float]:
@@ -93,6 +97,12 @@ class BinSensitivity:
 
         return BinSensitivityDisplay(self).plot(ax=ax, measures=measures)
 
+    def chart(self) -> Any:
+        """The lines as an interactive Altair chart, for notebooks. Needs Altair."""
+        from calibrant.show.notebook_charts import bin_sensitivity_chart
+
+        return bin_sensitivity_chart(self)
+
     @property
     def title(self) -> str:
         counts = f"{self.bins[0]} to {self.bins[-1]} bins" if len(self.bins) > 1 else "one number"
@@ -103,4 +113,7 @@ class BinSensitivity:
         return f"{self.title}{said}\n\n" + as_text(self.spread(), indent="  ")
 
     def _repr_html_(self) -> str:
-        return as_html(self.spread(), self.title)
+        lines = [sparkline(self.values[name]) for name in self.values]
+        ends = f"{self.bins[0]} to {self.bins[-1]} bins"
+        columns = {**self.spread(), ends: lines}
+        return boxed(html_table(columns, self.title), notes((*self.inferred, *self.notes)))

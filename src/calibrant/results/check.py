@@ -14,6 +14,8 @@ Verdict = Literal["pass", "fail", "undecided"]
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 2}
 # More rows than this are not a piece of advice.
 MOST_ROWS = 1e12
+# Resampling fewer rows than these says little about the rows that were not seen.
+FEWEST_ROWS = 30
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Limited:
     """One limit held against all rows, or against a slice.
 
     `interval` is of the measure's true value; None where the value alone was looked at, or where
-    `reason` says why there is nothing to look at.
+    `reason` says why there is nothing to look at. `n_worth` is how many equal rows the rows are
+    worth, weights and clusters reckoned with; a pass needs `n_to_pass` of them.
     """
 
     limit: Limit
@@ -50,14 +53,27 @@ class Limited:
     value: float
     interval: Interval | None
     reason: str = ""
+    n_worth: float = math.inf
+    n_to_pass: int = 0
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the interval looks decided, but there are too few rows to believe it."""
+        return self.interval is not None and (
+            self.n_worth < FEWEST_ROWS
+            or (self.n_worth < self.n_to_pass and self._of_interval(self.interval) == "pass")
+        )
 
     @property
     def verdict(self) -> Verdict:
-        if self.reason or math.isnan(self.value):
+        if self.reason or math.isnan(self.value) or self.too_few:
             return "undecided"
         if self.interval is None:
             return self.limit.kept_by(self.value, self.value)
-        return self.limit.kept_by(self.interval.low, self.interval.high)
+        return self._of_interval(self.interval)
+
+    def _of_interval(self, interval: Interval) -> Verdict:
+        return self.limit.kept_by(interval.low, interval.high)
 
     @property
     def rows_needed(self) -> int | None:
@@ -65,11 +81,18 @@ class Limited:
         found = self.interval
         if found is None or self.verdict != "undecided":
             return None
+        if self.too_few:
+            return max(FEWEST_ROWS, self.n_to_pass)
         centre = (found.low + found.high) / 2 if found.estimate is None else found.estimate
         far = self.limit.value - centre
         end = found.high if far > 0 else found.low
         needed = self.n * ((end - centre) / far) ** 2 if far else math.inf
-        return math.ceil(needed) if self.n < needed < MOST_ROWS else None
+        if not self.n < needed < MOST_ROWS:
+            return None
+        step = (
+            int(10 ** (int(math.log10(needed)) - 1)) or 1
+        )  # two digits: it is no more exact than that
+        return step * math.ceil(needed / step)
 
     @property
     def sentence(self) -> str:
@@ -87,6 +110,8 @@ class Limited:
         if self.verdict != "undecided":
             return said
         needed = self.rows_needed
+        if self.too_few:
+            return f"{said}; but {self.n_worth:,.0f} rows are too few to tell, {needed:,} would do"
         return said + (f"; about {needed:,} rows would tell" if needed else "; too close to tell")
 
 

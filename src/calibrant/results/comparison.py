@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, nearest
-from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.measures.catalogue import Shape
+from calibrant.results.glossary import Entry, entry
+from calibrant.results.notebook import boxed, folded, html_table, notes
+from calibrant.results.reliability import ReliabilityTable
+from calibrant.results.rendering import as_frame, as_text, json_value
 from calibrant.results.robustness import RankRobustness
 from calibrant.results.slices import Slices
 
@@ -65,6 +71,8 @@ class Comparison:
     inferred: tuple[str, ...]
     notes: tuple[str, ...]
     recipe: dict[str, Any]
+    # Each predictor's bins, for the curves of all of them together.
+    tables: tuple[ReliabilityTable, ...] = ()
 
     def value(self, name: str, measure: str) -> float:
         """One predictor's value of a measure."""
@@ -228,6 +236,35 @@ class Comparison:
 
         return ComparisonDisplay(self).plot(ax=ax, kind=kind, measures=measures, cap=cap)
 
+    @property
+    def glossary(self) -> tuple[Entry, ...]:
+        """What the catalogue says of the measures."""
+        shape: Shape = "binary" if "binary" in self.inferred[0] else "multiclass"
+        return tuple(entry(name, shape) for name in self.measures)
+
+    def to_html(self, *, name: str | None = None, source: Any = None) -> str:
+        """The comparison page as one text. Needs `pip install 'calibrant[report]'`."""
+        from calibrant.show.page.comparison_page import comparison_page
+
+        return comparison_page(self, name, source)
+
+    def save(
+        self, path: str | os.PathLike[str], *, name: str | None = None, source: Any = None
+    ) -> Path:
+        """Write the comparison page: one HTML file that needs nothing else.
+
+        `name` is its title; `source` tells where the rows come from, as for `report`.
+        """
+        from calibrant.show.page.write import write_page
+
+        return write_page(path, lambda: self.to_html(name=name, source=source))
+
+    def chart(self) -> Any:
+        """Values with intervals, the measure chosen from a list, for notebooks. Needs Altair."""
+        from calibrant.show.notebook_charts import comparison_chart
+
+        return comparison_chart(self)
+
     def ranked(self, measure: str) -> dict[str, list[Any]]:
         """The ranking, with the difference from the best one beside it."""
         columns = self.ranking(measure)
@@ -256,8 +293,12 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         main = self.measures[0]
-        html = as_html(self.columns(), f"Comparison on {self.recipe['n']} rows")
-        html += as_html(self.ranked(main), f"Ranks by {main}")
-        if self.robustness is None:
-            return html
-        return html + as_html(self.robustness.table(), self.robustness.caption)
+        n = f"{len(self.names)} predictors on {self.recipe['n']} rows"
+        parts = [
+            html_table(self.columns(), f"Comparison of {n}"),
+            notes((*self.inferred, *self.notes)),
+            html_table(self.ranked(main), f"Ranks by {main}"),
+        ]
+        if self.robustness is not None:
+            parts.append(folded(self.robustness.caption, html_table(self.robustness.table())))
+        return boxed(*parts)

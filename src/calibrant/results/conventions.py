@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.results.notebook import boxed, html_table
+from calibrant.results.rendering import as_frame, as_text, json_value
 
 
 @dataclass(frozen=True)
@@ -58,4 +59,7 @@ class Conventions:
         return f"Conventions ({self.notion})\n{as_text(short, indent='  ')}\n\n{why}"
 
     def _repr_html_(self) -> str:
-        return as_html(self.columns(), f"Conventions ({self.notion})")
+        columns = self.columns()
+        rules = columns.pop("rule")
+        tips = {"tool": rules, "why": rules}
+        return boxed(html_table(columns, f"Conventions ({self.notion})", tips=tips))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError, nearest
 from calibrant.results.reliability import ReliabilityTable
-from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.results.notebook import boxed, folded, html_table, notes, side_by_side
+from calibrant.results.rendering import as_frame, as_text, json_value, shown
 
 if TYPE_CHECKING:
     from calibrant.results.slices import Slices
@@ -134,6 +135,10 @@ class Evaluation:
         """The reliability diagram, on `ax` or a new figure, with intervals. Needs matplotlib."""
         return self.reliability.plot(ax=ax, name=name, level=level)
 
+    def chart(self, *, level: float = 0.95) -> Any:
+        """The reliability diagram as an interactive Altair chart, for notebooks. Needs Altair."""
+        return self.reliability.chart(level=level)
+
     def __repr__(self) -> str:
         said = "\n".join(f"  {line}" for line in self._said())
         short = {k: v for k, v in self.columns().items() if k != "title"}
@@ -146,12 +151,33 @@ class Evaluation:
         return (*verdict, *self.inferred, *self.notes)
 
     def _repr_html_(self) -> str:
-        import html
+        columns = self.columns()
+        titles = columns.pop("title")
+        level = self.recipe.get("level", 0.95)
+        measures = html_table(_short(columns, level), "", tips={"measure": titles})
+        bins = html_table(self.reliability.shown_columns(level))
+        head = f"<p>Evaluation of {self.recipe['n']:,} rows</p>{notes(self._said())}"
+        parts = [
+            side_by_side(self.reliability.sketch(level), head),
+            measures,
+            folded(f"Reliability: {self.reliability.title}", bins),
+        ]
+        if self.classes is not None:
+            n = len(self.classes["class"])
+            parts.append(folded(f"{n} classes, worst first", html_table(self.classes)))
+        if self.slices is not None:
+            parts.append(folded(self.slices.title, html_table(self.slices.shown_columns())))
+        return boxed(*parts)
 
-        said = "".join(f"<li>{html.escape(line)}</li>" for line in self._said())
-        return (
-            as_html(self.columns(), f"Evaluation of {self.recipe['n']} rows")
-            + f"<ul>{said}</ul>"
-            + self.reliability._repr_html_()
-            + (self.slices._repr_html_() if self.slices else "")
-        )
+
+def _short(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:
+    """The measures in as few columns as a notebook has room for."""
+    out = dict(columns)
+    if "low" in out:
+        limits = zip(out.pop("low"), out.pop("high"), strict=True)
+        said = [f"{shown(low)} to {shown(high)}" if low == low else "" for low, high in limits]
+        noise, p = out.pop("noise_95"), out.pop("p_value")
+        del out["noise_mean"]
+        first = {"measure": out.pop("measure"), "value": out.pop("value")}
+        out = {**first, f"{level:.0%} interval": said, "noise_95": noise, "p_value": p, **out}
+    return out

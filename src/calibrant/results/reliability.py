@@ -11,7 +11,9 @@ import numpy as np
 from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Rule, outer_edges
 from calibrant.measures.binned import binned_error
 from calibrant.measures.proportions import is_hard, mean_target_limits
-from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.results.notebook import Drawing, boxed, html_table, side_by_side
+from calibrant.results.rendering import as_frame, as_text, json_value
+from calibrant.results.sketch import reliability_sketch
 from calibrant.statistics.bins import BinTable, ratio
 
 if TYPE_CHECKING:
@@ -99,6 +101,12 @@ class ReliabilityTable:
 
         return ReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
 
+    def chart(self, *, level: float = 0.95) -> Any:
+        """The reliability diagram as an interactive Altair chart, for notebooks. Needs Altair."""
+        from calibrant.show.notebook_charts import reliability_chart
+
+        return reliability_chart(self, level=level)
+
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
         columns = self.columns() if level is None else self.intervals(level)
         return {
@@ -111,7 +119,8 @@ class ReliabilityTable:
     def to_json(self) -> str:
         return json.dumps(self.to_dict())
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
         dropped = f"; {self.n_dropped} rows in no bin" if self.n_dropped else ""
         return f"{self.notion}, {self.rule}{dropped}"
 
@@ -123,7 +132,20 @@ class ReliabilityTable:
         return columns
 
     def __repr__(self) -> str:
-        return f"ReliabilityTable ({self._title()})\n" + as_text(self.shown_columns(), indent="  ")
+        table = as_text(self.shown_columns(), indent="  ", most=200)
+        return f"ReliabilityTable ({self.title})\n{table}"
+
+    def sketch(self, level: float | None = 0.95) -> Drawing:
+        """The reliability diagram as a small SVG drawing."""
+        top = self.notion == "confidence"
+        soft = "mean soft label" if not self.is_hard else ""
+        names = (
+            "mean confidence" if top else "mean report",
+            soft or ("accuracy" if top else "observed frequency"),
+        )
+        return reliability_sketch(self.columns() if level is None else self.intervals(level), names)
 
     def _repr_html_(self) -> str:
-        return as_html(self.shown_columns(), f"Reliability: {self._title()}")
+        level = 0.95
+        shown = html_table(self.shown_columns(level), f"Reliability: {self.title}")
+        return boxed(side_by_side(self.sketch(level), shown))

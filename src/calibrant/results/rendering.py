@@ -27,9 +27,19 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def as_text(columns: Columns, *, indent: str = "") -> str:
-    """Aligned columns, numbers to the right."""
+def shortened(name: str, most: int = 60) -> str:
+    """A name for a sentence; tables have it in full."""
+    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
+
+
+def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> str:
+    """Aligned columns, numbers to the right; of more than `most` rows the first and the last."""
     names = list(columns)
+    n = len(next(iter(columns.values()), ()))
+    cut = 0
+    if most is not None and n > most:
+        cut, last = most - most // 4, n - most // 4
+        columns = {name: [*columns[name][:cut], *columns[name][last:]] for name in names}
     cells = [[name, *map(shown, columns[name])] for name in names]
     numeric = [any(isinstance(v, int | float) for v in columns[name]) for name in names]
     widths = [max(map(len, column)) for column in cells]
@@ -40,20 +50,16 @@ def as_text(columns: Columns, *, indent: str = "") -> str:
             for cell, width, right in zip(row, widths, numeric, strict=True)
         ]
         lines.append((indent + "  ".join(padded)).rstrip())
+    if cut and most is not None:
+        lines.insert(cut + 1, f"{indent}... {n - most:,} more rows ...")
     return "\n".join(lines)
 
 
 def as_html(columns: Columns, caption: str = "") -> str:
-    """A plain HTML table; every text is escaped."""
-    import html
+    """One HTML table for a notebook; every text is escaped."""
+    from calibrant.results.notebook import boxed, html_table
 
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    rows = zip(*columns.values(), strict=True)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(shown(v))}</td>" for v in row) + "</tr>" for row in rows
-    )
-    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return boxed(html_table(columns, caption))
 
 
 def as_frame(columns: Columns, backend: str | None = None) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from calibrant.results.conventions import Conventions
 from calibrant.results.evaluation import Evaluation
+from calibrant.results.glossary import Entry
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.rendering import json_value
 from calibrant.results.smooth_curve import SmoothCurve
@@ -99,20 +100,6 @@ class BeforeAfter:
             "after": self.after.to_dict(level),
             "notes": list(self.notes),
         }
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A measure in the glossary: what the catalogue says of it."""
-
-    name: str
-    title: str
-    formula: str
-    range: str
-    better: str
-    claims: dict[str, bool | None]
-    reference: str
-    function: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError, nearest
-from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.results.notebook import boxed, html_table, notes
+from calibrant.results.rendering import as_frame, as_text, json_value
 
 if TYPE_CHECKING:
     from calibrant.show.slices_diagram import SlicesDisplay
@@ -95,10 +96,13 @@ class Slices:
         kept = (self.by, "n", self.measure, "noise_95", "p_value", "p_corrected")
         return {name: columns[name] for name in kept}
 
+    @property
+    def title(self) -> str:
+        return f"Slices by {self.by}, worst first"
+
     def __repr__(self) -> str:
-        notes = "".join(f"\n  {note}" for note in self.notes)
-        table = as_text(self.shown_columns(), indent="  ")
-        return f"Slices by {self.by}, worst first{notes}\n{table}"
+        said = "".join(f"\n  {note}" for note in self.notes)
+        return f"{self.title}{said}\n{as_text(self.shown_columns(), indent='  ', most=200)}"
 
     def _repr_html_(self) -> str:
-        return as_html(self.shown_columns(), f"Slices by {self.by}, worst first")
+        return boxed(html_table(self.shown_columns(), self.title), notes(self.notes))

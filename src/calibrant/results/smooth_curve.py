@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.measures.smooth_rows import curve_limits
-from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.results.notebook import boxed, html_table, side_by_side
+from calibrant.results.rendering import as_frame, as_text, json_value
+from calibrant.results.sketch import curve_sketch
 
 if TYPE_CHECKING:
     from calibrant.show.smooth_diagram import SmoothReliabilityDisplay
@@ -94,4 +96,10 @@ class SmoothCurve:
         return f"SmoothCurve ({self._title()})\n" + as_text(self._some(), indent="  ")
 
     def _repr_html_(self) -> str:
-        return as_html(self._some(), f"Smoothed reliability: {self._title()}")
+        held = np.where(self.n_near >= 1, self.points["mean_target"], np.nan)
+        top = self.notion == "confidence"
+        target = "mean soft label" if not self.is_hard else "accuracy" if top else "frequency"
+        names = "confidence" if top else "report", target
+        sketch = curve_sketch(self.points["report"].tolist(), held.tolist(), names)
+        shown = html_table(self._some(), f"Smoothed reliability: {self._title()}")
+        return boxed(side_by_side(sketch, shown))

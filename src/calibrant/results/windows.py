@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError
-from calibrant.results.rendering import as_frame, as_html, as_text, json_value
+from calibrant.results.notebook import boxed, html_table, notes
+from calibrant.results.rendering import as_frame, as_text, json_value
 
 if TYPE_CHECKING:
     from calibrant.show.windows_diagram import WindowsDisplay
@@ -119,6 +120,12 @@ class Windows:
 
         return WindowsDisplay(self).plot(ax=ax, measure=measure)
 
+    def chart(self) -> Any:
+        """The measure over time as an interactive Altair chart, for notebooks. Needs Altair."""
+        from calibrant.show.notebook_charts import windows_chart
+
+        return windows_chart(self)
+
     def shown_columns(self) -> dict[str, list[Any]]:
         """The columns a person reads: starts without what is the same in all of them."""
         hidden = set(self.parts[0].values) - set(self.shown)
@@ -140,11 +147,8 @@ class Windows:
         return f"Windows of {self.every}, UTC{against}"
 
     def __repr__(self) -> str:
-        notes = "".join(f"\n  {note}" for note in self.notes)
-        return f"{self.title}{notes}\n\n{as_text(self.shown_columns(), indent='  ')}"
+        said = "".join(f"\n  {note}" for note in self.notes)
+        return f"{self.title}{said}\n\n{as_text(self.shown_columns(), indent='  ', most=200)}"
 
     def _repr_html_(self) -> str:
-        import html
-
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        return as_html(self.shown_columns(), self.title) + f"<ul>{notes}</ul>"
+        return boxed(html_table(self.shown_columns(), self.title), notes(self.notes))

@@ -79,8 +79,8 @@ def panels(
     columns: int,
     size: tuple[float, float],
     *,
-    sharex: bool | str = False,
-    sharey: bool | str = False,
+    sharex: bool = False,
+    sharey: bool = False,
 ) -> Iterator[tuple[Any, Any]]:
     """A figure and an array (rows, columns) of axes on it, in the place of `ax` or a new one."""
     matplotlib = need_matplotlib()
@@ -120,6 +120,7 @@ def fit_height(ax: Axes) -> None:
     if ax.get_gid() != _OURS or len(ax.figure.axes) > 1:
         return
     figure: Any = ax.figure
+    ax.set_anchor("N")  # what is over a square stays next to it
     figure.set_figheight(3 * figure.get_figwidth())
     figure.draw_without_rendering()
     figure.set_figheight(figure.get_tightbbox().height + 0.08)

@@ -235,7 +235,7 @@ class ComparisonDisplay(Drawn):
             "ranks": ("in the sample", f"in {level} of resamples"),
             "differences": ("in the sample", f"{level} interval"),
         }[kind]
-        dot = {"marker": "o", "linestyle": "none", "markersize": 4, "color": colour}
+        dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "color": colour}
         handles = [
             Line2D([], [], label=words[0], **dot),
             Line2D([], [], color=colour, linewidth=2.2, alpha=0.35, label=words[1]),

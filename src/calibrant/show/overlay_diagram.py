@@ -36,7 +36,7 @@ class OverlaidReliabilityDisplay(Drawn):
     >>> models = {"first": [0.2, 0.7, 0.9, 0.4], "second": [0.1, 0.8, 0.8, 0.6]}
     >>> display = OverlaidReliabilityDisplay.from_predictions([0, 1, 1, 0], models, bins=2)
     >>> [each.line_.get_label() for each in display.displays_]
-    ['first: ECE 0.250', 'second: ECE 0.175']
+    ['first: ECE 0.250', 'second: ECE 0.075']
     """
 
     def __init__(self, tables: Mapping[str, ReliabilityTable]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant.errors import InputError
 from calibrant.show.names import shown_names
@@ -35,10 +36,10 @@ def height_of(n: int) -> float:
 
 def dots(
     ax: Axes,
-    values: Sequence[float],
-    limits: tuple[Sequence[float], Sequence[float]] | None,
+    values: ArrayLike,
+    limits: tuple[ArrayLike, ArrayLike] | None,
     *,
-    filled: Sequence[bool] | None = None,
+    filled: ArrayLike | None = None,
     color: Any = None,
 ) -> tuple[Any, Any]:
     """A dot for each value, from the top, and a bar from its lower to its upper limit.
@@ -46,18 +47,19 @@ def dots(
     Dots that are not `filled` are rings: values that tell nothing from chance.
     """
     colour = COLOURS[0] if color is None else color
-    places = np.arange(len(values))
+    n = np.size(np.asarray(values))
+    places = np.arange(n)
     bars = None
     if limits is not None:
         bars = ax.hlines(
             places, limits[0], limits[1], color=colour, linewidth=2.2, alpha=0.35, zorder=2.5
         )
-    solid = np.ones(len(values), dtype=bool) if filled is None else np.asarray(filled)
+    solid = np.ones(n, dtype=bool) if filled is None else np.asarray(filled)
     face = np.where(solid, str(colour), "white") if isinstance(colour, str) else colour
     points = ax.scatter(
         values, places, s=16, c=face, edgecolors=colour, linewidths=1, zorder=3, clip_on=False
     )
-    ax.set_ylim(len(values) - 0.5, -0.5)
+    ax.set_ylim(n - 0.5, -0.5)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.spines["bottom"].set(color=GREY, linewidth=0.8)
     ax.grid(True, axis="x", color="#e8e8e8", linewidth=0.6)

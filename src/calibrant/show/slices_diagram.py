@@ -40,9 +40,7 @@ class SlicesDisplay(Drawn):
         self.slices = slices
 
     @public
-    def plot(
-        self, *, cap: int = 30, ax: Axes | None = None, color: Any = None
-    ) -> SlicesDisplay:
+    def plot(self, *, cap: int = 30, ax: Axes | None = None, color: Any = None) -> SlicesDisplay:
         """Draw on `ax`, or on a new figure; `cap` is the largest number of slices shown."""
         found = self.slices
         n = min(checked_cap(cap), len(found))
@@ -72,7 +70,7 @@ class SlicesDisplay(Drawn):
     def _handles(self, n: int, color: Any) -> list[Any]:
         from matplotlib.lines import Line2D
 
-        dot = {"marker": "o", "linestyle": "none", "markersize": 4}
+        dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
         colour = COLOURS[0] if color is None else color
         handles = [Line2D([], [], color=colour, label="beyond chance", **dot)]
         if self.noise_ is not None:

@@ -31,11 +31,12 @@ class Signs:
     wall: str
     floor: str
     tick: str
+    corner: str
     heights: str
 
 
-FANCY = Signs("●", "✕", "│", "·", "│", "─", "┤", " ▁▂▃▄▅▆▇█")
-ASCII = Signs("o", "x", "|", ".", "|", "-", "+", " .:-=+*%#@")
+FANCY = Signs("●", "✕", "│", "·", "│", "─", "┤", "└", " ▁▂▃▄▅▆▇█")
+ASCII = Signs("o", "x", "|", ".", "|", "-", "+", "+", " .:-=+*%#@")
 
 
 def visible(text: str) -> str:
@@ -77,7 +78,7 @@ def print_diagram(table: ReliabilityTable, *, level: float, file: TextIO) -> Non
 
 def _signs(file: TextIO) -> Signs:
     try:
-        "●✕│·┤▁█".encode(file.encoding or "ascii")
+        "●✕│·┤└─▁█".encode(file.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
         return ASCII
     return FANCY
@@ -107,8 +108,8 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
         edge = f"{mark} {signs.tick}" if mark else f"    {signs.wall}"
         lines.append([(edge, FAINT), *(cells.get((y, x), (" ", PLAIN)) for x in range(WIDTH))])
     middle = WIDTH // 2
-    axis = f"0.0{' ' * (middle - 4)}0.5{' ' * (middle - 4)}1.0"
-    lines.append([(f"    {signs.tick}{signs.floor * WIDTH}", FAINT)])
+    axis = f"0.0{' ' * (middle - 3)}0.5{' ' * (middle - 3)}1.0"
+    lines.append([(f"    {signs.corner}{signs.floor * WIDTH}", FAINT)])
     lines.append([(f"    {axis} mean report", FAINT)])
     lines.append([("rows ", FAINT), (_heights(bins, signs.heights), "cyan")])
     said = f"{level:.0%} intervals of a bin's mean target"

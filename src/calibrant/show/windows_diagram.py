@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from datetime import UTC, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,7 +190,7 @@ class WindowsDisplay(Drawn):
 
 def _broken(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any, Any]:
     """The points with a gap after each window that the next does not follow at once."""
-    steps = [after - before for before, after in zip(starts, starts[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(starts)]
     step = min(steps, default=timedelta(0))
     x: list[Any] = []
     places: list[int] = []
@@ -203,11 +205,11 @@ def _broken(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any,
 
 
 def _clock(ax: Axes) -> None:
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    locator = AutoDateLocator(minticks=3, maxticks=7, tz=UTC)
+    # matplotlib's dates have no types.
+    dates: Any = importlib.import_module("matplotlib.dates")
+    locator = dates.AutoDateLocator(minticks=3, maxticks=7, tz=UTC)
     ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))
+    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz=UTC))
     ax.set_xlabel("start of window, UTC")
     ax.margins(x=0.03)
 

@@ -71,13 +71,14 @@ def ask_logits(query: Query, spacing: float, eps: float) -> None:
     given = col("h" if is_raw else "u")
     moved = (given < exact(low)) | (given > exact(high))
     kept = at_most(at_least(given, exact(low)), exact(high))
-    frame = query.frame.with_columns(found_logit_clipped=number(moved), h=kept)
-    if not is_raw:
-        frame = frame.with_columns(h=(col("h") / (1.0 - col("h"))).log())
-    frame = frame.with_columns(h=col("h") * exact(1.0 / spacing))
-    frame = frame.with_columns(h_cell=floor(col("h")))
-    query.frame = frame.with_columns(h_offset=col("h") - col("h_cell"))
-    query.found.append("found_logit_clipped")
+    inside = col("h_inside") if is_raw else (col("h_inside") / (1.0 - col("h_inside"))).log()
+    query.let(
+        {"h_inside": kept},
+        {"h_place": inside * exact(1.0 / spacing)},
+        {"h_cell": floor(col("h_place"))},
+        {"h_offset": col("h_place") - col("h_cell")},
+    )
+    query.found["found_logit_clipped"] = number(moved)
     query.logit_cell = col("h_cell")
     z = _target(query)
     _add_moments(query, "plus", query.weigh(z), "h_offset")
@@ -93,8 +94,7 @@ def logit_nodes(groups: Groups, n_nodes: int) -> Array:
 def ask_units(query: Query, cells: int, *, residual_only: bool = True) -> None:
     """Group by cells of the unit grid, and ask for the masses on it."""
     place = col("u") * float(cells)
-    query.frame = query.frame.with_columns(u_cell=floor(place))
-    query.frame = query.frame.with_columns(u_offset=place - col("u_cell"))
+    query.let({"u_cell": floor(place)}, {"u_offset": place - col("u_cell")})
     query.steps.append(col("u_cell"))
     u, z = col("u"), _target(query)
     masses = {"res": z - u} if residual_only else {"one": nw.lit(1.0), "rep": u, "tar": z}

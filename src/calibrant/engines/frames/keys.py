@@ -7,26 +7,25 @@ an edge, and one report of a group tells, by the rule itself, which bin the grou
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from calibrant.binning import Closed, Cuts, EqualWidth, fixed_cuts
-from calibrant.engines.cells import N_LINEAR, Cells
+from calibrant.engines.cells import N_LINEAR
 from calibrant.engines.frames.expressions import (
     Expr,
     Float64,
-    Frame,
+    at_least,
+    at_most,
     col,
     exact,
     floor,
     number,
     total,
 )
-
-# 2^-11, below which cells are cut by octaves, in the unit of `with_octaves`.
-_OCTAVES_BELOW = 1.0 / N_LINEAR
 
 
 def steps_of(u: Expr, cuts: Cuts, precision: np.dtype[Any]) -> Expr | None:
@@ -67,45 +66,26 @@ def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Ex
     return guess - number(u <= lower) + number(u > upper)
 
 
-def with_cell_steps(
-    frame: Frame, report: str, cells: Cells, precision: np.dtype[Any]
-) -> tuple[Frame, list[Expr]]:
-    """Step functions for the edges of cells; the frame may get columns that they need."""
-    steps = steps_of(col(report), fixed_cuts(cells.rule, precision), precision)
-    out = [] if steps is None else [steps]
-    if cells.fine:
-        frame = with_octaves(frame, report, f"{report}_octave")
-        out += [floor(col(report) * float(N_LINEAR)), col(f"{report}_octave")]
-    return frame, out
+def octave_layers(u: str) -> list[dict[str, Expr]]:
+    """Columns, each layer of which needs those before it, that end in `{u}_octave`: a step function
+    for the cells near 0 and 1, eight per octave.
 
-
-def with_octaves(frame: Frame, u: str, name: str) -> Frame:
-    """The frame with a step function for the cells near 0 and 1, eight per octave.
-
-    The distance to the nearer end is brought to [2^-12, 2^-11) by products with powers of two,
-    which are exact; there the cells of an octave are 8, ..., 15 times 2^-15. Near 1 an edge belongs
-    to the cell above it, so places are rounded up there.
+    The distance to the nearer end is brought to [1, 2) by a power of two, which is exact. If the
+    logarithm errs by one at a border between octaves, the place there is the same all the same.
+    Near 1 an edge belongs to the cell above it, so places are rounded up there.
     """
-    upper = number(col(u) >= 0.5)
-    nearer = nw.when(col(u) >= 0.5).then(1.0 - col(u)).otherwise(col(u))
-    far = exact(_OCTAVES_BELOW)
-    frame = frame.with_columns(**{name: nw.when(nearer < far).then(nearer).otherwise(far)})
-    shift, shifts = f"{name}_shift", f"{name}_shifts"
-    frame = frame.with_columns(**{shifts: nw.lit(0.0)})
-    for step in (16, 8, 4, 2, 1):
-        is_small = number(col(name) < exact(_OCTAVES_BELOW * 2.0**-step))
-        frame = frame.with_columns(**{shift: is_small})
-        frame = frame.with_columns(
-            **{
-                name: col(name) * (col(shift) * (2.0**step - 1.0) + 1.0),
-                shifts: col(shifts) + col(shift) * float(step),
-            }
-        )
-    place = col(name) * 2.0**15
-    down = floor(place)
-    rounded = down + upper * number(place > down)
-    octave = rounded - 8.0 * col(shifts)
-    # From 16 downwards near 0; upwards from 16 in the upper half, where distances shrink.
-    return frame.with_columns(
-        **{name: nw.when(col(u) >= 0.5).then(32.0 - octave).otherwise(octave)}
-    )
+    report, near, power = col(u), col(f"{u}_near"), col(f"{u}_power")
+    nearer = nw.when(report >= 0.5).then(1.0 - report).otherwise(report)
+    inside = at_least(at_most(nearer, exact(1.0 / N_LINEAR)), exact(2.0**-43))
+    place = near * nw.lit(2.0) ** (-power) * 8.0
+    lower = floor(place)
+    upper = lower + number(place > lower)
+    return [
+        {f"{u}_near": inside},
+        {f"{u}_power": floor(near.log() * (1.0 / math.log(2.0)))},
+        {
+            f"{u}_octave": nw.when(report >= 0.5)
+            .then(-(upper + 8.0 * power))
+            .otherwise(lower + 8.0 * power)
+        },
+    ]

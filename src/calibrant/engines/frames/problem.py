@@ -54,21 +54,19 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
         values["w"] = col("w") if samples.weighted else nw.lit(1.0)
     # Reports of 1/2, or logits of 0, harm nothing on the way to a refusal or to weight 0.
     harmless = dict.fromkeys(names, 0.0 if samples.from_logits else 0.5)
-    frame = frame.with_columns(
-        **{
-            name: nw.when(col("ok")).then(value).otherwise(nw.lit(harmless.get(name, 0.0)))
-            for name, value in values.items()
-        }
-    )
-    frame = frame.with_columns(**findings(samples))
-    in_unit = [*([] if samples.from_logits else names), *([] if samples.hard else targets)]
-    if in_unit:
-        frame = frame.with_columns(**{name: clipped(col(name)) for name in in_unit})
+    in_unit = {*([] if samples.from_logits else names), *([] if samples.hard else targets)}
+    sane = {
+        name: nw.when(col("ok"))
+        .then(clipped(value) if name in in_unit else value)
+        .otherwise(nw.lit(harmless.get(name, 0.0)))
+        for name, value in values.items()
+    }
+    frame = frame.with_columns(**sane, **findings(samples))
     return _probabilities(samples, frame) if samples.from_logits else frame
 
 
 def findings(samples: FrameSamples) -> dict[str, Expr]:
-    """What there is to tell about the numbers of a sound row as they came."""
+    """What there is to tell about the numbers of a row as they came."""
     names, targets = report_names(samples), target_names(samples)
     out = {"found_ok": number(col("ok"))}
     if samples.sound:
@@ -79,14 +77,19 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
     if not samples.multiclass and not samples.hard:
         may_overshoot += targets
     if may_overshoot:
-        over = [number((col(name) < 0.0) | (col(name) > 1.0)) for name in may_overshoot]
-        out["found_clipped"] = total(over)
+        over = [number((col(n) < 0.0) | (col(n) > 1.0)) for n in may_overshoot]
+        out["found_clipped"] = _if_sound(total(over))
     if samples.multiclass and not samples.from_logits:
         excess = total([col(name) for name in names]) - 1.0
-        out["found_off"] = number(~within(excess, -ROW_SUM_TOLD, ROW_SUM_TOLD) & col("ok"))
+        out["found_off"] = _if_sound(number(~within(excess, -ROW_SUM_TOLD, ROW_SUM_TOLD)))
     if not samples.hard:
-        out["found_fraction"] = number(some([(col(q) > 0.0) & (col(q) < 1.0) for q in targets]))
+        fractions = some([(col(q) > 0.0) & (col(q) < 1.0) for q in targets])
+        out["found_fraction"] = _if_sound(number(fractions))
     return out
+
+
+def _if_sound(count: Expr) -> Expr:
+    return nw.when(col("ok")).then(count).otherwise(nw.lit(0.0))
 
 
 def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 import narwhals as nw
 
-from calibrant.binning import Cuts
-from calibrant.engines.cells import Cells
+from calibrant.binning import Cuts, fixed_cuts
+from calibrant.engines.cells import N_LINEAR, Cells
 from calibrant.engines.frames.collecting import collected
 from calibrant.engines.frames.columns import has_weights
-from calibrant.engines.frames.expressions import Expr, Float64, Frame, col, number, total
+from calibrant.engines.frames.expressions import Expr, Float64, Frame, col, floor, number, total
 from calibrant.engines.frames.groups import APART, Groups
-from calibrant.engines.frames.keys import steps_of, with_cell_steps
+from calibrant.engines.frames.keys import octave_layers, steps_of
 from calibrant.engines.frames.problem import findings, folded, scalar
 from calibrant.samples.frames import FrameSamples
 from calibrant.samples.samples import Notion
@@ -31,16 +31,18 @@ class Query:
     # Columns that rows are grouped by as well.
     by: Sequence[str] = ()
     frame: Frame = None
+    # Columns to make of those of the problem, layer by layer: planners prefer few wide layers.
+    layers: list[dict[str, Expr]] = field(default_factory=list)
     steps: list[Expr] = field(default_factory=list)
     # The cell of the logit grid: not one of the steps, for logarithms may err in their last bit.
     logit_cell: Expr | None = None
     # What to add up: of every group, and of all rows.
     sums: dict[str, Expr] = field(default_factory=dict)
-    found: list[str] = field(default_factory=list)
+    found: dict[str, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.frame = scalar(self.samples, self.notion, self.by)
-        self.found = list(findings(self.samples))
+        self.found = {name: col(name) for name in findings(self.samples)}
 
     @property
     def weighted(self) -> bool:
@@ -48,6 +50,13 @@ class Query:
 
     def weigh(self, value: Expr) -> Expr:
         return col("w") * value if self.weighted else value
+
+    def let(self, *layers: dict[str, Expr], after: int = 0) -> None:
+        """Columns to make; the first layer may use those of `after` layers before it."""
+        while len(self.layers) < after + len(layers):
+            self.layers.append({})
+        for depth, layer in enumerate(layers, start=after):
+            self.layers[depth] |= layer
 
     def add_fields(self) -> Query:
         """The sums of a bin."""
@@ -69,19 +78,27 @@ class Query:
 
     def add_cells(self, cells: Cells) -> Query:
         """Steps at every edge of the cells."""
-        self.frame, steps = with_cell_steps(self.frame, "u", cells, self.samples.precision)
-        self.steps += steps
+        self.steps += self._cell_steps("u", cells)
         return self
+
+    def _cell_steps(self, report: str, cells: Cells, after: int = 0) -> list[Expr]:
+        cuts = fixed_cuts(cells.rule, self.samples.precision)
+        steps = steps_of(col(report), cuts, self.samples.precision)
+        out = [] if steps is None else [steps]
+        if cells.fine:
+            self.let(*octave_layers(report), after=after)
+            out += [floor(col(report) * float(N_LINEAR)), col(f"{report}_octave")]
+        return out
 
     def add_top_cells(self, cells: Cells) -> Query:
         """Steps for the cells of the larger of u and 1 - u, and the sums of that problem."""
-        top, precision = col("u") > 0.5, self.samples.precision
-        hit = nw.when(top).then(col("z")).otherwise(1.0 - col("z"))
-        frame = self.frame.with_columns(fold=folded(self.samples, col("u")), hit=hit)
-        self.frame, steps = with_cell_steps(frame, "fold", cells, precision)
+        top = col("u") > 0.5
+        missed = 1.0 - col("z")
+        self.let({"fold": folded(self.samples, col("u")),
+                  "hit": nw.when(top).then(col("z")).otherwise(missed)})  # fmt: skip
+        steps = total([*self._cell_steps("fold", cells, after=1), nw.lit(1.0)])
         # Below 1/2 the fold falls as the report grows.
-        joint = total([*steps, nw.lit(1.0)])
-        self.steps.append(nw.when(top).then(joint).otherwise(-joint))
+        self.steps.append(nw.when(top).then(steps).otherwise(-steps))
         fold, hit = col("fold"), col("hit")
         self.sums |= {"wf": self.weigh(fold), "wff": self.weigh(fold * fold)}
         self.sums |= {"wh": self.weigh(hit), "wfh": self.weigh(fold * hit)}
@@ -101,10 +118,13 @@ class Query:
     def grouped(self, key: Expr, most: int | None = None) -> Groups:
         """The sums of rows with equal keys, of the first so many groups."""
         by = [f"by{j}" for j in range(len(self.by))]
-        sums = {name: value.cast(Float64) for name, value in self.sums.items()}
-        frame = self.frame.select(*by, *self.found, "u", key=key, **sums)
-        totals = [col(name).sum() for name in (*self.found, *sums)]
+        sums = self.found | {name: value.cast(Float64) for name, value in self.sums.items()}
+        frame = self.frame
+        for layer in self.layers:
+            frame = frame.with_columns(**layer)
+        frame = frame.select(*by, "u", key=key, **sums)
         ends = [col("u").min().alias("low"), col("u").max().alias("high")]
-        frame = frame.group_by(*by, "key").agg(nw.len().alias("rows"), *totals, *ends)
+        totals = [nw.len().alias("rows"), *(col(name).sum() for name in sums), *ends]
+        frame = frame.group_by(*by, "key").agg(*totals)
         result = collected(frame if most is None else frame.head(most))
         return Groups.of_result(self.samples, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ class Cells:
     file: File
     field: Field
     values: list[Any]
-    lines: list[int]
+    lines: Sequence[int]
 
     def place(self, row: int) -> str:
         return f"{self.file}, line {self.lines[row]}"

@@ -13,6 +13,7 @@ from calibrant.inputs.readers.batches import Batch, batch_of
 from calibrant.inputs.readers.chunks import Reader
 from calibrant.inputs.readers.columns import Chosen, choose_columns, require
 from calibrant.inputs.readers.find import File, Print, find_files
+from calibrant.inputs.readers.folders import with_folders
 
 _READERS = {
     "parquet": "ParquetReader",
@@ -30,8 +31,7 @@ Piece = tuple[Reader, Any]
 def open_reader(file: File) -> Reader:
     """The reader of a file's format, imported when it is needed."""
     module = import_module(f"calibrant.inputs.readers.{file.format}")
-    reader: Reader = getattr(module, _READERS[file.format])(file)
-    return reader
+    return with_folders(getattr(module, _READERS[file.format])(file))
 
 
 @dataclass(frozen=True, eq=False)

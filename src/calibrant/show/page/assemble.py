@@ -20,9 +20,11 @@ def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
     # In a function of their own: names of the libraries stay out of the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
     code = _read("page.js")
+    from calibrant import __version__ as version
+
     page = _environment().get_template(template).render(
-        **facts, css=_read("page.css"), vega=vega, code=code, data=script_json(data),
-        policy=_policy(vega, code),
+        **facts, version=version, css=_read("page.css"), vega=vega, code=code,
+        data=script_json(data), policy=_policy(vega, code),
     )  # fmt: skip
     return str(page)
 

@@ -40,11 +40,11 @@ def finished(chart: Any, *, height: int | str = "container") -> Spec:
 
 
 def _unit(alt: Any, field: str, title: str, axis: str, *, labels: bool = True) -> Any:
-    """A position between 0 and 1."""
+    """A position between 0 and 1, with room for a point on the edge."""
     channel = alt.X if axis == "x" else alt.Y
-    # Without values a chart has no labels, but keeps its grid.
     look = alt.Axis(title=title, values=_TICKS, format=".1f", labels=labels)
-    return channel(field, type="quantitative", axis=look, scale=alt.Scale(domain=[0, 1], zero=True))
+    scale = alt.Scale(domain=[-0.03, 1.03], nice=False)
+    return channel(field, type="quantitative", axis=look, scale=scale)
 
 
 def diagram(x_title: str, y_title: str) -> Spec:
@@ -53,12 +53,12 @@ def diagram(x_title: str, y_title: str) -> Spec:
     x, y = _unit(alt, "u", x_title, "x"), _unit(alt, "z", y_title, "y")
     ends = alt.Data(values=[{"u": 0, "z": 0}, {"u": 1, "z": 1}])
     words = alt.Data(values=[
-        {"u": 0.27, "z": 0.77, "said": "reports too low"},
-        {"u": 0.77, "z": 0.27, "said": "reports too high"},
+        {"u": 0.14, "z": 0.86, "said": "reports too low"},
+        {"u": 0.86, "z": 0.14, "said": "reports too high"},
     ])  # fmt: skip
     bins, curve = alt.Chart(alt.NamedData(name="bins")), alt.Chart(alt.NamedData(name="curve"))
     held = bins.transform_filter("isValid(datum.u)")
-    size = alt.Size("s:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[36, 900]))
+    size = alt.Size("s:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[36, 520]))
     details = [
         alt.Tooltip("reports:N"), alt.Tooltip("rows:N"), alt.Tooltip("mean report:N"),
         alt.Tooltip("mean target:N"), alt.Tooltip("interval:N"), alt.Tooltip("gap:N"),
@@ -67,7 +67,8 @@ def diagram(x_title: str, y_title: str) -> Spec:
         alt.Chart(ends).mark_line(color=MUTED, strokeDash=[5, 4], strokeWidth=1.2).encode(x, y),
         alt.Chart(words).mark_text(color=MUTED, fontSize=11, opacity=0.8, angle=315)
         .encode(x, y, alt.Text("said:N")),
-        held.mark_rule(color=MUTED, strokeWidth=1).encode(x, alt.Y("u:Q"), alt.Y2("z:Q")),
+        held.mark_rule(color=MUTED, strokeWidth=1, opacity=0.4)
+        .encode(x, alt.Y("u:Q"), alt.Y2("z:Q")),
         curve.mark_area(color=TWO, opacity=0.14).encode(x, alt.Y("lo:Q"), alt.Y2("hi:Q")),
         curve.mark_line(color=TWO, strokeWidth=2).encode(x, y, order=alt.Order("u:Q")),
         held.mark_rule(color=ONE, strokeWidth=2.2, opacity=0.5)
@@ -77,49 +78,49 @@ def diagram(x_title: str, y_title: str) -> Spec:
     ))  # fmt: skip
 
 
-def counts(x_title: str) -> Spec:
-    """The share of rows in each bin, under the diagram."""
+def counts() -> Spec:
+    """The share of rows in each bin, under the diagram and on its axis."""
     alt = need("altair")
     bars = alt.Chart(alt.NamedData(name="bins")).mark_rect(
         color=ONE, opacity=0.35, stroke=ONE, strokeWidth=0.8
     )
-    y = alt.Y("s:Q", axis=alt.Axis(title="share", format=".0%", tickCount=2), scale=alt.Scale())
+    y = alt.Y("s:Q", axis=alt.Axis(title="share of rows", format=".0%", tickCount=2))
     return finished(
         bars.encode(
-            _unit(alt, "a", x_title, "x"), alt.X2("b:Q"), y, alt.Y2(datum=0),
+            _unit(alt, "a", "", "x", labels=False), alt.X2("b:Q"), y, alt.Y2(datum=0),
             tooltip=[alt.Tooltip("reports:N"), alt.Tooltip("rows:N")],
         ),
-        height=110,
+        height=96,
     )  # fmt: skip
 
 
 def strip() -> Spec:
-    """One measure over numbers of bins, by both rules; a line marks the chosen number `m`."""
+    """One measure over numbers of bins, the `values` by both rules; `here` is the chosen one."""
     alt = need("altair")
-    m = alt.param(name="m", value=15)
-    x = alt.X("m:Q", axis=alt.Axis(title=None, values=[1, 5, 15, 50, 100], grid=False),
-              scale=alt.Scale(type="sqrt", domainMin=1, nice=False))  # fmt: skip
-    y = alt.Y("value:Q", axis=alt.Axis(title=None, tickCount=3, format="~g"),
-              scale=alt.Scale(zero=True))  # fmt: skip
-    rule = alt.Color("rule:N", legend=None,
-                     scale=alt.Scale(domain=["equal-width", "quantile"], range=[ONE, TWO]))  # fmt: skip
+    axis = alt.Axis(title=None, values=[1, 5, 15, 50, 100], grid=False)
+    x = alt.X("m:Q", axis=axis, scale=alt.Scale(type="sqrt", domainMin=1, nice=False))
+    y = alt.Y("value:Q", axis=alt.Axis(title=None, tickCount=3, format="~g"))
+    rules = alt.Scale(domain=["equal-width", "quantile"], range=[ONE, TWO])
+    rule = alt.Color("rule:N", legend=None, scale=rules)
     lines = alt.Chart(alt.NamedData(name="values"))
-    here = alt.Chart(alt.Data(values=[{}])).mark_rule(color=MUTED, strokeWidth=1)
-    details = [alt.Tooltip("m:Q", title="bins"), alt.Tooltip("rule:N"), alt.Tooltip("shown:N",
-               title="value")]  # fmt: skip
+    here = alt.Chart(alt.NamedData(name="here")).mark_rule(color=MUTED, strokeWidth=1)
+    details = [
+        alt.Tooltip("m:Q", title="bins"), alt.Tooltip("rule:N"),
+        alt.Tooltip("shown:N", title="value"),
+    ]  # fmt: skip
     return finished(
         alt.layer(
-            here.encode(x=alt.XDatum(alt.expr("m"))),
-            lines.mark_line(strokeWidth=1.6, interpolate="linear").encode(x, y, rule),
+            here.encode(x),
+            lines.mark_line(strokeWidth=1.6).encode(x, y, rule),
+            # What the pointer finds; a line of its own would be hard to hit.
             lines.mark_circle(size=60, opacity=0.01).encode(x, y, rule, tooltip=details),
-        ).add_params(m),
+        ),
         height=110,
     )
 
 
 def overlay(x_title: str, y_title: str) -> Spec:
-    """Several reliability curves together: `bins` of every series in `name`, drawn in its colour.
-    """
+    """Several reliability curves together: `bins` of every series in `name`, drawn in its colour."""
     alt = need("altair")
     x, y = _unit(alt, "u", x_title, "x"), _unit(alt, "z", y_title, "y")
     ends = alt.Data(values=[{"u": 0, "z": 0}, {"u": 1, "z": 1}])
@@ -157,6 +158,6 @@ def spans(x_title: str, *, whole: bool) -> Spec:
                                        alt.Tooltip("interval:N")]),
     ]  # fmt: skip
     if not whole:
-        zero = alt.Chart(alt.Data(values=[{}])).mark_rule(color=MUTED, strokeDash=[4, 3])
-        layers.insert(0, zero.encode(x=alt.XDatum(0)))
+        zero = alt.Chart(alt.Data(values=[{"value": 0}])).mark_rule(color=MUTED, strokeDash=[4, 3])
+        layers.insert(0, zero.encode(x))
     return finished(alt.layer(*layers), height="container")

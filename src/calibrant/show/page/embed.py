@@ -58,9 +58,7 @@ def curve_columns(curve: SmoothCurve, level: float) -> dict[str, list[Any]]:
     columns = curve.intervals(level) if has_limits else curve.columns()
     near = curve.n_near
     kept = [
-        i
-        for i, z in enumerate(columns["mean_target"])
-        if math.isfinite(z) and not near[i] < 1.0
+        i for i, z in enumerate(columns["mean_target"]) if math.isfinite(z) and not near[i] < 1.0
     ]
     out = {
         "u": short(columns["report"][i] for i in kept),

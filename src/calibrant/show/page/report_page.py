@@ -82,7 +82,7 @@ def _data(report: Report) -> dict[str, Any]:
         "changes": _change_bins(report),
         "specs": {
             "diagram": charts.diagram(x, y),
-            "counts": charts.counts(x),
+            "counts": charts.counts(),
             "strip": charts.strip(),
             "overlay": charts.overlay(x, y),
         },
@@ -196,7 +196,7 @@ def _slice_rows(report: Report) -> list[dict[str, Any]]:
         {
             "name": part.name,
             "n": part.n,
-            "values": part.values,
+            "measures": part.values,
             "value": part.values[slices.measure],
             "noise": part.noise_95,
             "p": part.p_value,

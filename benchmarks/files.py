@@ -1,0 +1,157 @@
+"""Parquet of any size: Calibrant beside queries written by hand for DuckDB and Polars.
+
+    python benchmarks/files.py [--rows 200000000] [--repeats 5] [--folder DIR] [--json FILE]
+
+The error of 15 equal-width bins over float32 reports and int8 labels. The file is written to a
+temporary folder and deleted; it is read once before, so that all find it in the page cache. Every
+tool runs in a process of its own, which tells its own peak of memory; tools take turns, and times
+are medians. Calibrant checks every value on its way; the queries check nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+TOOLS = ("calibrant", "duckdb", "polars")
+# Rows that are made and written at a time.
+BLOCK = 1 << 22
+
+
+def by_calibrant(path: str) -> float:
+    import calibrant as cal
+
+    return cal.evaluate_file(path, measures=["ece"])["ece"]
+
+
+def by_duckdb(path: str) -> float:
+    import duckdb
+
+    query = f"""
+        SELECT sum(abs(s)) / sum(n) FROM (
+            SELECT least(cast(floor(p * 15) AS INTEGER), 14) AS bin, count(*) AS n,
+                   sum(p) - sum(label) AS s
+            FROM '{path}' GROUP BY bin)
+    """
+    return float(duckdb.sql(query).fetchall()[0][0])
+
+
+def by_polars(path: str) -> float:
+    import polars as pl
+
+    bins = (pl.col("p") * 15).floor().cast(pl.Int8).clip(0, 14).alias("bin")
+    gap = (pl.col("p").cast(pl.Float64).sum() - pl.col("label").cast(pl.Int64).sum()).alias("s")
+    sums = pl.scan_parquet(path).group_by(bins).agg(pl.len().alias("n"), gap)
+    whole = sums.select(pl.col("s").abs().sum() / pl.col("n").sum())
+    return float(whole.collect(engine="streaming").item())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, default=200_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--folder", help="where the file is written; about 5 bytes a row")
+    parser.add_argument("--json", metavar="FILE", help="write the figures to a file too")
+    parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
+    parser.add_argument("--path", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.tool:
+        print(json.dumps(measured(options.tool, options.path)))
+        return
+    print(machine(), flush=True)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        path = str(Path(folder) / "rows.parquet")
+        size = write(path, options.rows)
+        print(f"{options.rows:,} rows, {size / 1e6:,.0f} MB of Parquet", flush=True)
+        figures = side_by_side(path, options.repeats)
+    show(figures, options.rows)
+    if options.json:
+        Path(options.json).write_text(json.dumps({"machine": machine(), "figures": figures}))
+
+
+def write(path: str, rows: int) -> int:
+    """Reports that are a little too sure, in row groups of the usual size."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    schema = pa.schema([("p", pa.float32()), ("label", pa.int8())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, rows, BLOCK):
+            n = min(BLOCK, rows - start)
+            p = rng.random(n, dtype=np.float32)
+            label = (rng.random(n, dtype=np.float32) < p**1.2).astype(np.int8)
+            writer.write_table(pa.table({"p": p, "label": label}, schema=schema))
+    with open(path, "rb") as file:
+        while file.read(1 << 24):
+            pass
+    return os.path.getsize(path)
+
+
+def measured(tool: str, path: str) -> dict[str, float]:
+    """Seconds of the call alone, after its imports, and the most memory the process had."""
+    import resource
+
+    import_module({"calibrant": "calibrant.file_evaluation"}.get(tool, tool))
+    if tool == "calibrant":
+        import_module("pyarrow.parquet")
+    call = {"calibrant": by_calibrant, "duckdb": by_duckdb, "polars": by_polars}[tool]
+    start = time.perf_counter()
+    value = call(path)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = 1 if sys.platform == "darwin" else 1024
+    return {"seconds": seconds, "mebibytes": peak * unit / 2**20, "value": value}
+
+
+def side_by_side(path: str, repeats: int) -> dict[str, Any]:
+    """Every tool in turn, so that a slow spell of the machine hits them all."""
+    runs: dict[str, list[dict[str, float]]] = {tool: [] for tool in TOOLS}
+    for _ in range(repeats):
+        for tool in TOOLS:
+            command = [sys.executable, __file__, "--tool", tool, "--path", path]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                sys.exit(f"{tool} failed:\n{done.stderr}")
+            runs[tool].append(json.loads(done.stdout))
+    return {
+        tool: {
+            "seconds": statistics.median(run["seconds"] for run in found),
+            "mebibytes": max(run["mebibytes"] for run in found),
+            "value": found[0]["value"],
+        }
+        for tool, found in runs.items()
+    }
+
+
+def show(figures: dict[str, Any], rows: int) -> None:
+    ours = figures["calibrant"]["seconds"]
+    print(f"{'':12}{'seconds':>9}{'ratio':>8}{'M rows/s':>10}{'peak MiB':>10}   value")
+    for tool, found in figures.items():
+        seconds, peak = found["seconds"], found["mebibytes"]
+        speed = rows / seconds / 1e6
+        ratio = seconds / ours
+        print(
+            f"{tool:12}{seconds:9.2f}{ratio:8.2f}{speed:10.0f}{peak:10.0f}   {found['value']:.6f}"
+        )
+
+
+def machine() -> str:
+    packages = ("calibrant", "pyarrow", "duckdb", "polars")
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in packages)
+    return f"{platform.machine()}, {os.cpu_count()} cores; {versions}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Examples of a measure: sessions on the data that come with the library, run to see the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from calibrant.measures.catalogue import Measure
+
+
+def examples_of(entries: list[Measure]) -> Iterator[str]:
+    """A session for each shape of reports."""
+    for entry in entries:
+        for shape in entry.shapes:
+            yield _session(entry, shape)
+
+
+def _session(measure: Measure, shape: str) -> str:
+    name = "fashion" if shape == "multiclass" else "fashion-shirt"
+    labels = "test_soft_labels" if measure.soft_only else "test_labels"
+    given = [
+        "import calibrant as cal",
+        "from calibrant import examples",
+        f'example = examples.load("{name}")',
+        f"y, p = example.{labels}, example.test_proba",
+    ]
+    asked = [
+        f"round({_call(measure)}, 6)",
+        f'round(cal.evaluate(y, p, measures=["{measure.name}"])["{measure.name}"], 6)',
+    ]
+    scope: dict[str, Any] = {}
+    exec("\n".join(given), scope)
+    answered = [f"{line}\n{eval(line, scope)!r}" for line in asked]
+    return "```python\n" + "\n".join(f">>> {line}" for line in [*given, *answered]) + "\n\n```"
+
+
+def _call(measure: Measure) -> str:
+    """The measure alone, of `y` and `p`."""
+    name, _, options = measure.function.partition("(")
+    options = options.removesuffix(")")
+    part = "." + measure.name.removeprefix("brier_") if name == "brier_decomposition" else ""
+    return f"cal.{name}(y, p{', ' if options else ''}{options}){part}"

@@ -1,0 +1,150 @@
+"""One measure's page: facts, formula, claims with the audit's verdicts, examples."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from formulas import first_formula, without_formulas
+from measure_examples import examples_of
+from tables import table
+from verdicts import PROPERTIES, WORDS, Verdicts, found
+
+import calibrant as cal
+from calibrant.measures.catalogue import Measure
+
+# What a formula of the catalogue speaks of. Each is told where it occurs.
+SYMBOLS = {
+    "w": "the weight of a row, 1 unless given",
+    "W": "the sum of weights",
+    "B": "a bin",
+    "R_B": "the sum of w (u - z) over the rows of a bin",
+    "R_{B,r}": "the sum of w (u - z) over the rows of a bin, for class r against the rest",
+    "W_B": "the weight in a bin",
+    "r": "a class",
+    "k": "the number of classes",
+    "u": "the report: the probability of class 1, or of the top label",
+    "z": "the target: 0 or 1, or a probability",
+    "t": "a place on the axis of reports (or of their logits)",
+    "h": "the logit of the report",
+    "c": "the largest reported probability",
+    "p": "the reported probabilities of a row",
+    "q": "the target probabilities of a row",
+    "K": "a kernel of width sigma",
+    "H": "the entropy, in nats",
+}
+_OF_ROWS = {
+    "classwise": "every class against the rest, averaged",
+    "full": "all classes at once, as a vector",
+    "loss": "the whole row",
+    "distribution": "the whole row",
+}
+_MORE = """\
+More: [which measure to use](../which-measure.md), [what a number is worth](../uncertainty.md),
+[how the audit works](../audit.md)."""
+
+
+def function_of(measure: Measure) -> Any:
+    return getattr(cal, measure.function.partition("(")[0])
+
+
+def page_of(entries: list[Measure], known: Verdicts) -> str:
+    """The page of a name: an entry of the catalogue, or one for each shape of reports."""
+    first = entries[0]
+    parts = [
+        f"# `{first.name}`: {first.title}",
+        str(inspect.getdoc(function_of(first))).partition("\n\n")[0].replace("\n", " "),
+        _facts(entries),
+        "## Formula",
+        *_formula(entries),
+        "## What it promises",
+        *_promises(entries, known),
+        "## Example",
+        *examples_of(entries),
+        _MORE,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _facts(entries: list[Measure]) -> str:
+    first = entries[0]
+    function = function_of(first)
+    anchor = f"{function.__module__}.{function.__qualname__}"
+    rows = {
+        "measures": "; ".join(_measured(e, shape) for e in entries for shape in e.shapes),
+        "alone": f"[`cal.{first.function}`][{anchor}]",
+        "with others": f'`cal.evaluate(y_true, y_proba, measures=["{first.name}"])`',
+        "range": _by_shape(entries, [_range(entry) for entry in entries]),
+        "reference": _by_shape(entries, [entry.reference for entry in entries]),
+    }
+    return table(["", ""], rows.items())
+
+
+def _by_shape(entries: list[Measure], said: list[str]) -> str:
+    if len(set(said)) == 1:
+        return said[0]
+    return "; ".join(f"{e.shapes[0]}: {text}" for e, text in zip(entries, said, strict=True))
+
+
+def _range(measure: Measure) -> str:
+    return f"{measure.range}, {'higher' if measure.higher_is_better else 'lower'} is better"
+
+
+def _measured(measure: Measure, shape: str) -> str:
+    if shape == "multiclass":
+        return f"of reports (n, k), {_OF_ROWS.get(measure.notion, 'the top label')}"
+    top = measure.notion == "confidence"
+    return f"of reports (n,), {'the larger of u and 1 - u' if top else 'class 1'}"
+
+
+def _formula(entries: list[Measure]) -> Iterator[str]:
+    """As the function's docstring has it, unless that is about another measure, and in short."""
+    bare, _, options = entries[0].function.partition("(")
+    variant_of = next((m.name for m in cal.catalogue() if options and m.function == bare), None)
+    docstring = str(inspect.getdoc(function_of(entries[0])))
+    tex = first_formula(docstring)
+    if variant_of is not None:
+        yield f"[`{variant_of}`]({variant_of}.md) with `{options.removesuffix(')')}`:"
+    elif tex is not None:
+        yield f"```math\n{tex}\n```"
+        yield _explanation(docstring)
+        yield "In short, as the catalogue has it:"
+    formulas = list(dict.fromkeys(entry.formula for entry in entries))
+    yield "\n\n".join(f"```text\n{formula}\n```" for formula in formulas)
+    yield _legend(" ".join(formulas))
+
+
+def _explanation(docstring: str) -> str:
+    """What the docstring says between its formula and its first section."""
+    text = without_formulas(docstring).partition("\n\n")[2]
+    return re.split(r"\n\w+\n-+\n", text)[0].strip()
+
+
+def _legend(formula: str) -> str:
+    told = [
+        f"`{sign}` is {meaning}"
+        for sign, meaning in SYMBOLS.items()
+        if re.search(rf"(?<![\w{{]){re.escape(sign)}(?![\w])", formula)
+    ]
+    return f"where {'; '.join(told)}." if told else ""
+
+
+def _promises(entries: list[Measure], known: Verdicts) -> Iterator[str]:
+    rows = [
+        [name, shape, WORDS[getattr(entry.claims, name)], found(entry, shape, name, known),
+         known[entry.name, shape, name]["sentence"]]
+        for name in PROPERTIES for entry in entries for shape in entry.shapes
+        if getattr(entry.claims, name) is not None
+    ]  # fmt: skip
+    if not rows:
+        yield "Nothing: it is one part of a sum, and says nothing of calibration by itself."
+        return
+    yield table(["property", "reports", "claimed", "found", "what shows it"], rows)
+    for entry in entries:
+        for shape in entry.shapes:
+            row = known.get((entry.name, shape, "bin_sensitivity"))
+            if row is not None:
+                yield f"Other numbers of bins, {shape} reports: {row['sentence']}."
+    yield f"`calibrant audit {entries[0].name}` tries all this again."

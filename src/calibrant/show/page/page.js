@@ -1,0 +1,238 @@
+(() => {
+  "use strict";
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const root = document.documentElement;
+
+  // Elements are made, never written as HTML: a name is text whatever it holds.
+  const element = (tag, text, attributes = {}) => {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    return made;
+  };
+
+  // --- light and dark ---
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+  const nameTheme = () => { byId("theme").textContent = isDark() ? "Light" : "Dark"; };
+  byId("theme").addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    nameTheme();
+  });
+  dark.addEventListener("change", nameTheme);
+  nameTheme();
+
+  // --- paper: what is folded is unfolded ---
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const part of folded) part.open = true;
+  });
+  addEventListener("afterprint", () => { for (const part of folded) part.open = false; });
+
+  // --- tables that sort ---
+  const sortKey = (row, column, kind) => {
+    const text = row.cells[column].textContent.trim();
+    if (kind !== "number") return text.toLowerCase();
+    const value = parseFloat(text.replaceAll(",", "").replace("−", "-").replace("≤", ""));
+    return Number.isNaN(value) ? -Infinity : value;
+  };
+  const sortBy = (button) => {
+    const heading = button.closest("th");
+    const table = heading.closest("table");
+    const kind = button.dataset.key;
+    const was = heading.getAttribute("aria-sort");
+    // Numbers start with the largest, names with the first.
+    const first = kind === "number" ? "descending" : "ascending";
+    const other = first === "ascending" ? "descending" : "ascending";
+    const now = was === first ? other : first;
+    for (const each of table.tHead.rows[0].cells) each.setAttribute("aria-sort", "none");
+    heading.setAttribute("aria-sort", now);
+    const sign = now === "ascending" ? 1 : -1;
+    const keyed = [...table.tBodies[0].rows].map((row) => [sortKey(row, heading.cellIndex, kind), row]);
+    keyed.sort((a, b) => (a[0] < b[0] ? -sign : a[0] > b[0] ? sign : 0));
+    table.tBodies[0].append(...keyed.map((pair) => pair[1]));
+  };
+  for (const button of document.querySelectorAll("th button[data-key]")) {
+    button.addEventListener("click", () => sortBy(button));
+  }
+  for (const input of document.querySelectorAll("input[data-filter]")) {
+    const rows = [...byId(input.dataset.filter).tBodies[0].rows];
+    const said = input.closest(".filter").querySelector("[role=status]");
+    input.addEventListener("input", () => {
+      const sought = input.value.trim().toLowerCase();
+      let n = 0;
+      for (const row of rows) {
+        row.hidden = !row.cells[0].textContent.toLowerCase().includes(sought);
+        n += row.hidden ? 0 : 1;
+      }
+      said.textContent = sought ? `${n} of ${rows.length}` : "";
+    });
+  }
+
+  // --- charts ---
+  const draw = async (place, spec, datasets) => {
+    place.replaceChildren();
+    const whole = { ...spec, datasets: { ...(spec.datasets ?? {}), ...datasets } };
+    const options = { renderer: "svg", actions: false, ast: true, mode: "vega-lite" };
+    return (await vegaEmbed(place, whole, options)).view;
+  };
+  const four = (value) => (value === null || value === undefined ? "–" : value.toFixed(4));
+  const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+  const whole = (n) => n.toLocaleString("en");
+  // Columns as rows with the words that a tooltip shows.
+  const binRows = (t) => t.n.map((n, i) => ({
+    a: t.a[i], b: t.b[i], u: t.u[i], z: t.z[i], s: t.s[i], lo: t.lo[i], hi: t.hi[i],
+    "reports": `${four(t.a[i])} to ${four(t.b[i])}`, "rows": `${whole(n)} (${percent(t.s[i])})`,
+    "mean report": four(t.u[i]), "mean target": four(t.z[i]), "gap": four(t.g[i]),
+    "interval": n ? `${four(t.lo[i])} to ${four(t.hi[i])}` : "–",
+  }));
+  const seriesRows = (series) => series.flatMap((part) =>
+    binRows(part).map((row) => ({ ...row, name: part.name, colour: part.colour })));
+
+  const startReport = async () => {
+    const state = { view: 0, rule: data.start.rule, at: Math.max(0, data.counts.indexOf(data.start.m)) };
+    const table = () => state.rule === "given"
+      ? data.given.table : data.views[state.view].tables[state.rule][state.at];
+    const shownNow = () => state.rule === "given"
+      ? Object.entries(data.given.shown)
+      : Object.entries(data.views[state.view].shown[state.rule]).map(([name, v]) => [name, v[state.at]]);
+    const curveRows = () => {
+      const curve = data.views[state.view].curve;
+      if (!byId("show-curve").checked) return [];
+      return curve.u.map((u, i) => ({ u, z: curve.z[i], lo: curve.lo?.[i], hi: curve.hi?.[i] }));
+    };
+    const rowsNow = () => {
+      const rows = binRows(table());
+      return byId("show-limits").checked ? rows : rows.map((row) => ({ ...row, lo: row.z, hi: row.z }));
+    };
+    const [diagram, counts] = await Promise.all([
+      draw(byId("diagram"), data.specs.diagram, { bins: rowsNow(), curve: curveRows() }),
+      draw(byId("counts"), data.specs.counts, { bins: rowsNow() }),
+    ]);
+    const strips = await Promise.all(data.strip.map((part) => {
+      const figure = element("figure");
+      const caption = element("figcaption", part.name);
+      const now = element("span");
+      caption.append(now);
+      const place = element("div", undefined, { class: "chart", role: "img", "aria-label": `${part.title} by number of bins` });
+      figure.append(caption, place);
+      byId("strip").append(figure);
+      return draw(place, data.specs.strip, { values: part.values, here: [{ m: data.counts[state.at] }] }).then((view) => ({ view, part, now }));
+    }));
+
+    const words = { "equal-width": "equal-width", quantile: "equal-mass", given: "bins as evaluated" };
+    const fillTable = (t) => {
+      const body = byId("bin-table").tBodies[0];
+      body.replaceChildren(...binRows(t).map((row, i) => {
+        const line = element("tr");
+        for (const text of [four(row.a), four(row.b), whole(t.n[i]), row["mean report"],
+          row["mean target"], row.gap, row.interval]) {
+          line.append(element("td", text, { class: "number" }));
+        }
+        return line;
+      }));
+    };
+    const show = () => {
+      const m = data.counts[state.at];
+      const given = state.rule === "given";
+      byId("count").disabled = given;
+      byId("count-shown").textContent = given ? table().n.length : m;
+      byId("count").setAttribute("aria-valuetext", `${m} bins`);
+      byId("now").textContent = given ? "With the bins of the evaluation"
+        : `With ${m} ${words[state.rule]} bin${m === 1 ? "" : "s"}`;
+      byId("values").replaceChildren(...shownNow().map(([name, value]) => {
+        const pair = element("div");
+        pair.append(element("dt", name), element("dd", value, { "data-measure": name }));
+        return pair;
+      }));
+      byId("sigma").textContent = `Bandwidth of the curve: ${data.views[state.view].sigma}`;
+      fillTable(table());
+      const bins = rowsNow();
+      diagram.data("bins", bins).data("curve", curveRows()).runAsync();
+      counts.data("bins", bins).runAsync();
+      const held = bins.filter((row) => row.u !== null);
+      byId("diagram").setAttribute("aria-label",
+        `Reliability diagram, ${byId("now").textContent.toLowerCase()}: ${held.length} hold rows; `
+        + "their means are in the table below.");
+      for (const { view, part, now } of strips) {
+        view.data("here", given ? [] : [{ m }]).runAsync();
+        const here = part.values.filter((v) => v.m === m);
+        const shown = here.find((v) => v.rule === state.rule) ?? here[0];
+        now.textContent = shown && !given ? shown.shown : "";
+      }
+    };
+
+    const slider = byId("count");
+    slider.max = data.counts.length - 1;
+    slider.value = state.at;
+    slider.addEventListener("input", () => { state.at = Number(slider.value); show(); });
+    byId("given-rule").hidden = !data.given;
+    for (const input of document.querySelectorAll("input[name=rule]")) {
+      input.checked = input.value === state.rule;
+      input.addEventListener("change", () => { state.rule = input.value; show(); });
+    }
+    for (const input of document.querySelectorAll("input[name=view]")) {
+      input.addEventListener("change", () => { state.view = Number(input.value); show(); });
+    }
+    byId("show-curve").addEventListener("change", show);
+    byId("show-limits").addEventListener("change", show);
+    byId("controls").addEventListener("submit", (event) => event.preventDefault());
+    show();
+    stripTable();
+    if (data.changes) await draw(byId("change"), data.specs.overlay, { bins: seriesRows(data.changes) });
+  };
+
+  // Every measure by number of bins: a row per number.
+  const stripTable = () => {
+    const columns = data.strip.flatMap((part) => [...new Set(part.values.map((v) => v.rule))].map((rule) =>
+      ({ head: `${part.name}, ${rule}`, cells: new Map(part.values.filter((v) => v.rule === rule).map((v) => [v.m, v.shown])) })));
+    const head = element("tr");
+    for (const text of ["bins", ...columns.map((c) => c.head)]) head.append(element("th", text, { scope: "col", class: "number" }));
+    byId("strip-table").tHead.replaceChildren(head);
+    byId("strip-table").tBodies[0].replaceChildren(...data.counts.map((m) => {
+      const line = element("tr");
+      for (const text of [m, ...columns.map((c) => c.cells.get(m) ?? "")]) line.append(element("td", text, { class: "number" }));
+      return line;
+    }));
+  };
+
+  const startComparison = async () => {
+    const chooser = byId("measure");
+    const place = (id, rows) => { byId(id).style.height = `${56 + 30 * Math.max(2, rows.length)}px`; };
+    const now = () => data.measures[chooser.value];
+    place("ranks", now().ranks);
+    place("differences", now().differences);
+    const ranks = await draw(byId("ranks"), data.specs.ranks, { rows: now().ranks });
+    const differences = await draw(byId("differences"), data.specs.differences, { rows: now().differences });
+    const curves = byId("curves")
+      ? await draw(byId("curves"), data.specs.overlay, { bins: seriesRows(data.curves.filter((part) => part.first)) }) : null;
+    const fill = (id, rows) => byId(id).tBodies[0].replaceChildren(...rows.map((cells) => {
+      const line = element("tr");
+      cells.forEach((text, i) => line.append(i === 0 ? element("th", text, { scope: "row" })
+        : element("td", text, { class: "number" })));
+      return line;
+    }));
+    const show = () => {
+      const chosen = now();
+      ranks.data("rows", chosen.ranks).runAsync();
+      differences.data("rows", chosen.differences).runAsync();
+      fill("rank-table", chosen.rank_table);
+      fill("difference-table", chosen.difference_table);
+      byId("said").textContent = chosen.said;
+      for (const part of document.querySelectorAll(".measure-name")) part.textContent = chosen.name;
+    };
+    chooser.addEventListener("change", show);
+    for (const input of document.querySelectorAll("input[name=series]")) {
+      input.addEventListener("change", () => {
+        const shown = new Set([...document.querySelectorAll("input[name=series]:checked")].map((i) => Number(i.value)));
+        curves.data("bins", seriesRows(data.curves.filter((_, i) => shown.has(i)))).runAsync();
+      });
+    }
+    show();
+  };
+
+  const started = data.kind === "report" ? startReport() : startComparison();
+  started.then(() => { root.dataset.ready = "yes"; });
+})();

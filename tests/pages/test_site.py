@@ -1,0 +1,173 @@
+"""The documentation site: it builds without a warning, is whole, and needs no network."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+import calibrant as cal
+from needs import need
+
+ROOT = Path(__file__).parents[2]
+AUDIENCES = ("researcher", "engineer", "llm-evaluator", "clinician", "data-lake")
+ELSEWHERE = re.compile(r"^(?:https?:)?//", re.IGNORECASE)
+
+
+class Page(HTMLParser):
+    """What a page loads by itself, where it leads, and what can be linked to on it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.leads: list[str] = []
+        self.anchors: set[str] = set()
+        self.formulas: list[str] = []
+        self.in_formula = False
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = {name: value or "" for name, value in attrs}
+        self.anchors.add(told.get("id", ""))
+        if tag == "math":
+            self.formulas.append("")
+            self.in_formula = True
+        if tag == "a":
+            self.leads.append(told.get("href", ""))
+            return
+        self.loads += [told[name] for name in ("src", "srcset", "href", "data") if name in told]
+        self.loads += re.findall(r"url\(['\"]?([^'\")]+)", told.get("style", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.in_formula = self.in_formula and tag != "math"
+
+    def handle_data(self, data: str) -> None:
+        if self.in_formula:
+            self.formulas[-1] += data
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    for package in ("mkdocs", "material", "mkdocstrings_handlers.python", "latex2mathml"):
+        need(package)
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> dict[str, Page]:
+    return {str(path.relative_to(site)): Page(path) for path in sorted(site.rglob("*.html"))}
+
+
+def test_no_page_loads_anything_from_elsewhere(pages):
+    assert len(pages) > 60
+    found = {name: [a for a in page.loads if ELSEWHERE.match(a)] for name, page in pages.items()}
+    assert {name: loads for name, loads in found.items() if loads} == {}
+
+
+def test_no_style_loads_anything_from_elsewhere(site):
+    styles = list(site.rglob("*.css"))
+    assert styles
+    for path in styles:
+        text = path.read_text(encoding="utf-8")
+        for address in re.findall(r"(?:url\(|@import )\s*['\"]?([^'\")\s]+)", text):
+            assert not ELSEWHERE.match(address), f"{path.name}: {address}"
+
+
+def test_everyone_finds_their_page_from_the_first(pages):
+    assert {f"for/{who}.html" for who in AUDIENCES} <= set(pages["index.html"].leads)
+    assert "which-measure.html" in pages["index.html"].leads
+
+
+@pytest.mark.parametrize("name", sorted({measure.name for measure in cal.catalogue()}))
+def test_every_measure_has_a_page(pages, name):
+    page = pages[f"measures/{name}.html"]
+    assert {"formula", "what-it-promises", "example"} <= page.anchors
+    assert f"{name}.html" in pages["measures/index.html"].leads
+
+
+def test_formulas_are_drawn_by_the_browser(pages):
+    assert len(pages["measures/lin_ce.html"].formulas) == 1
+    assert len(pages["reference/measures.html"].formulas) >= 20
+    drawn = [formula for page in pages.values() for formula in page.formulas]
+    # What the converter does not know stays TeX.
+    assert [formula for formula in drawn if "\\" in formula] == []
+
+
+@pytest.mark.parametrize("name", [n for n in cal.__all__ if n != "__version__"])
+def test_the_reference_has_every_public_name(pages, name):
+    thing = getattr(cal, name)
+    anchor = f"{thing.__module__}.{thing.__qualname__}"
+    here = [page for path, page in pages.items() if path.startswith("reference/")]
+    assert any(anchor in page.anchors for page in here)
+    assert any(lead.endswith(f"#{anchor}") for lead in pages["reference/index.html"].leads)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = need("playwright.sync_api")
+    found = which("chromium") or which("chromium-browser") or which("google-chrome")
+    if found is None and os.environ.get("CALIBRANT_REQUIRE_ALL") != "1":
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def tab(browser):
+    """A page of the browser that must run without an error and ask the network for nothing."""
+    tab = browser.new_page()
+    asked: list[str] = []
+    errors: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    yield tab
+    assert errors == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    tab.close()
+
+
+class TestFromDiskInChromium:
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.parametrize("path", ["index", "which-measure", "measures/lin_ce", "for/engineer"])
+    def test_pages_open(self, site, tab, path, scheme):
+        tab.emulate_media(color_scheme=scheme)
+        tab.goto((site / f"{path}.html").as_uri())
+        wanted = {"light": "default", "dark": "slate"}[scheme]
+        assert tab.get_attribute("body", "data-md-color-scheme") == wanted
+
+    @pytest.mark.parametrize("path", ["index", "which-measure", "measures/index", "reference/bins"])
+    def test_a_phone_needs_no_scrolling_sideways(self, site, tab, path):
+        tab.set_viewport_size({"width": 390, "height": 800})
+        tab.goto((site / f"{path}.html").as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+    def test_the_search_works(self, site, tab):
+        tab.goto((site / "index.html").as_uri())
+        tab.click(".md-search__input")
+        tab.keyboard.type("truthful")
+        tab.wait_for_selector(".md-search-result__item")
+        assert "lin_ce" in tab.inner_text(".md-search-result__list")
+
+    def test_what_is_copied_is_what_is_typed(self, site, tab):
+        tab.goto((site / "measures" / "ece.html").as_uri())
+        tab.wait_for_selector(".highlight code")
+        session = tab.locator(".highlight code", has_text=">>> import calibrant").first
+        session.evaluate("code => code.setAttribute('data-md-copying', '')")
+        copied = session.inner_text()
+        assert "import calibrant as cal" in copied
+        assert ">>>" not in copied and "0.041" not in copied

@@ -1,0 +1,211 @@
+"""What holds for every Display: it draws where it is told, leaves settings alone, and is saved."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.class_by_class import classwise_reliability
+from calibrant.errors import InputError, UnknownOption
+from calibrant.over_bin_counts import bin_sensitivity
+from calibrant.show.bin_sensitivity_diagram import BinSensitivityDisplay
+from calibrant.show.classwise_diagram import ClasswiseDisplay
+from calibrant.show.comparison_diagram import ComparisonDisplay
+from calibrant.show.diagrams import ReliabilityDisplay
+from calibrant.show.overlay_diagram import OverlaidReliabilityDisplay
+from calibrant.show.robustness_diagram import RankRobustnessDisplay
+from calibrant.show.slices_diagram import SlicesDisplay
+from calibrant.show.smooth_diagram import SmoothReliabilityDisplay
+from calibrant.show.windows_diagram import WindowsDisplay
+from needs import need
+
+matplotlib = need("matplotlib")
+import matplotlib.pyplot as plt  # noqa: E402
+
+# Names that are markup, formulas, hidden labels, several lines, other scripts, and very long.
+NASTY = ("<script>alert(1)</script>", "$x_{", "_hidden", "a\nb\tc", "Ünïcödé σ ждё", "w" * 300)
+
+
+def binary(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.7, 1.2, n)
+    return (rng.random(n) < p**1.5).astype(int), p
+
+
+def multiclass(n=300, k=6, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(k), n)
+    return rng.integers(0, k, n), p
+
+
+def _comparison():
+    y, p = binary()
+    rng = np.random.default_rng(1)
+    reports = {name: np.clip(p + 0.05 * i * rng.normal(size=p.size), 0, 1)
+               for i, name in enumerate(NASTY)}  # fmt: skip
+    return cal.compare(y, reports, measures=["ece", "brier"], n_resamples=60)
+
+
+@pytest.fixture(scope="module")
+def results():
+    """One result of each kind that can be drawn, with names that are hard to draw."""
+    y, p = binary()
+    by = np.array(NASTY, dtype=object)[np.arange(y.size) % len(NASTY)]
+    time = np.datetime64("2026-01-01") + (np.arange(y.size) // 40).astype("timedelta64[D]")
+    monitor = cal.Monitor(every="1d").update(y, p, time=time)
+    rows = multiclass()
+    comparison = _comparison()
+    return {
+        "reliability": cal.reliability(y, p),
+        "smooth": cal.smooth_reliability(y, p),
+        "classwise": classwise_reliability(*rows, classes=list(NASTY), bins=5),
+        "sensitivity": bin_sensitivity(y, p, bins=range(1, 30)),
+        "comparison": comparison,
+        "robustness": comparison.robustness,
+        "slices": cal.evaluate(y, p, measures=["ece"], by=by).slices,
+        "windows": monitor.evaluate(baseline=3),
+        "evaluation": cal.evaluate(y, p, measures=["ece"]),
+    }
+
+
+def displays(results):
+    out = {name: result.plot for name, result in results.items()}
+    tables = {name: results["reliability"] for name in NASTY}
+    out["overlay"] = OverlaidReliabilityDisplay(tables).plot
+    for kind in ("ranks", "differences"):
+        out[kind] = lambda kind=kind, **where: results["comparison"].plot(kind=kind, **where)
+    out["both"] = lambda **where: results["comparison"].plot(measures=["ece", "brier"], **where)
+    return out
+
+
+KINDS = (
+    "reliability", "smooth", "classwise", "sensitivity", "comparison", "robustness", "slices",
+    "windows", "evaluation", "overlay", "ranks", "differences", "both",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestEveryDisplay:
+    def test_it_is_drawn_without_a_warning_and_changes_no_setting(self, results, kind):
+        before = dict(matplotlib.rcParams)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            display = displays(results)[kind]()
+            display.figure_.figure.canvas.draw()
+        assert dict(matplotlib.rcParams) == before
+        assert len(plt.get_fignums()) == 1
+
+    def test_everything_is_within_the_picture(self, results, kind):
+        figure = displays(results)[kind]().figure_.figure
+        figure.draw_without_rendering()
+        box = figure.get_tightbbox()
+        assert box.x0 > -0.01 and box.x1 < figure.get_figwidth() + 0.01
+        assert box.y0 > -0.01 and box.y1 < figure.get_figheight() + 0.01
+
+    def test_it_is_as_wide_as_a_column(self, results, kind):
+        figure = displays(results)[kind]().figure_.figure
+        assert figure.get_figwidth() == pytest.approx(3.3)
+
+    def test_axes_that_are_given_are_drawn_on_or_in_place_of(self, results, kind):
+        figure, axes = plt.subplots(1, 2, figsize=(9, 5), layout="constrained")
+        display = displays(results)[kind](ax=axes[1])
+        figure.canvas.draw()
+        assert plt.get_fignums() == [figure.number]
+        assert display.figure_.figure is figure
+        assert not axes[0].lines and not axes[0].collections
+        drawn = getattr(display, "axes_", None) or [display.ax_]
+        left = axes[0].get_window_extent().x1
+        assert all(ax.get_window_extent().x0 > left for ax in drawn)
+
+    def test_it_is_saved_the_same_every_time(self, results, kind, tmp_path):
+        display = displays(results)[kind]()
+        for suffix, head in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
+            first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+            assert display.save(first, dpi=100) == first
+            display.save(second, dpi=100)
+            assert first.read_bytes().startswith(head)
+            assert first.read_bytes() == second.read_bytes()
+            if suffix == "pdf":  # whole fonts, not drawings of letters
+                assert b"/Type3" not in first.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [ReliabilityDisplay, SmoothReliabilityDisplay, ClasswiseDisplay, BinSensitivityDisplay,
+     ComparisonDisplay, OverlaidReliabilityDisplay, WindowsDisplay, RankRobustnessDisplay,
+     SlicesDisplay],
+)  # fmt: skip
+class TestEveryClass:
+    def test_options_are_keywords_and_typing_mistakes_are_caught(self, cls):
+        for name in ("from_predictions", "from_estimator", "plot"):
+            method = getattr(cls, name, None)
+            if method is None:  # rankings and slices are drawn from their results alone
+                assert cls in (RankRobustnessDisplay, SlicesDisplay)
+                continue
+            parameters = list(inspect.signature(method).parameters.values())
+            start = {"from_predictions": 2, "from_estimator": 3, "plot": 1}[name]
+            assert all(p.kind is p.KEYWORD_ONLY for p in parameters[start:])
+            assert "ax" in [p.name for p in parameters]
+            assert all(p.kind is not p.VAR_KEYWORD for p in parameters)
+        with pytest.raises(UnknownOption, match="did you mean 'ax'"):
+            cls.plot(None, axx=1)
+
+    def test_nothing_can_be_saved_before_it_is_drawn(self, cls):
+        with pytest.raises(InputError, match="call plot"):
+            cls.save(cls.__new__(cls), "never.png")
+
+
+def test_drawing_in_place_of_axes_needs_a_place():
+    figure = plt.figure()
+    ax = figure.add_axes((0.1, 0.1, 0.3, 0.3))
+    with pytest.raises(InputError, match=r"plt\.subplots"):
+        ClasswiseDisplay.from_predictions(*multiclass(), ax=ax)
+
+
+def test_figures_of_others_are_saved_whole(tmp_path):
+    _, ax = plt.subplots(figsize=(3, 3))
+    display = cal.reliability(*binary()).plot(ax=ax)
+    out = io.BytesIO(display.save(tmp_path / "a.png", dpi=50).read_bytes())
+    # The legend hangs below axes that nobody made room under: the picture is larger than 3 inches.
+    assert plt.imread(out).shape[0] > 150
+
+
+@pytest.mark.parametrize("module", [
+    "bin_sensitivity_diagram", "classwise_diagram", "comparison_diagram", "diagrams",
+    "overlay_diagram", "robustness_diagram", "slices_diagram", "smooth_diagram", "windows_diagram",
+    "notebook_charts",
+])  # fmt: skip
+def test_importing_needs_no_drawing_package(module):
+    program = (
+        f"import sys, calibrant.show.{module}\n"
+        "assert not {'matplotlib', 'altair'} & set(sys.modules), sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_the_packages_one_is_told_how_to_get_them():
+    program = (
+        "import sys\nimport calibrant as cal\n"
+        "sys.modules['matplotlib'] = sys.modules['altair'] = None\n"  # as if not installed
+        "y, p = [0, 1, 1, 0] * 9, [0.2, 0.7, 0.9, 0.4] * 9\n"
+        "found = cal.compare(y, {'a': p, 'b': p[::-1]}, measures=['ece'], n_resamples=20)\n"
+        "from calibrant.over_bin_counts import bin_sensitivity\n"
+        "time = ['2026-01-01', '2026-01-02'] * 18\n"
+        "windows = cal.Monitor().update(y, p, time=time).evaluate()\n"
+        "for show in (found.plot, found.robustness.plot, cal.smooth_reliability(y, p).plot,\n"
+        "             bin_sensitivity(y, p, bins=[2]).plot, windows.plot, windows.chart,\n"
+        "             cal.reliability(y, p).chart, cal.evaluate(y, p).chart, found.chart):\n"
+        "    try:\n        show()\n"
+        "    except cal.MissingExtra as error:\n        print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.count("pip install 'calibrant[plot]'") == 5, done.stdout + done.stderr
+    assert done.stdout.count("pip install 'calibrant[report]'") == 4, done.stdout + done.stderr
