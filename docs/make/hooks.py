@@ -51,7 +51,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in {**measures.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
-    for path, drawn in figures.files():
+    for path, drawn in figures.files().items():
         files.append(File.generated(config, path, content=drawn))
     for path, source in SHARED.items():
         text = (ROOT / source).read_text(encoding="utf-8")

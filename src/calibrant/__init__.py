@@ -38,8 +38,14 @@ from calibrant.scores.truthful import classwise_ce, confidence_ce, lin_ce
 
 if TYPE_CHECKING:
     from calibrant.auditing import audit
+    from calibrant.checking import check
+    from calibrant.class_by_class import classwise_reliability
     from calibrant.comparison import compare
+    from calibrant.file_evaluation import evaluate_file, read_file
     from calibrant.inference.robustness import rank_robustness
+    from calibrant.monitor import Monitor
+    from calibrant.over_bin_counts import bin_sensitivity
+    from calibrant.reporting import report
     from calibrant.reproducing import reproduce
     from calibrant.results.comparison import Comparison
     from calibrant.results.robustness import RankRobustness
@@ -51,6 +57,7 @@ if TYPE_CHECKING:
         NoiseFloor,
         Verdict,
     )
+    from calibrant.results.windows import Windows
     from calibrant.scaling import (
         BetaCalibration,
         DirichletCalibration,
@@ -104,14 +111,18 @@ __all__ = [
     "TemperatureScaling",
     "VectorScaling",
     "Verdict",
+    "Windows",
     "__version__",
     "ace",
     "audit",
+    "bin_sensitivity",
     "brier_decomposition",
     "brier_score",
     "catalogue",
+    "check",
     "classification_error",
     "classwise_ce",
+    "classwise_reliability",
     "compare",
     "confidence_ce",
     "confidence_loss",
@@ -132,7 +143,9 @@ __all__ = [
     "noise_floor",
     "rank_cs",
     "rank_robustness",
+    "read_file",
     "reliability",
+    "report",
     "reproduce",
     "smooth_ece",
     "smooth_reliability",
@@ -150,6 +163,12 @@ _LATER = {
     "audit": "calibrant.auditing",
     "compare": "calibrant.comparison",
     "evaluate_file": "calibrant.file_evaluation",
+    "Windows": "calibrant.results.windows",
+    "read_file": "calibrant.file_evaluation",
+    "classwise_reliability": "calibrant.class_by_class",
+    "bin_sensitivity": "calibrant.over_bin_counts",
+    "check": "calibrant.checking",
+    "report": "calibrant.reporting",
     "Monitor": "calibrant.monitor",
     "rank_robustness": "calibrant.inference.robustness",
     "reproduce": "calibrant.reproducing",

@@ -75,7 +75,8 @@ def _row(
         values: tuple[float | None, float | None] = (None, None)
         answer = "refuses soft labels"
     else:
-        values = peer.compute(u, z, peer.default_bins), peer.compute(u, z, bins)
+        with_its = peer.compute(u, z, peer.default_bins)
+        values = with_its, with_its if bins == peer.default_bins else peer.compute(u, z, bins)
         answer = "wrong with soft labels" if soft and peer.soft_targets == "wrong" else "answers"
     return Convention(
         peer.tool, peer.version, peer.default_bins, *values, answer, peer.rule, peer.why

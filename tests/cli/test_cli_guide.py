@@ -19,7 +19,7 @@ def sessions():
     for block in re.findall(r"```text\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, expected = part.partition("\n")
-            yield command, expected
+            yield command, expected.rstrip() + "\n"
 
 
 def test_the_guide_says_what_happens(tmp_path):
@@ -32,8 +32,8 @@ def test_the_guide_says_what_happens(tmp_path):
             ["bash", "-c", command], cwd=tmp_path, env={**os.environ, "PATH": path}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120,
         )  # fmt: skip
-        assert checker.check_output(expected, done.stdout, doctest.ELLIPSIS), (
-            f"$ {command}\n{done.stdout}\nis not\n{expected}"
-        )
+        printed = done.stdout.rstrip() + "\n"
+        same = checker.check_output(expected, printed, doctest.ELLIPSIS)
+        assert same, f"$ {command}\n{printed}\nis not\n{expected}"
         tried += 1
     assert tried > 10

@@ -9,7 +9,7 @@ from calibrant.binning import MiddleRanks, middle_rank_bins
 
 
 def by_formula(mass, m):
-    return np.searchsorted(middle_rank_bins(mass, m), np.arange(m))
+    return np.searchsorted(middle_rank_bins(mass, m), np.arange(m + 1))
 
 
 @pytest.mark.parametrize("kind", ["ones", "counts", "weights", "one heavy", "tiny and huge"])

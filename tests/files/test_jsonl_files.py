@@ -13,7 +13,7 @@ from file_makers import OUTCOMES, REPORTS, records
 
 import calibrant as cal
 from calibrant.errors import InputError
-from calibrant.inputs.readers import source
+from calibrant.inputs.readers import json_records, source
 from needs import need
 
 
@@ -149,6 +149,36 @@ def test_a_mark_of_the_order_of_bytes_and_line_ends_of_all_kinds(file):
     text = "\r\n".join(json.dumps(record) for record in GOOD)
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert cal.evaluate_file(file, bins=10).recipe["n"] == 4
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 1000])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+def test_lines_are_cut_anywhere_by_blocks(file, monkeypatch, block, end):
+    monkeypatch.setattr(json_records, "BLOCK", block)
+    some = records({"correct": OUTCOMES[:200], "confidence": REPORTS[:200]})
+    file.write_bytes(end.join(json.dumps(record) for record in some).encode())
+    found = cal.evaluate_file(file)
+    assert found["ece"] == pytest.approx(cal.ece(OUTCOMES[:200], REPORTS[:200]), rel=1e-12)
+    some[150]["confidence"] = "?"
+    file.write_bytes(end.join(json.dumps(record) for record in some).encode())
+    line = 301 if end == "\n\n" else 151
+    with pytest.raises(InputError, match=rf"answers\.jsonl, line {line}: confidence is '\?'"):
+        cal.evaluate_file(file)
+
+
+def test_a_line_without_end_is_not_read_to_its_end(file, monkeypatch):
+    monkeypatch.setattr(json_records, "BLOCK", 100)
+    monkeypatch.setattr(json_records, "LONGEST", 1 << 20)
+    lines(file, *GOOD, {"correct": 1, "confidence": 0.5, "answer": "x" * (2 << 20)})
+    with pytest.raises(InputError, match=r"line 5 is longer than 1 MiB"):
+        cal.evaluate_file(file)
+
+
+def test_two_records_in_a_line_are_not_two_lines(file):
+    both = json.dumps(GOOD[0]) + "," + json.dumps(GOOD[1])
+    lines(file, GOOD[0], both, GOOD[2])
+    with pytest.raises(InputError, match=r"line 2 is not JSON: Extra data"):
+        cal.evaluate_file(file)
 
 
 def test_nested_fields_and_keys_with_dots(file):

@@ -16,19 +16,12 @@ import calibrant as cal
 from calibrant import examples
 from calibrant.errors import InputError, UnknownOption
 from calibrant.show.diagrams import ReliabilityDisplay
-from calibrant.show.style import COLOURS
+from calibrant.show.style import COLOURS, look
 from needs import need
 
 matplotlib = need("matplotlib")
-matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 def sample(n=400, seed=0):
@@ -94,6 +87,26 @@ class TestWhatIsDrawn:
         expected = ("mean confidence", "mean soft label of the top class")
         assert labels(fashion.test_soft_labels, top) == expected
 
+    def test_words_leave_the_corner_that_data_run_through(self):
+        def words(y, p):
+            ax = ReliabilityDisplay.from_predictions(y, p, bins=10).ax_
+            return [text.get_text() for text in ax.texts if text.get_visible()]
+
+        y, p, _ = sample()
+        assert words(y, p) == ["reports too low", "reports too high"]
+        assert words([1] * 50, [0.1] * 50) == ["reports too high"]
+        assert words([0] * 50, [0.9] * 50) == ["reports too low"]
+        both = words([1] * 50 + [0] * 50, [0.1] * 50 + [0.9] * 50)
+        assert both == []
+
+    def test_the_legend_is_clear_of_the_data(self):
+        y, p, _ = sample()
+        display = ReliabilityDisplay.from_predictions(y, p, name="a model")
+        display.figure_.canvas.draw()
+        box = display.ax_.get_legend().get_window_extent()
+        label = display.ax_.xaxis.label.get_window_extent()
+        assert box.y1 < label.y0 < display.ax_.get_window_extent().y0
+
     def test_many_bins_are_dots_without_bars(self):
         y, p, _ = sample(300)
         display = ReliabilityDisplay.from_predictions(y, p, bins=cal.LevelSets())
@@ -146,6 +159,22 @@ class TestAxes:
                 display.figure_.savefig(out, format=kind)
                 assert out.getvalue()
         assert dict(matplotlib.rcParams) == before
+
+    def test_many_curves_can_all_be_told_apart(self):
+        looks = [look(turn) for turn in range(28)]
+        known = {(each["color"], each["marker"], str(each["linestyle"])) for each in looks}
+        assert len(known) == 28
+
+    def test_names_are_shown_as_they_are_but_short(self):
+        y, p, _ = sample(60)
+        for name, expected in (
+            ("_hidden", " _hidden: ECE"),
+            ("$a_{b", r"\$a_{b: ECE"),
+            ("one\ntwo", "one two: ECE"),
+            ("start" + "x" * 300 + "end", "startxxxxxxxxxxxxxx…xxxxxxxend: ECE"),
+        ):
+            ax = ReliabilityDisplay.from_predictions(y, p, name=name).ax_
+            assert ax.get_legend().get_texts()[0].get_text().startswith(expected)
 
 
 class TestEstimators:

@@ -125,11 +125,10 @@ class TestEveryDisplay:
         assert all(ax.get_window_extent().x0 > left for ax in drawn)
 
     def test_it_is_saved_the_same_every_time(self, results, kind, tmp_path):
-        display = displays(results)[kind]()
-        for suffix, head in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
+        for suffix, head in (("pdf", b"%PDF"), ("svg", b"<?xml")):
             first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
-            assert display.save(first, dpi=100) == first
-            display.save(second, dpi=100)
+            assert displays(results)[kind]().save(first, dpi=100) == first
+            displays(results)[kind]().save(second, dpi=100)
             assert first.read_bytes().startswith(head)
             assert first.read_bytes() == second.read_bytes()
             if suffix == "pdf":  # whole fonts, not drawings of letters
@@ -196,7 +195,7 @@ def test_without_the_packages_one_is_told_how_to_get_them():
         "import sys\nimport calibrant as cal\n"
         "sys.modules['matplotlib'] = sys.modules['altair'] = None\n"  # as if not installed
         "y, p = [0, 1, 1, 0] * 9, [0.2, 0.7, 0.9, 0.4] * 9\n"
-        "found = cal.compare(y, {'a': p, 'b': p[::-1]}, measures=['ece'], n_resamples=20)\n"
+        "found = cal.compare(y, {'a': p, 'b': [0.1, 0.9, 0.6, 0.3] * 9}, measures=['ece'], n_resamples=50)\n"
         "from calibrant.over_bin_counts import bin_sensitivity\n"
         "time = ['2026-01-01', '2026-01-02'] * 18\n"
         "windows = cal.Monitor().update(y, p, time=time).evaluate()\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,16 @@ class Problem:
     @property
     def weights(self) -> Array:
         return np.ones(self.n) if self.w is None else self.w
+
+    @cached_property
+    def fine_cells(self) -> Cells:
+        """Cells in which reports are all but equal."""
+        return cells_of(self)
+
+    @cached_property
+    def coarse_cells(self) -> Cells:
+        """Cells that will do where only sums over bins matter."""
+        return cells_of(self, COARSE)
 
     def gaps(self) -> Array:
         """Mean target less mean report of each bin, 0 where a bin is empty."""

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.cells import COARSE, Cells, Problem, cells_of
+from calibrant.inference.cells import Cells, Problem
 from calibrant.inference.logistic import fit_logistic
 from calibrant.samples.links import logit, sigmoid
 from calibrant.statistics.bins import FIELDS, BinTable
@@ -139,7 +139,7 @@ def family_of(
 ) -> OutcomeFamily | ResidualFamily:
     """The family of worlds that fits a problem."""
     if problem.hard and problem.w is None and groups is None:
-        cells = cells_of(problem, COARSE)
+        cells = problem.coarse_cells
         return OutcomeFamily(cells, cell_gaps(problem, cells), n_draws, seed)
     if groups is None:
         rng = np.random.default_rng((seed, 2))

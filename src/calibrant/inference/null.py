@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.cells import Cells, Problem, cells_of
+from calibrant.inference.cells import Cells, Problem
 from calibrant.measures.catalogue import Measure
 from calibrant.samples.samples import Samples
 from calibrant.statistics.bins import FIELDS, BinTable
@@ -29,7 +29,7 @@ def null_tables(
     drawn row by row.
     """
     if problem.w is None and votes is None:
-        cells = cells_of(problem)
+        cells = problem.fine_cells
         return cells.tables(cells.n, rng.binomial(cells.n, cells.u, (n_draws, cells.n.size)))
     order = np.argsort(problem.bins, kind="stable")
     u, w = problem.u[order], problem.weights[order]

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 # Entries of (n, k) reports from which drawing every row's outcome takes long.
 MANY_ENTRIES = 2_000_000
-_BLOCK = 1 << 19
+_BLOCK = 1 << 16
 
 
 def null_losses(samples: Samples, n_draws: int, seed: int) -> dict[str, Array]:

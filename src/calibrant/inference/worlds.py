@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.cells import Problem, cells_of
+from calibrant.inference.cells import Problem
 from calibrant.inference.family import OutcomeFamily, cell_gaps
 from calibrant.inference.null import cell_samples
 from calibrant.samples.samples import Samples
@@ -30,7 +30,7 @@ def world_curves(
     """
     from scipy.special import ndtri
 
-    cells = cells_of(problem)
+    cells = problem.fine_cells
     ragged, smooth = cell_gaps(problem, cells)
     family = OutcomeFamily(cells, [0.5 * (ragged + smooth)], n_draws, seed)
     z = float(ndtri(0.5 + level / 2.0))

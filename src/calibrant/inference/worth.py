@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inference.bootstrap import basic_limits, resampled_counts, resampled_tables
-from calibrant.inference.cells import Problem, cells_of, table_of
+from calibrant.inference.cells import Problem, table_of
 from calibrant.inference.family import Family, family_of, limits
 from calibrant.inference.judged import Judged
 from calibrant.inference.null import cell_samples, drawn_samples, null_mean, null_tables
@@ -119,7 +119,7 @@ class Worth(Judged):
         """The measure's value in resamples of the rows, or of the cells where those will do."""
         n = self.n_whole
         if self.by_cells(measure):
-            cells = cells_of(self.plain_problem)
+            cells = self.plain_problem.fine_cells
             sample = cell_samples(cells, self.samples, cells.n, cells.positives)
             rng = np.random.default_rng((self.seed, 3))
             return self.measured(
@@ -179,7 +179,7 @@ class Worth(Judged):
         n = self.n_whole
         rng = np.random.default_rng((self.seed, 6))
         if self.by_cells(measure) and self.votes is None:
-            cells = cells_of(self.plain_problem)
+            cells = self.plain_problem.fine_cells
 
             def draws() -> Any:
                 for positives in rng.binomial(cells.n, cells.u, (n, cells.n.size)):

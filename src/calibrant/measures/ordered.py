@@ -30,10 +30,11 @@ def sweep_bins(levels: BinTable) -> BinTable:
     w, wz = np.ascontiguousarray(sums[:, 1]), np.ascontiguousarray(sums[:, 4])
     best = 1
     for m in range(2, len(sums) + 1):
-        firsts, held = _begun(ranks, m)
+        firsts = ranks.firsts(m)
         # Bins without a report say nothing: only the others are summed.
-        mean_z = np.add.reduceat(wz, firsts[held]) / np.add.reduceat(w, firsts[held])
-        if (np.diff(mean_z) < -ROUNDING).any():
+        held = firsts[:-1][firsts[:-1] < firsts[1:]]
+        mean_z = np.add.reduceat(wz, held) / np.add.reduceat(w, held)
+        if (mean_z[1:] - mean_z[:-1] < -ROUNDING).any():
             break
         best = m
     return merge_levels(sums, best)
@@ -41,13 +42,8 @@ def sweep_bins(levels: BinTable) -> BinTable:
 
 def merge_levels(sums: NDArray[np.float64], m: int) -> BinTable:
     """Level sets (levels x fields) put together into m equal-mass bins."""
-    firsts, held = _begun(MiddleRanks.of(sums[:, 1]), m)
+    firsts = MiddleRanks.of(sums[:, 1]).firsts(m)
+    held = firsts[:-1] < firsts[1:]
     merged = np.zeros((m, len(FIELDS)))
-    merged[held] = np.add.reduceat(sums, firsts[held], axis=0)
+    merged[held] = np.add.reduceat(sums, firsts[:-1][held], axis=0)
     return BinTable(merged[None])
-
-
-def _begun(ranks: MiddleRanks, m: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Where each of m bins begins, and which of them hold a report."""
-    firsts = ranks.firsts(m)
-    return firsts, firsts < np.append(firsts[1:], ranks.doubled.size)

@@ -48,8 +48,10 @@ def _sums_of(
     """Add rows into their bins one after the other, rounding every sum to `precision`."""
 
     def summed(values: Array) -> Array:
-        # add.at and not bincount: bincount always sums in double precision, and a tool that sums
-        # in single precision stops counting at 2**24 rows in a bin.
+        if precision is np.float64:
+            return np.bincount(bin_of_row, values, n_bins)
+        # bincount always sums in double precision, and a tool that sums in single precision stops
+        # counting at 2**24 rows in a bin.
         sums = np.zeros(n_bins, dtype=precision)
         np.add.at(sums, bin_of_row, values.astype(precision))
         return sums.astype(np.float64)

@@ -27,7 +27,7 @@ Firsts = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """Where the bins of each rule and number begin among the distinct reports."""
+    """Where the bins of each rule and number begin, and the last ends, among distinct reports."""
 
     values: NDArray[np.float64]
     firsts: dict[tuple[str, int], Firsts]
@@ -53,7 +53,9 @@ def every_bin_count(
     firsts: dict[tuple[str, int], Firsts] = {}
     for m in wanted:
         inner = fixed_cuts(EqualWidth(m), precision).inner
-        firsts["equal-width", m] = np.append(0, np.searchsorted(values, inner)).astype(np.intp)
+        firsts["equal-width", m] = np.concatenate(
+            [[0], np.searchsorted(values, inner), [values.size]]
+        )
         firsts["quantile", m] = ranks.firsts(m)
     runs = _Runs(values, firsts)
     sums, _ = scalar_sums(problem, "binary", Cuts(values[runs.cells[1:]]))
@@ -64,10 +66,10 @@ def _table(
     runs: _Runs, sums: NDArray[np.float64], rule: str, m: int, notion: Notion
 ) -> ReliabilityTable:
     firsts = runs.firsts[rule, m]
-    held = firsts < np.append(firsts[1:], runs.values.size)
+    held = firsts[:-1] < firsts[1:]
     merged = np.zeros((m, len(FIELDS)))
-    merged[held] = np.add.reduceat(sums, np.searchsorted(runs.cells, firsts[held]), axis=0)
+    merged[held] = np.add.reduceat(sums, np.searchsorted(runs.cells, firsts[:-1][held]), axis=0)
     # A bin after the last report begins nowhere; its edge is 1.
-    begins = np.append(runs.values, 1.0)[firsts[1:]]
+    begins = np.append(runs.values, 1.0)[firsts[1:-1]]
     named = EqualWidth(m) if rule == "equal-width" else Quantile(m)
     return ReliabilityTable(BinTable(merged[None]), named, Cuts(begins), notion)

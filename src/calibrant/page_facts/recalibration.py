@@ -25,8 +25,9 @@ from calibrant.summary import Summary
 
 # Half of fewer rows is too few to fit on, and too few to judge on.
 FEWEST = 100
-# Entries of reports that a map of one or two parameters is fitted to: more change nothing.
-FIT_ENTRIES = 1_000_000
+# Entries of reports in each half from which a map of one or two parameters, and what it does, are
+# known well enough: more change nothing that a reader would see.
+ENTRIES = 500_000
 _MEASURES: dict[Shape, tuple[str, ...]] = {
     "binary": ("ece", "lin_ce", "log_loss", "brier"),
     "multiclass": ("ece", "confidence_ce_corrected", "log_loss", "brier"),
@@ -43,10 +44,10 @@ def before_after(
     fitted, held, split = _halves(samples, groups, seed)
     if fitted.size < FEWEST // 2 or held.size < FEWEST // 2:
         return "The groups are so unequal that no two halves of them can be made."
-    most = max(1000, FIT_ENTRIES // samples.n_classes)
-    if fitted.size > most:
-        fitted = fitted[:most]
-        split += f"; {most:,} rows of the one half suffice for the fit"
+    most = max(1000, ENTRIES // samples.n_classes)
+    if max(fitted.size, held.size) > most:
+        fitted, held = fitted[:most], np.sort(held[:most])
+        split += f"; {most:,} rows of each half are enough here"
     scaler: Any
     if samples.multiclass:
         scaler = TemperatureScaling(from_logits=samples.from_logits)
@@ -72,18 +73,19 @@ def before_after(
 def _halves(
     samples: Samples, groups: NDArray[np.intp] | None, seed: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], str]:
-    """Rows to fit on (in random order) and rows to judge on (in their own)."""
+    """Rows to fit on and rows to judge on, both in random order."""
     rng = np.random.default_rng((seed, 10))
     if groups is None:
         order = rng.permutation(samples.n)
         half = samples.n // 2
         said = "rows dealt at random into two halves"
-        return order[:half], np.sort(order[half:]), said
+        return order[:half], order[half:], said
     n_groups = int(groups.max()) + 1
     chosen = rng.permutation(n_groups)[: n_groups // 2]
     is_fitted = np.isin(groups, chosen)
     said = "whole groups dealt at random into two halves"
-    return rng.permutation(np.flatnonzero(is_fitted)), np.flatnonzero(~is_fitted), said
+    parts = [rng.permutation(np.flatnonzero(part)) for part in (is_fitted, ~is_fitted)]
+    return parts[0], parts[1], said
 
 
 def _among(groups: NDArray[np.intp] | None, held: NDArray[np.intp]) -> NDArray[np.intp] | None:

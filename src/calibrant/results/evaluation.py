@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError, nearest
-from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.notebook import boxed, folded, html_table, notes, side_by_side
+from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.rendering import as_frame, as_text, json_value, shown
 
 if TYPE_CHECKING:

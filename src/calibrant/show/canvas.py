@@ -31,7 +31,7 @@ class Drawn:
     def save(self, path: Any, *, dpi: float = 300) -> Path:
         """Write the figure: .pdf and .svg as lines with their fonts, .png with `dpi` dots an inch.
 
-        The same figure gives the same bytes every time.
+        Nothing of the day or the machine goes into the file: the same program makes the same bytes.
         """
         if getattr(self, "figure_", None) is None:
             raise InputError("nothing has been drawn yet: call plot() first")

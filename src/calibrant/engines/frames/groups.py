@@ -22,7 +22,7 @@ from calibrant.statistics.bins import FIELDS
 Array = NDArray[np.float64]
 
 # Cells of the logit grid are this far apart in keys: step functions add up to less.
-APART = 2.0**30
+APART = 2**40
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Groups:
     def logit_cell(self) -> NDArray[np.intp]:
         """The cell of the logit grid that each group is in."""
         key = self.columns["key"]
-        out: NDArray[np.intp] = np.floor_divide(key + int(APART) // 2, int(APART)).astype(np.intp)
+        out: NDArray[np.intp] = np.floor_divide(key + APART // 2, APART).astype(np.intp)
         return out
 
     def binned(self, cuts: Cuts, fields: Array | None = None, *, fold: bool = False) -> Array:

@@ -7,7 +7,6 @@ an edge, and one report of a group tells, by the rule itself, which bin the grou
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import narwhals as nw
@@ -18,8 +17,6 @@ from calibrant.engines.cells import N_LINEAR
 from calibrant.engines.frames.expressions import (
     Expr,
     Float64,
-    at_least,
-    at_most,
     col,
     exact,
     floor,
@@ -70,22 +67,34 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
     """Columns, each layer of which needs those before it, that end in `{u}_octave`: a step function
     for the cells near 0 and 1, eight per octave.
 
-    The distance to the nearer end is brought to [1, 2) by a power of two, which is exact. If the
-    logarithm errs by one at a border between octaves, the place there is the same all the same.
-    Near 1 an edge belongs to the cell above it, so places are rounded up there.
+    The distance to the nearer end is brought to [2^-12, 2^-11] by powers of two, which is exact, in
+    strides of four octaves and then of one. Near 1 an edge belongs to the cell above it, so places
+    are rounded up there.
     """
-    report, near, power = col(u), col(f"{u}_near"), col(f"{u}_power")
+    report, near, stride, scale = (col(f"{u}{name}") for name in ("", "_near", "_stride", "_scale"))
+    far = exact(1.0 / N_LINEAR)
     nearer = nw.when(report >= 0.5).then(1.0 - report).otherwise(report)
-    inside = at_least(at_most(nearer, exact(1.0 / N_LINEAR)), exact(2.0**-43))
-    place = near * nw.lit(2.0) ** (-power) * 8.0
-    lower = floor(place)
-    upper = lower + number(place > lower)
+    place = near * scale * 2.0**15
+    down = floor(place)
+    up = down + number(place > down)
+    # Scales at least double from octave to octave, and an octave's places are at most 16.
+    lower, upper = down - 16.0 * scale, 16.0 * scale - up
     return [
-        {f"{u}_near": inside},
-        {f"{u}_power": floor(near.log() * (1.0 / math.log(2.0)))},
-        {
-            f"{u}_octave": nw.when(report >= 0.5)
-            .then(-(upper + 8.0 * power))
-            .otherwise(lower + 8.0 * power)
-        },
+        {f"{u}_near": nw.when(nearer < far).then(nearer).otherwise(far)},
+        {f"{u}_stride": _scale_to(near, 2.0**-15, 16.0, 7)},
+        {f"{u}_scale": stride * _scale_to(near * stride, 2.0**-12, 2.0, 3)},
+        {f"{u}_octave": nw.when(report >= 0.5).then(upper).otherwise(lower)},
     ]
+
+
+def _scale_to(x: Expr, low: float, factor: float, most: int) -> Expr:
+    """The least power of a factor, up to the `most`-th, that brings x to `low` or above."""
+
+    def between(first: int, last: int) -> Expr:
+        if first == last:
+            return nw.lit(factor**first)
+        middle = (first + last) // 2
+        is_smaller = x < exact(low / factor**middle)
+        return nw.when(is_smaller).then(between(middle + 1, last)).otherwise(between(first, middle))
+
+    return between(0, most)

@@ -109,9 +109,10 @@ class Query:
     def run(self, most: int | None = None) -> Groups:
         """Ask, and refuse rows that cannot be measured."""
         key = total(self.steps) if self.steps else nw.lit(0.0)
+        key = key.cast(nw.Int64)
         if self.logit_cell is not None:
-            key = key + self.logit_cell * APART
-        groups = self.grouped(key.cast(nw.Int64), most)
+            key = key + self.logit_cell.cast(nw.Int64) * APART
+        groups = self.grouped(key, most)
         groups.refuse_bad()
         return groups
 

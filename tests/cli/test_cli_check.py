@@ -1,0 +1,231 @@
+"""`calibrant check`: every exit code, and never a pass by skipping."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from command import BETTER, LABELS, N, OUTCOMES, REPORTS, ROWS, SITES, binary, csv, run
+
+import calibrant as cal
+from calibrant.checking import SQUARED, check
+from calibrant.cli import main
+from calibrant.errors import InputError
+from calibrant.results.check import FEWEST_ROWS, Check, Limit, Limited
+from calibrant.results.uncertainty import Interval
+
+
+class TestExitCodes:
+    def test_0_where_the_whole_interval_keeps_the_limit(self, tmp_path):
+        done = run("check", binary(tmp_path), "--max", "brier=0.3")
+        assert done.returncode == 0 and done.stderr == ""
+        assert done.stdout.startswith("pass: ")
+        assert "y_proba is the column 'p', by name" in done.stdout
+
+    def test_1_where_the_whole_interval_breaks_it(self, tmp_path):
+        done = run("check", binary(tmp_path), "--max", "ece=0.05", "--max", "brier=0.3", "--json")
+        assert done.returncode == 1 and done.stderr == ""
+        found = json.loads(done.stdout)
+        assert found["verdict"] == "fail" and found["code"] == 1
+        ece, brier = found["limits"]
+        expected = cal.interval(OUTCOMES, REPORTS)
+        assert (ece["interval"]["low"], ece["interval"]["high"]) == (expected.low, expected.high)
+        assert expected.low > ece["max"] == 0.05 and ece["verdict"] == "fail"
+        assert brier["verdict"] == "pass" and "is 0." in brier["sentence"]
+
+    def test_2_where_noise_is_larger_than_the_room(self, tmp_path):
+        low, high = (getattr(cal.interval(OUTCOMES, REPORTS), end) for end in ("low", "high"))
+        limit = (low + high) / 2
+        done = run("check", binary(tmp_path), "--max", f"ece={limit}")
+        assert done.returncode == 2
+        assert done.stdout.startswith("undecided: ")
+        assert "rows would tell" in done.stdout or "too close to tell" in done.stdout
+
+    def test_3_for_what_cannot_be_checked(self, tmp_path):
+        done = run("check", tmp_path / "no.csv", "--max", "ece=0.05")
+        assert done.returncode == 3 and done.stdout == ""
+
+    def test_the_value_alone(self, tmp_path):
+        path, value = binary(tmp_path), cal.ece(OUTCOMES, REPORTS)
+        for limit, code in ((value + 1e-9, 0), (value - 1e-9, 1), (value, 0)):
+            assert main(["check", str(path), "--point", "--max", f"ece={limit!r}"]) == code
+
+
+class TestNeverAPassBySkipping:
+    @pytest.mark.parametrize(
+        ("content", "options", "code", "said"),
+        [
+            ("", [], 3, "no rows"),
+            ("label,p\n", [], 3, "no rows"),
+            ("label,p\n1,\n0,\n", [], 3, "is missing"),
+            ("label,p\n1,\n0,\n", ["--missing", "drop"], 3, "in each something is missing"),
+            ("label,p\n1,0.9\n", [], 2, "too few to tell"),
+            ("label,p\n1,1\n" + "0,0\n" * 20, [], 2, "too few to tell"),
+            ("label,p,w\n" + "1,0.9,0\n" * 99, ["--weight", "w"], 3, "0 in every row"),
+            ("label,p,w\n1,1,1\n" + "1,1,0\n" * 99, ["--weight", "w"], 2, "1 rows are too few"),
+            ("label,p,g\n" + "1,1,a\n0,0,b\n" * 99, ["--groups", "g"], 2, "2 rows are too few"),
+            ("label,q\n1,0.5\n", [], 3, "no column"),
+        ],
+    )
+    def test_no_evidence_is_no_pass(self, tmp_path, capsys, content, options, code, said):
+        path = tmp_path / "rows.csv"
+        path.write_text(content)
+        assert main(["check", str(path), "--max", "ece=0.05", *options]) == code
+        printed = capsys.readouterr()
+        assert said in (printed.out if code == 2 else printed.err)
+
+    @pytest.mark.parametrize(
+        ("limits", "said"),
+        [
+            ([], "there is nothing to check"),
+            (["--max", "ecce=0.05"], "did you mean 'ece'?"),
+            (["--max", "ece=5"], "always true and checks nothing. If it is a percentage"),
+            (["--max", "ece=1"], "always true"),
+            (["--min", "ece=0"], "always true"),
+            (["--max", "ece=-0.1"], "never true"),
+            (["--min", "rank_cs=1.5"], "never true"),
+            (["--max", "ece=0.1", "--max", "ece=0.2"], "--max names a measure twice"),
+            (["--max", "classwise_ece=0.1"], "not defined for binary"),
+        ],
+    )
+    def test_a_limit_that_checks_nothing_is_refused(self, tmp_path, capsys, limits, said):
+        assert main(["check", str(binary(tmp_path)), *limits]) == 3
+        printed = capsys.readouterr()
+        assert said in printed.err and printed.out == ""
+
+    @pytest.mark.parametrize("limit", [0.3, 0.05, 0.01])
+    def test_rows_enough_to_have_shown_the_fault(self, limit):
+        """Perfect rows pass once a fault in a share `limit` of them would have shown."""
+        needed = max(FEWEST_ROWS, math.ceil(math.log(0.025) / math.log(1 - limit)))
+        assert (1 - limit) ** needed <= 0.025
+        for n, verdict in ((needed, "pass"), (needed - 1, "undecided")):
+            assert check([1] * n, [1.0] * n, at_most={"ece": limit}).verdict == verdict
+
+    def test_squared_errors_need_the_rows_of_their_root(self):
+        assert SQUARED[0] == "lin_ce"
+        assert check([1] * 72, [1.0] * 72, at_most={"lin_ce": 0.0025}).verdict == "pass"
+        assert check([1] * 71, [1.0] * 71, at_most={"lin_ce": 0.0025}).verdict == "undecided"
+
+    def test_exactly_zero_is_never_shown(self):
+        assert check([1] * 999, [1.0] * 999, at_most={"ece": 0.0}).verdict == "undecided"
+
+    def test_a_few_bad_rows_are_no_fail_either(self):
+        assert check([0] * 10, [1.0] * 10, at_most={"ece": 0.05}).verdict == "undecided"
+        assert check([0] * 30, [1.0] * 30, at_most={"ece": 0.05}).verdict == "fail"
+
+
+class TestSlicesAndClusters:
+    def test_each_slice_is_held_to_the_limits(self, tmp_path):
+        good = np.where(SITES == "north", BETTER, REPORTS)
+        path = csv(tmp_path / "rows.csv", {"label": OUTCOMES, "p": good, "site": SITES})
+        done = run("check", path, "--max", "ece=0.06", "--by", "site", "--json")
+        found = json.loads(done.stdout)
+        by_slice = {part["slice"]: part for part in found["limits"]}
+        assert set(by_slice) == {None, "site north", "site south"}
+        south = SITES == "south"
+        expected = cal.interval(OUTCOMES[south], good[south], level=0.975)
+        assert by_slice["site south"]["interval"]["low"] == expected.low
+        assert by_slice["site south"]["n"] == int(south.sum())
+        verdicts = [part["verdict"] for part in found["limits"]]
+        assert done.returncode == found["code"] == (1 if "fail" in verdicts else 2)
+
+    def test_clusters_widen_the_interval(self, tmp_path):
+        groups = np.arange(N) // 10
+        alone = check(OUTCOMES, REPORTS, at_most={"brier": 0.25})
+        clustered = check(OUTCOMES, REPORTS, at_most={"brier": 0.25}, groups=groups)
+        assert clustered.parts[0].n_worth == 60 and alone.parts[0].n_worth == N
+        assert clustered.parts[0].interval == cal.interval(
+            OUTCOMES, REPORTS, measure="brier", groups=groups
+        )
+
+    def test_a_slice_of_one_cluster_is_undecided(self):
+        by, groups = ["a"] * 300 + ["b"] * 300, np.repeat(np.arange(31), 20)[:N]
+        groups[:300] = 99
+        found = check(OUTCOMES, REPORTS, at_most={"brier": 0.5}, groups=groups, by=by)
+        reasons = {part.where: part.reason for part in found.parts}
+        assert reasons["a"] == "one cluster cannot be resampled" and reasons["b"] == ""
+        assert found.verdict == "undecided"
+
+
+class TestRules:
+    """The decision, over every order of limit and interval."""
+
+    @pytest.mark.parametrize(
+        ("kind", "limit", "low", "high", "verdict"),
+        [
+            ("max", 0.3, 0.1, 0.2, "pass"),
+            ("max", 0.2, 0.1, 0.2, "pass"),
+            ("max", 0.15, 0.1, 0.2, "undecided"),
+            ("max", 0.1, 0.1, 0.2, "undecided"),
+            ("max", 0.05, 0.1, 0.2, "fail"),
+            ("min", 0.05, 0.1, 0.2, "pass"),
+            ("min", 0.1, 0.1, 0.2, "pass"),
+            ("min", 0.15, 0.1, 0.2, "undecided"),
+            ("min", 0.2, 0.1, 0.2, "undecided"),
+            ("min", 0.3, 0.1, 0.2, "fail"),
+            ("max", 0.3, math.nan, math.nan, "undecided"),
+            ("min", 0.3, math.nan, math.nan, "undecided"),
+        ],
+    )
+    def test_one_limit(self, kind, limit, low, high, verdict):
+        assert Limit("ece", kind, limit).kept_by(low, high) == verdict
+
+    @pytest.mark.parametrize(
+        ("verdicts", "total"),
+        [("pp", "pass"), ("pf", "fail"), ("pu", "undecided"), ("uf", "fail"), ("", "undecided")],
+    )
+    def test_several_limits(self, verdicts, total):
+        values = {"p": 0.01, "f": 0.9, "u": math.nan}
+        parts = tuple(
+            Limited(Limit("ece", "max", 0.1), None, 100, values[v], None) for v in verdicts
+        )
+        assert Check(parts, 100, 0, None, True).verdict == total
+
+    def test_rows_needed_come_from_the_root_of_n(self):
+        interval = Interval("ece", 0.05, 0.0, 0.08, 0.95, "", estimate=0.02)
+        found = Limited(Limit("ece", "max", 0.05), None, 1000, 0.05, interval)
+        # The upper end is 0.06 above the estimate and must be 0.03 above it: four times the rows.
+        assert found.rows_needed == 4000
+        assert "about 4,000 rows would tell" in found.sentence
+
+    def test_multiclass_and_python(self):
+        found = check(LABELS, ROWS, at_most={"ece": 0.05}, at_least={"log_loss": 0.5})
+        assert found.code == 1
+        assert [part.limit.kind for part in found.parts] == ["max", "min"]
+        assert "verdict" in found._repr_html_() and "fail" in repr(found)
+        assert json.loads(found.to_json())["verdict"] == "fail"
+
+    def test_bad_arguments(self):
+        for limits in ({"ece": math.nan}, {"ece": True}, {"ece": "0.1"}):
+            with pytest.raises(InputError, match="must be a number"):
+                check(OUTCOMES, REPORTS, at_most=limits)
+        with pytest.raises(InputError, match="no limit"):
+            check(OUTCOMES, REPORTS)
+
+
+class TestLargeFiles:
+    def test_values_alone_are_summed_as_they_are_read(self, tmp_path, monkeypatch, capsys):
+        from calibrant.cli import check as verb
+
+        monkeypatch.setattr(verb, "HELD", 100)
+        path = str(binary(tmp_path))
+        value = cal.ece(OUTCOMES, REPORTS)
+        assert main(["check", path, "--point", "--max", f"ece={value + 1e-6}", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["limits"][0]["value"] == pytest.approx(value, rel=1e-12)
+        assert main(["check", path, "--point", "--max", f"ece={value - 1e-6}"]) == 1
+        assert main(["check", path, "--max", "ece=0.5"]) == 3
+        assert "more than 100 reports" in capsys.readouterr().err
+
+    def test_multiclass_too(self, tmp_path, monkeypatch):
+        from calibrant.cli import check as verb
+
+        monkeypatch.setattr(verb, "HELD", 100)
+        np.savez(tmp_path / "rows.npz", label=LABELS, probs=ROWS)
+        path = str(tmp_path / "rows.npz")
+        value = cal.evaluate(LABELS, ROWS, measures=["classwise_ece"])["classwise_ece"]
+        assert main(["check", path, "--point", "--max", f"classwise_ece={value + 1e-6}"]) == 0
+        np.savez(tmp_path / "two.npz", label=OUTCOMES, probs=np.stack([1 - BETTER, BETTER], 1))
+        assert main(["check", str(tmp_path / "two.npz"), "--point", "--max", "ace=0.9"]) == 0
