@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import diagram_figures
 from matplotlib.figure import Figure
 
 import calibrant as cal
@@ -12,7 +13,7 @@ from calibrant import examples
 
 def files() -> dict[str, bytes]:
     """Every figure: its path, and its content."""
-    return {"assets/before-and-after.svg": _before_and_after()}
+    return {"assets/before-and-after.svg": _before_and_after(), **diagram_figures.files()}
 
 
 def placed(name: str) -> str:
@@ -23,6 +24,7 @@ def placed(name: str) -> str:
 _SAID = {
     "before-and-after": "Reliability diagrams of the example, as trained and recalibrated: the "
     "points lie below the diagonal before, and on it after",
+    **diagram_figures.SAID,
 }
 
 

@@ -29,7 +29,11 @@ SHARED = {
 }
 _PAGE_OF = {source: page for page, source in SHARED.items()}
 _FIGURE = re.compile(r"<!-- figure: ([\w-]+) -->")
-_SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
+# Fences that hold sessions, and how these are coloured.
+_SESSIONS = {
+    re.compile(r"^```python\n(?=>>> )", re.MULTILINE): "```pycon\n",
+    re.compile(r"^```text\n(?=\$ )", re.MULTILINE): "```console\n",
+}
 # Papers, as references name them.
 _PAPERS = {
     re.compile(r"(?<![\w>])arXiv:(\d{4}\.\d{4,5})"): "https://arxiv.org/abs/",
@@ -61,8 +65,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Sessions are marked, links lead to pages wherever the file lies, and figures are placed."""
-    marked = _SESSION.sub("```pycon\n", markdown)
-    linked = _LINK.sub(lambda found: _led(found[1], page.file.src_uri), marked)
+    for fence, session in _SESSIONS.items():
+        markdown = fence.sub(session, markdown)
+    linked = _LINK.sub(lambda found: _led(found[1], page.file.src_uri), markdown)
     return _FIGURE.sub(lambda found: figures.placed(found[1]), linked)
 
 

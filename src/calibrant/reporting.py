@@ -10,7 +10,7 @@ from calibrant.evaluation import evaluate
 from calibrant.inputs.accept import accept
 from calibrant.measures.catalogue import Shape
 from calibrant.options import public
-from calibrant.page_facts.bin_views import bin_views, sensitivity
+from calibrant.page_facts.bin_views import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
 from calibrant.page_facts.recalibration import before_after
 from calibrant.page_facts.sources import checked_name, checked_source, versions
 from calibrant.page_facts.words import answer, grouped, headlines, sentences
@@ -83,7 +83,8 @@ def report(
         seed=int(seed),
     )  # fmt: skip
     tools = _tools(samples, fixed)
-    parts = {"before_after": change, "conventions": tools}
+    left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
+    parts = {"sensitivity": left_out, "before_after": change, "conventions": tools}
     options = {
         "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
         "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,

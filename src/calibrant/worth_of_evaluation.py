@@ -15,8 +15,9 @@ from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.samples.samples import Samples
 from calibrant.scores.uncertainty import check_resamples, group_index, verdict_of
 
-# Entries of (n, k) reports up to which measures over all classes are resampled unasked.
+# Entries of (n, k) reports, and classes, up to which measures over all classes are resampled unasked.
 CLASSWISE_UP_TO = 2_000_000
+CLASSES_UP_TO = 100
 
 
 def worth_of(
@@ -87,7 +88,8 @@ def with_worth(result: Evaluation, worth: Worth, tolerance: Any, *, asked: bool)
 def _heavy(worth: Worth) -> set[str]:
     """Names of measures that take too long to resample unasked."""
     samples = worth.samples
-    too_large = samples.multiclass and samples.n * samples.n_classes > CLASSWISE_UP_TO
+    entries, k = samples.n * samples.n_classes, samples.n_classes
+    too_large = samples.multiclass and (entries > CLASSWISE_UP_TO or k > CLASSES_UP_TO)
     return {
         measure.name
         for measure in worth.measures

@@ -14,6 +14,7 @@ import pytest
 from command import INSTALLED, OUTCOMES, REPORTS, binary, run
 
 import calibrant as cal
+from calibrant import examples
 from calibrant.cli import VERBS, build_parser
 from calibrant.cli.output import replacing
 from calibrant.errors import InputError
@@ -47,7 +48,7 @@ def test_demo_writes_files_that_the_other_verbs_read(tmp_path):
     paths = json.loads(done.stdout)["written"]
     assert [Path(path).name for path in paths] == ["validation.csv", "test.csv", "shirt.csv"]
     found = cal.evaluate_file(tmp_path / "try" / "test.csv", measures=["ece"])
-    example = cal.examples.load("fashion")
+    example = examples.load("fashion")
     assert found["ece"] == pytest.approx(cal.ece(example.test_labels, example.test_proba))
 
 

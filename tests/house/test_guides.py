@@ -17,7 +17,6 @@ PAGES = {
 GUIDES = [name for name, text in PAGES.items() if has_examples(text)]
 # What a guide shows that is not part of every installation.
 NEEDS = {
-    "command-line": ("pyarrow",),
     "diagrams": ("matplotlib", "sklearn"),
     "files": ("pyarrow",),
     "for/data-lake": ("pyarrow", "duckdb"),

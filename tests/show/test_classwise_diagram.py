@@ -1,4 +1,4 @@
-"""The grid of classes: the worst first, each curve that of its class, and how many are not shown."""
+"""The grid of classes: the worst first, each its own curve, and how many are not shown."""
 
 # ruff: noqa: N806 - X is the name that scikit-learn has for features.
 

@@ -77,7 +77,7 @@ def results():
 
 def displays(results):
     out = {name: result.plot for name, result in results.items()}
-    tables = {name: results["reliability"] for name in NASTY}
+    tables = dict.fromkeys(NASTY, results["reliability"])
     out["overlay"] = OverlaidReliabilityDisplay(tables).plot
     for kind in ("ranks", "differences"):
         out[kind] = lambda kind=kind, **where: results["comparison"].plot(kind=kind, **where)
@@ -195,7 +195,8 @@ def test_without_the_packages_one_is_told_how_to_get_them():
         "import sys\nimport calibrant as cal\n"
         "sys.modules['matplotlib'] = sys.modules['altair'] = None\n"  # as if not installed
         "y, p = [0, 1, 1, 0] * 9, [0.2, 0.7, 0.9, 0.4] * 9\n"
-        "found = cal.compare(y, {'a': p, 'b': [0.1, 0.9, 0.6, 0.3] * 9}, measures=['ece'], n_resamples=50)\n"
+        "models = {'a': p, 'b': [0.1, 0.9, 0.6, 0.3] * 9}\n"
+        "found = cal.compare(y, models, measures=['ece'], n_resamples=50)\n"
         "from calibrant.over_bin_counts import bin_sensitivity\n"
         "time = ['2026-01-01', '2026-01-02'] * 18\n"
         "windows = cal.Monitor().update(y, p, time=time).evaluate()\n"

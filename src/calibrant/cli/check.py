@@ -110,8 +110,8 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         from_logits=wanted.from_logits, classes=wanted.classes, missing=wanted.missing,
         format=wanted.format,
     )  # fmt: skip
-    shape: Any = "multiclass" if found.recipe["n_classes"] > 2 else "binary"
-    limits = limits_of(at_most, at_least, shape)
+    multiclass = found.inferred[0].startswith("multiclass")
+    limits = limits_of(at_most, at_least, "multiclass" if multiclass else "binary")
     n_missing = int(found.recipe.get("n_missing", 0))
     return check_values(found.values, limits, found.recipe["n"], n_missing), found.inferred
 

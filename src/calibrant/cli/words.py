@@ -24,6 +24,7 @@ _OPTIONS = (
     (r"\bformat=(?=[,\s]|$)", "--format"),
     (r"\bmeasures=(?=[,\s]|$)", "--measures"),
     (r"\bby='([^']*)'", r"--by \1"),
+    (r"load them with \S+ and use evaluate", "give fewer rows, or leave out --stream"),
     (r"bins=Quantile\(m=(\d+), ties='together'\)", r"--bins quantile:\1"),
     (r"files need bins that are", "rows that are not held need bins that are"),
     (r"a count, EqualWidth or Edges\.", "a count or edges."),

@@ -49,7 +49,7 @@ def _sums_of(
 
     def summed(values: Array) -> Array:
         if precision is np.float64:
-            return np.bincount(bin_of_row, values, n_bins)
+            return np.asarray(np.bincount(bin_of_row, values, n_bins), dtype=np.float64)
         # bincount always sums in double precision, and a tool that sums in single precision stops
         # counting at 2**24 rows in a bin.
         sums = np.zeros(n_bins, dtype=precision)

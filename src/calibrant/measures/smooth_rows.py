@@ -13,6 +13,8 @@ Array = NDArray[np.float64]
 # Nodes to a bandwidth: a count of rows need not be known to many places.
 _NODES_PER_SIGMA = 8
 _PLACES_AT_ONCE = 32
+# Mirror images beyond the nearest weigh nothing below this bandwidth.
+_NEAR_IMAGES = 0.15
 
 
 def effective_rows(
@@ -44,8 +46,10 @@ def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
 
     if not reflected:
         return bell(t - u)
-    # Mirror images farther away than these two weigh nothing at any bandwidth up to 1/2.
-    return bell(t - u) + bell(t + u) + bell(t + u - 2.0)
+    out = bell(t - u) + bell(t + u) + bell(t + u - 2.0)
+    if sigma > _NEAR_IMAGES:
+        out += bell(t - u - 2.0) + bell(t - u + 2.0) + bell(t + u + 2.0) + bell(t + u - 4.0)
+    return out
 
 
 def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[Array, Array, Array]:
@@ -56,9 +60,14 @@ def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[A
     spacing = float(nodes[1] - nodes[0]) if nodes.size > 1 else sigma
     together = max(1, int(sigma / (_NODES_PER_SIGMA * spacing)))
     starts = np.arange(0, nodes.size, together)
-    middle = np.minimum(starts + (together - 1) / 2, nodes.size - 1)
-    at = np.interp(middle, np.arange(nodes.size), nodes)
-    return at, np.add.reduceat(mass, starts), np.add.reduceat(squares, starts)
+    total = np.add.reduceat(mass, starts)
+    # At their centre of mass they weigh what they did apart, to the first order.
+    last = np.append(starts[1:], nodes.size) - 1
+    middle = (nodes[starts] + nodes[last]) / 2.0
+    some = total > 0
+    centre = np.add.reduceat(mass * nodes, starts) / np.where(some, total, 1.0)
+    at = np.where(some, np.clip(centre, nodes[starts], nodes[last]), middle)
+    return at, total, np.add.reduceat(squares, starts)
 
 
 def curve_limits(mean_target: Array, n_effective: Array, level: float) -> tuple[Array, Array]:

@@ -28,6 +28,11 @@ _MEASURES: dict[Shape, tuple[str, ...]] = {
 # Errors over all classes cost a pass for each number of bins: a few numbers, of moderate problems.
 _CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
 _CLASS_ENTRIES = 500_000
+_CLASSES = 100
+NOT_OVER_CLASSES = (
+    "Errors over all classes are not here: with this many rows or classes each number of bins takes "
+    "long."
+)
 _CLASSWISE = (
     ("classwise_ece", "equal-width"), ("ace", "quantile"), ("classwise_ce", "quantile"),
 )  # fmt: skip
@@ -91,9 +96,15 @@ def sensitivity(samples: Samples, view: BinView) -> tuple[BinSensitivity, ...]:
         for rule in RULES
         for name, values in view.values[rule].items()
     ]
-    if samples.multiclass and samples.reports.size <= _CLASS_ENTRIES:
+    if over_classes(samples):
         parts += _over_classes(samples)
     return tuple(sorted(parts, key=lambda part: _place(part.measure)))
+
+
+def over_classes(samples: Samples) -> bool:
+    """Whether errors over all classes are cheap enough for several numbers of bins."""
+    small = samples.reports.size <= _CLASS_ENTRIES and samples.n_classes <= _CLASSES
+    return samples.multiclass and small
 
 
 def _over_classes(samples: Samples) -> list[BinSensitivity]:

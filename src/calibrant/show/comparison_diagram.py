@@ -180,6 +180,8 @@ class ComparisonDisplay(Drawn):
             self.figure_, self.axes_ = figure, list(grid[0])
             for axes, measure in zip(self.axes_, drawn, strict=True):
                 self._panel(axes, kind, measure, color)
+                if kind != "ranks":  # numbers of four places need room
+                    axes.locator_params(axis="x", nbins=3)
             name_rows(self.axes_[0], self.names_, 20 if len(drawn) > 2 else 12)
             below_all(figure, self._handles(kind, color))
         return self

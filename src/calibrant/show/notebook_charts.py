@@ -175,7 +175,10 @@ def _data(alt: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
 def _finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows as JSON has them: what is not a finite number is null."""
     return [
-        {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in row.items()}
+        {
+            key: None if isinstance(v, float) and not math.isfinite(v) else v
+            for key, v in row.items()
+        }
         for row in rows
     ]
 

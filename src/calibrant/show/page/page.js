@@ -73,10 +73,12 @@
 
   // --- charts ---
   const draw = async (place, spec, datasets) => {
-    place.replaceChildren();
+    // In an element of its own: the library describes it, and the page describes what is around it.
+    const inner = element("div");
+    place.replaceChildren(inner);
     const whole = { ...spec, datasets: { ...(spec.datasets ?? {}), ...datasets } };
     const options = { renderer: "svg", actions: false, ast: true, mode: "vega-lite" };
-    return (await vegaEmbed(place, whole, options)).view;
+    return (await vegaEmbed(inner, whole, options)).view;
   };
   const four = (value) => (value === null || value === undefined ? "–" : value.toFixed(4));
   const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;

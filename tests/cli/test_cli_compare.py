@@ -1,0 +1,213 @@
+"""`calibrant compare`: models in one file, or in a file each, on rows that are the same rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command import (
+    BETTER,
+    LABELS,
+    OUTCOMES,
+    REPORTS,
+    ROWS,
+    SITES,
+    SOFTER,
+    N,
+    binary,
+    csv,
+    named,
+    run,
+)
+
+import calibrant as cal
+from calibrant.cli import main
+from needs import need
+
+ORDER = np.random.default_rng(0).permutation(N)
+
+
+def compared(capsys, *arguments):
+    assert main(["compare", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys, *arguments):
+    assert main(["compare", *map(str, arguments)]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.count("\n") == 1
+    return printed.err
+
+
+@pytest.fixture
+def one_file(tmp_path):
+    columns = {"label": OUTCOMES, "old": REPORTS, "new": BETTER, "site": SITES}
+    return csv(tmp_path / "both.csv", columns)
+
+
+@pytest.fixture
+def two_files(tmp_path):
+    ids = [f"row {i}" for i in range(N)]
+    csv(tmp_path / "old.csv", {"id": ids, "label": OUTCOMES, "p": REPORTS})
+    shuffled = {"id": [ids[i] for i in ORDER], "label": OUTCOMES[ORDER], "p": BETTER[ORDER]}
+    csv(tmp_path / "new.csv", shuffled)
+    csv(tmp_path / "new_in_order.csv", {"label": OUTCOMES, "p": BETTER})
+    return tmp_path
+
+
+EXPECTED = {"old": REPORTS, "new": BETTER}
+
+
+def test_two_columns_of_one_file(one_file, capsys):
+    found = compared(capsys, one_file, "--models", "old=old", "new=new", "--by", "site")
+    expected = cal.compare(OUTCOMES, EXPECTED, by=SITES).to_dict()
+    for part in ("values", "rankings", "differences"):
+        assert found[part] == expected[part]
+    assert found["slices"]["old"]["by"] == "site"
+    assert "y_true is the column 'label', by its name" in found["inferred"]
+
+
+def test_a_table_for_people(one_file):
+    done = run("compare", one_file, "--models", "old=old", "new=new", "--measures", "ece,brier")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "2 models on 600 rows" in done.stdout and "Ranks by brier" in done.stdout
+    assert "Rank robustness" not in done.stdout  # of two, there is nothing to say
+
+
+def test_a_file_each_in_the_same_order(two_files, capsys):
+    found = compared(capsys, two_files / "old.csv", two_files / "new_in_order.csv")
+    expected = cal.compare(OUTCOMES, {"old": REPORTS, "new_in_order": BETTER}).to_dict()
+    assert found["values"] == expected["values"]
+    named_ = compared(capsys, f"a={two_files / 'old.csv'}", f"b={two_files / 'new_in_order.csv'}")
+    assert named_["values"]["predictor"] == ["a", "b"]
+
+
+def test_rows_matched_by_a_column(two_files, capsys):
+    found = compared(capsys, two_files / "old.csv", two_files / "new.csv", "--id", "id")
+    assert found["values"] == cal.compare(OUTCOMES, EXPECTED).to_dict()["values"]
+
+
+def test_families_of_columns_by_a_pattern(tmp_path, capsys):
+    rows = {"label": LABELS}
+    for name, reports in (("a", ROWS), ("b", SOFTER)):
+        # 10 is after 9 and not after 1, so that a wrong order would show with more classes.
+        rows |= {f"{name}_{j}": reports[:, j].tolist() for j in (2, 0, 1)}
+    path = csv(tmp_path / "r.csv", rows)
+    expected = cal.compare(LABELS, {"a": ROWS, "b": SOFTER}).to_dict()["values"]
+    for models in (("a=a_*", "b=b_*"), ("a=a_0,a_1,a_2", "b=b_0,b_1,b_2")):
+        assert compared(capsys, path, "--models", *models)["values"] == expected
+
+
+def test_numbers_in_names_are_numbers(tmp_path, capsys):
+    wide = np.random.default_rng(1).dirichlet(np.ones(12), N)
+    labels = np.random.default_rng(2).integers(0, 12, N)
+    columns = {f"{m}_{j}": wide[:, j].tolist() for m in "ab" for j in range(12)}
+    path = csv(tmp_path / "r.csv", {"label": labels, **columns})
+    found = compared(capsys, path, "--models", "a=a_*", "b=b_*", "--measures", "brier")
+    assert found["values"]["brier"][0] == pytest.approx(cal.brier_score(labels, wide), rel=1e-12)
+
+
+def test_classes_in_another_order_are_put_right(tmp_path, capsys):
+    named(tmp_path, "a.csv")
+    named(tmp_path, "b.csv", order=(2, 0, 1), reports=SOFTER)
+    found = compared(capsys, tmp_path / "a.csv", tmp_path / "b.csv")
+    expected = cal.compare(LABELS, {"a": ROWS, "b": SOFTER}).to_dict()["values"]
+    for measure, numbers in expected.items():
+        assert found["values"][measure] == (
+            numbers if measure == "predictor" else pytest.approx(numbers, rel=1e-12)
+        )
+
+
+def test_a_row_that_one_model_lacks_is_left_out_for_all(tmp_path, capsys):
+    old = ["" if i in (3, 5) else p for i, p in enumerate(REPORTS.tolist())]
+    new = ["" if i in (5, 9) else p for i, p in enumerate(BETTER.tolist())]
+    path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "old": old, "new": new})
+    assert "--missing drop" in refused(capsys, path, "--models", "old=old", "new=new")
+    kept = np.setdiff1d(np.arange(N), [3, 5, 9])
+    expected = cal.compare(OUTCOMES[kept], {k: v[kept] for k, v in EXPECTED.items()}).to_dict()
+    found = compared(capsys, path, "--models", "old=old", "new=new", "--missing", "drop")
+    assert found["values"] == expected["values"]
+    assert found["notes"][0] == "3 rows were left out because something was missing"
+    csv(tmp_path / "old.csv", {"label": OUTCOMES, "p": old})
+    csv(tmp_path / "new.csv", {"label": OUTCOMES, "p": new})
+    found = compared(capsys, tmp_path / "old.csv", tmp_path / "new.csv", "--missing", "drop")
+    assert found["values"] == expected["values"]
+
+
+class TestRowsThatAreNotTheSame:
+    def test_other_labels(self, two_files, capsys):
+        said = refused(capsys, two_files / "old.csv", two_files / "new.csv")
+        assert "different labels in" in said and "--id COLUMN" in said
+
+    def test_other_numbers_of_rows(self, two_files, capsys):
+        csv(two_files / "short.csv", {"label": OUTCOMES[:9], "p": BETTER[:9]})
+        said = refused(capsys, two_files / "old.csv", two_files / "short.csv")
+        assert "old has 600 rows, short has 9" in said
+
+    def test_ids_that_one_file_lacks(self, two_files, capsys):
+        ids = [f"row {i}" for i in range(N)]
+        csv(two_files / "part.csv", {"id": ids[2:], "label": OUTCOMES[2:], "p": BETTER[2:]})
+        files = two_files / "old.csv", two_files / "part.csv"
+        assert "2 rows are not in every file, such as 'row 0'" in refused(
+            capsys, *files, "--id", "id"
+        )
+        found = compared(capsys, *files, "--id", "id", "--missing", "drop")
+        assert found["recipe"]["n"] == N - 2
+        assert found["notes"][0].startswith("old: 2 rows were left out because not every file")
+
+    def test_ids_twice_or_with_other_labels(self, two_files, capsys):
+        ids = [f"row {i}" for i in range(N)]
+        csv(two_files / "twice.csv", {"id": ["row 0", *ids[:-1]], "label": OUTCOMES, "p": BETTER})
+        files = two_files / "old.csv", two_files / "twice.csv"
+        assert "must name each row once; 'row 0' is twice" in refused(capsys, *files, "--id", "id")
+        csv(two_files / "other.csv", {"id": ids, "label": 1 - OUTCOMES, "p": BETTER})
+        files = two_files / "old.csv", two_files / "other.csv"
+        assert "different labels in 600 of 600 rows" in refused(capsys, *files, "--id", "id")
+
+    def test_other_weights(self, tmp_path, capsys):
+        csv(tmp_path / "a.csv", {"label": OUTCOMES, "p": REPORTS, "w": np.ones(N)})
+        csv(tmp_path / "b.csv", {"label": OUTCOMES, "p": BETTER, "w": np.arange(N)})
+        said = refused(capsys, tmp_path / "a.csv", tmp_path / "b.csv", "--weight", "w")
+        assert "b and a have different weights" in said
+
+
+class TestWhatIsWrong:
+    @pytest.mark.parametrize(
+        ("models", "said"),
+        [
+            (None, "nothing to compare it with"),
+            (["old"], "write NAME=COLUMN"),
+            (["a=old", "a=new"], "names 'a' twice"),
+            (["a=old", "b=nwe"], "there is no column 'nwe': did you mean 'new'?"),
+            (["a=old", "b=x_*"], "no column has a name like 'x_*'"),
+            (["a=old"], "two predictors or more"),
+        ],
+    )
+    def test_models(self, one_file, capsys, models, said):
+        options = [] if models is None else ["--models", *models]
+        assert said in refused(capsys, one_file, *options)
+
+    def test_models_and_files(self, one_file, tmp_path, capsys):
+        other = binary(tmp_path)
+        assert "names columns of one file" in refused(
+            capsys, one_file, other, "--models", "a=p", "b=p"
+        )
+        said = refused(capsys, one_file, "--models", "a=old", "b=new", "--proba", "old")
+        assert "leave out --proba" in said
+        said = refused(capsys, f"a={other}", f"a={one_file}")
+        assert "two models are called 'a'" in said
+
+    def test_files_of_one_name_go_by_their_paths(self, tmp_path, capsys):
+        for folder in ("x", "y"):
+            (tmp_path / folder).mkdir()
+            binary(tmp_path / folder)
+        paths = [str(tmp_path / folder / "rows.csv") for folder in ("x", "y")]
+        assert compared(capsys, *paths)["values"]["predictor"] == paths
+
+
+def test_the_page_is_written_whole(one_file, tmp_path):
+    need("altair")
+    done = run("compare", one_file, "--models", "o=old", "n=new", "-o", "c.html", cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr == "written: c.html\n"
+    assert (tmp_path / "c.html").read_text(encoding="utf-8").rstrip().endswith("</html>")

@@ -1,0 +1,215 @@
+"""`calibrant report` and `calibrant conventions`: the numbers of the library, from every format."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command import (
+    BETTER,
+    CLASSES,
+    LABELS,
+    LOGITS,
+    OUTCOMES,
+    REPORTS,
+    ROWS,
+    SITES,
+    N,
+    binary,
+    csv,
+    named,
+    run,
+)
+
+import calibrant as cal
+from calibrant.cli import main
+from calibrant.cli.quickly import LOSSES, OF_BINS
+from needs import need
+
+WEIGHTS = 1 + np.arange(N) % 3
+
+
+def found_by(capsys, *arguments):
+    assert main([*map(str, arguments), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return json.loads(printed.out)
+
+
+def values(found):
+    return {measure["name"]: measure["value"] for measure in found["measures"]}
+
+
+def test_numbers_intervals_and_verdict_are_the_library_s(tmp_path):
+    done = run("report", binary(tmp_path), "--json")
+    assert done.returncode == 0 and done.stderr == ""
+    found = json.loads(done.stdout)
+    expected = cal.evaluate(OUTCOMES, REPORTS)
+    assert values(found) == expected.values
+    by_name = {measure["name"]: measure for measure in found["measures"]}
+    for name in ("ece", "lin_ce", "brier"):
+        interval = cal.interval(OUTCOMES, REPORTS, measure=name)
+        assert by_name[name]["interval"]["low"] == interval.low
+        assert by_name[name]["interval"]["high"] == interval.high
+    assert by_name["tace"]["interval"] is None
+    assert "tace" in found["notes"][-1] and "--all-intervals" in found["notes"][-1]
+    assert found["verdict"]["sentence"] == cal.verdict(OUTCOMES, REPORTS).sentence
+    assert "y_proba is the column 'p', by name" in found["inferred"]
+    assert found["recipe"]["columns"]["y_proba"] == ["p"] and found["recipe"]["files"] == 1
+
+
+def test_every_quick_measure_is_one():
+    known = {measure.name for measure in cal.catalogue()}
+    assert {*OF_BINS, *LOSSES} <= known
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "arrow", "npz"])
+def test_every_format_gives_the_same(tmp_path, capsys, format):
+    columns = {"label": OUTCOMES, "p": REPORTS}
+    path = tmp_path / f"rows.{format}"
+    if format == "csv":
+        csv(path, columns)
+    elif format == "npz":
+        np.savez(path, **columns)
+    elif format == "jsonl":
+        pairs = zip(OUTCOMES.tolist(), REPORTS.tolist(), strict=True)
+        path.write_text("".join(json.dumps({"label": y, "p": p}) + "\n" for y, p in pairs))
+    else:
+        table = need("pyarrow").table(columns)
+        if format == "parquet":
+            need("pyarrow.parquet").write_table(table, path)
+        else:
+            need("pyarrow.feather").write_feather(table, path)
+    found = found_by(capsys, "report", path, "--measures", "ece,brier")
+    assert values(found) == cal.evaluate(OUTCOMES, REPORTS, measures=["ece", "brier"]).values
+    other = path.rename(tmp_path / "rows.dat")
+    assert found_by(capsys, "report", other, "--format", format, "--measures", "ece") == {
+        **found, "measures": found["measures"][:1],
+    }  # fmt: skip
+
+
+def test_weights_slices_clusters_and_bins(tmp_path, capsys):
+    path = csv(
+        tmp_path / "rows.csv",
+        {"y": OUTCOMES, "score": REPORTS, "w": WEIGHTS, "site": SITES, "who": np.arange(N) // 5},
+    )
+    found = found_by(
+        capsys, "report", path, "--label", "y", "--proba", "score", "--weight", "w", "--by", "site",
+        "--groups", "who", "--bins", "quantile:5", "--measures", "ece,brier", "--level", 0.9,
+    )  # fmt: skip
+    expected = cal.evaluate(
+        OUTCOMES, REPORTS, sample_weight=WEIGHTS, by=SITES, groups=(np.arange(N) // 5).astype(str),
+        bins=cal.Quantile(5), measures=["ece", "brier"], uncertainty=True, level=0.9,
+    )  # fmt: skip
+    assert values(found) == expected.values
+    assert found["measures"][1]["interval"] == expected.estimate("brier").interval.to_dict()
+    assert found["slices"]["by"] == "site"
+    assert found["slices"]["slices"]["site"] == expected.slices.columns()["slice"]
+    assert found["recipe"]["grouped"] is True
+
+
+def test_classes_by_name_in_any_order_of_columns(tmp_path, capsys):
+    expected = cal.evaluate(LABELS, ROWS, measures=["ece", "classwise_ece"]).values
+    for order in ((0, 1, 2), (2, 0, 1)):
+        path = named(tmp_path, order=order)
+        found = found_by(capsys, "report", path, "--measures", "ece,classwise_ece")
+        assert values(found) == pytest.approx(expected, rel=1e-12)
+    told = found_by(capsys, "report", path, "--classes", ",".join(CLASSES), "--stream")
+    assert set(told["classes"]["class"]) == set(CLASSES)
+
+
+def test_labels_that_are_names_of_a_binary_problem(tmp_path, capsys):
+    path = csv(tmp_path / "r.csv", {"label": np.where(OUTCOMES, "yes", "no"), "p": REPORTS})
+    assert main(["report", str(path)]) == 3
+    assert "--classes NEGATIVE,POSITIVE" in capsys.readouterr().err
+    found = found_by(capsys, "report", path, "--classes", "no,yes", "--measures", "ece")
+    assert values(found)["ece"] == cal.ece(OUTCOMES, REPORTS)
+
+
+def test_logits_are_never_guessed(tmp_path, capsys):
+    path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "logits": LOGITS})
+    assert main(["report", str(path)]) == 3
+    assert "--proba logits --from-logits" in capsys.readouterr().err
+    found = found_by(capsys, "report", path, "--from-logits", "--measures", "ece")
+    assert values(found)["ece"] == pytest.approx(cal.ece(OUTCOMES, LOGITS, from_logits=True))
+
+
+def test_missing_rows_are_counted(tmp_path, capsys):
+    reports = [("" if i % 10 == 0 else p) for i, p in enumerate(REPORTS.tolist())]
+    path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": reports})
+    assert main(["report", str(path)]) == 3
+    assert "--missing drop" in capsys.readouterr().err
+    found = found_by(capsys, "report", path, "--missing", "drop", "--measures", "ece")
+    kept = np.arange(N) % 10 > 0
+    assert values(found)["ece"] == cal.ece(OUTCOMES[kept], REPORTS[kept])
+    assert found["recipe"]["n_missing"] == N // 10
+    assert found["notes"][0].startswith(f"{N // 10} rows were left out")
+
+
+def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, monkeypatch):
+    from calibrant.cli import report
+
+    path = binary(tmp_path, site=SITES)
+    whole = found_by(capsys, "report", path, "--by", "site")
+    monkeypatch.setattr(report, "HELD", N - 1)
+    summed = found_by(capsys, "report", path, "--by", "site")
+    streamed = found_by(capsys, "report", path, "--by", "site", "--stream")
+    assert summed == streamed and summed["verdict"] is None
+    for name, value in values(summed).items():
+        if name not in ("sweep_ece", "ks_error", "ls_ece", "smooth_ece") and "brier_" not in name:
+            assert value == pytest.approx(values(whole)[name], rel=1e-9), name
+    assert summed["slices"]["slices"]["ece"] == pytest.approx(
+        whole["slices"]["slices"]["ece"], rel=1e-9
+    )
+    assert main(["report", str(path), "--groups", "site"]) == 3
+    assert "--groups needs the rows in memory" in capsys.readouterr().err
+
+
+def test_a_bad_row_is_told_with_its_line(tmp_path, capsys):
+    reports = REPORTS.copy()
+    reports[122] = 85.0
+    for options in ([], ["--stream"]):
+        path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": reports})
+        assert main(["report", str(path), *options]) == 3
+        said = capsys.readouterr().err
+        assert "r.csv, line 124: y_proba[122] is 85.0" in said and "--from-logits" in said
+
+
+class TestPage:
+    def test_it_is_written_whole_and_says_what_the_terminal_says(self, tmp_path):
+        need("altair")
+        path = binary(tmp_path, site=SITES)
+        done = run("report", path, "--by", "site", "-o", "page.html", "--json", cwd=tmp_path)
+        assert done.returncode == 0 and done.stderr == "written: page.html\n"
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert page.rstrip().endswith("</html>") and "north" in page
+        found = json.loads(done.stdout)
+        assert found["verdict"]["sentence"].split(":")[0] == "Miscalibrated"
+        assert all(measure["interval"] for measure in found["measures"])
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "rows.csv"]
+
+    def test_too_many_rows_for_a_page(self, tmp_path, capsys, monkeypatch):
+        from calibrant.cli import report
+
+        monkeypatch.setattr(report, "HELD_FOR_PAGE", 100)
+        out = tmp_path / "page.html"
+        assert main(["report", str(binary(tmp_path)), "-o", str(out)]) == 3
+        assert "more than 100 reports" in capsys.readouterr().err and not out.exists()
+        assert main(["report", str(binary(tmp_path)), "-o", str(out), "--stream"]) == 3
+        assert "a page needs the rows in memory" in capsys.readouterr().err
+
+
+class TestConventions:
+    def test_what_each_tool_would_say(self, tmp_path):
+        done = run("conventions", binary(tmp_path), "--bins", 10, "--json")
+        found = json.loads(done.stdout)
+        expected = cal.conventions(OUTCOMES, REPORTS, bins=10).to_dict()
+        assert {name: found[name] for name in expected} == expected
+        assert found["n"] == N and len(found["inferred"]) == 2
+
+    def test_in_words(self, tmp_path, capsys):
+        path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": BETTER})
+        assert main(["conventions", str(path)]) == 0
+        printed = capsys.readouterr().out
+        assert "torchmetrics" in printed and "This is the definition." in printed

@@ -1,0 +1,218 @@
+"""`calibrant scale`: maps fitted to a file, kept, and applied to another."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command import (
+    BETTER,
+    CLASSES,
+    LABELS,
+    LOGITS,
+    OUTCOMES,
+    REPORTS,
+    ROWS,
+    SCORES,
+    SITES,
+    SOFTER,
+    N,
+    csv,
+    named,
+    run,
+)
+
+import calibrant as cal
+from calibrant import scaling
+from calibrant.cli import main
+from calibrant.cli.scale import METHODS
+from needs import need
+
+HALF = N // 2
+
+
+@pytest.fixture
+def halves(tmp_path):
+    for name, rows in (("fit", slice(HALF)), ("test", slice(HALF, N))):
+        columns = {"label": OUTCOMES[rows], "p": REPORTS[rows], "site": SITES[rows]}
+        csv(tmp_path / f"{name}.csv", columns)
+    return tmp_path
+
+
+def scaled(capsys, *arguments):
+    assert main(["scale", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_fit_then_apply_as_a_user_does(halves):
+    done = run(
+        "scale", "--fit", "fit.csv", "--method", "platt", "-o", "map.json", "--json", cwd=halves
+    )
+    assert done.returncode == 0 and done.stderr == "written: map.json\n"
+    expected = cal.PlattScaling(from_logits=False).fit(OUTCOMES[:HALF], REPORTS[:HALF])
+    assert scaling.load(halves / "map.json").to_json() == expected.to_json()
+    assert json.loads(done.stdout)["scaler"] == json.loads(expected.to_json())
+    done = run("scale", "--apply", "test.csv", "--scaler", "map.json", "-o", "out.csv", cwd=halves)
+    assert done.returncode == 0 and done.stderr == "written: out.csv\n"
+    assert "on rows that the map has not seen" in done.stdout
+    mapped = expected.transform(REPORTS[HALF:])
+    found = cal.evaluate_file(halves / "out.csv", measures=["ece", "log_loss"])
+    assert found["ece"] == cal.ece(OUTCOMES[HALF:], mapped)
+    assert found["log_loss"] == pytest.approx(cal.log_loss(OUTCOMES[HALF:], mapped), rel=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method(halves, capsys, method):
+    said = scaled(
+        capsys, "--fit", halves / "fit.csv", "--method", method, "--apply", halves / "test.csv",
+        "-o", halves / "out.npz", "--bins", 10,
+    )  # fmt: skip
+    kind = scaling.SCALERS[METHODS[method]]
+    scaler = kind(from_logits=False, **({"bins": 10} if method == "histogram" else {}))
+    mapped = scaler.fit(OUTCOMES[:HALF], REPORTS[:HALF]).transform(REPORTS[HALF:])
+    written = np.load(halves / "out.npz")
+    np.testing.assert_array_equal(written["y_proba"], mapped)
+    np.testing.assert_array_equal(written["y_true"], OUTCOMES[HALF:])
+    table = said["apply"]["measures"]
+    at = table["measure"].index("ece")
+    assert table["as reported"][at] == cal.ece(OUTCOMES[HALF:], REPORTS[HALF:], bins=10)
+    assert table["recalibrated"][at] == cal.ece(OUTCOMES[HALF:], mapped, bins=10)
+    assert {"low", "high"} <= set(table) and said["apply"]["same_rows"] is False
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow", "npz"])
+def test_what_is_written_is_found_by_its_names(tmp_path, capsys, format):
+    if format in ("parquet", "arrow"):
+        need("pyarrow")
+    path, out = named(tmp_path), tmp_path / f"out.{format}"
+    scaled(capsys, "--fit", path, "--apply", path, "-o", out)
+    mapped = cal.TemperatureScaling(from_logits=False).fit_transform(LABELS, ROWS)
+    found = cal.evaluate_file(out, measures=["ece", "brier"])
+    assert found["ece"] == pytest.approx(cal.ece(LABELS, mapped), rel=1e-12)
+    assert found["brier"] == pytest.approx(cal.brier_score(LABELS, mapped), rel=1e-12)
+
+
+def test_logits_in_probabilities_out(tmp_path, capsys):
+    path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "logits": LOGITS})
+    scaled(capsys, "--fit", path, "--from-logits", "-o", tmp_path / "map.json")
+    # The map knows that it is one of logits.
+    scaled(
+        capsys, "--apply", path, "--scaler", tmp_path / "map.json", "-o", tmp_path / "out.jsonl",
+        "--keep", "logits",
+    )  # fmt: skip
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    mapped = cal.TemperatureScaling().fit_transform(OUTCOMES, LOGITS)
+    assert [row["y_proba"] for row in rows] == mapped.tolist()
+    assert [float(row["logits"]) for row in rows] == LOGITS.tolist()
+    csv(tmp_path / "p.csv", {"label": OUTCOMES, "p": REPORTS})
+    scaled(capsys, "--fit", tmp_path / "p.csv", "-o", tmp_path / "map.json")
+    assert main([
+        "scale", "--apply", str(path), "--scaler", str(tmp_path / "map.json"), "--from-logits",
+        "-o", str(tmp_path / "x.csv"),
+    ]) == 3  # fmt: skip
+    assert "fitted to probabilities" in capsys.readouterr().err
+
+
+def test_classes_in_another_order_are_put_right(tmp_path, capsys):
+    named(tmp_path, "fit.csv")
+    named(tmp_path, "other.csv", order=(2, 0, 1))
+    scaled(capsys, "--fit", tmp_path / "fit.csv", "--method", "vector", "-o", tmp_path / "m.json")
+    assert json.loads((tmp_path / "m.json").read_text())["classes"] == CLASSES
+    scaled(
+        capsys, "--apply", tmp_path / "other.csv", "--scaler", tmp_path / "m.json", "-o",
+        tmp_path / "out.npz",
+    )  # fmt: skip
+    expected = cal.VectorScaling(from_logits=False).fit_transform(LABELS, ROWS)
+    np.testing.assert_allclose(np.load(tmp_path / "out.npz")["y_proba"], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["binary", "named", "list"])
+def test_labels_are_not_needed_to_apply(tmp_path, capsys, shape):
+    if shape == "binary":
+        fit = csv(tmp_path / "fit.csv", {"label": OUTCOMES, "p": REPORTS})
+        new = csv(tmp_path / "new.csv", {"p": REPORTS, "site": SITES})
+        expected = cal.TemperatureScaling(from_logits=False).fit_transform(OUTCOMES, REPORTS)
+    else:
+        fit = named(tmp_path)
+        expected = cal.TemperatureScaling(from_logits=False).fit_transform(LABELS, ROWS)
+        if shape == "named":
+            columns = {f"proba_{name}": ROWS[:, j].tolist() for j, name in enumerate(CLASSES)}
+            new = csv(tmp_path / "new.csv", columns)
+        else:
+            new = tmp_path / "new.jsonl"
+            new.write_text("".join(json.dumps({"probs": row}) + "\n" for row in ROWS.tolist()))
+    said = scaled(capsys, "--fit", fit, "--apply", new, "-o", tmp_path / "out.npz")
+    assert said["apply"]["measures"] is None
+    written = np.load(tmp_path / "out.npz")
+    np.testing.assert_allclose(written["y_proba"], expected, rtol=1e-12)
+    assert "y_true" not in written
+
+
+def test_the_rows_of_the_fit_are_called_so(tmp_path, capsys):
+    path = str(csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": REPORTS}))
+    assert main(["scale", "--fit", path, "--apply", path, "-o", str(tmp_path / "o.csv")]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.count("on the rows of the fit: every map looks too good there") == 2
+    assert "not seen" not in printed.out and printed.err.count("\n") == 1
+
+
+def test_soft_labels_and_weights(tmp_path, capsys):
+    weights = 1.0 + np.arange(N) % 2
+    path = csv(tmp_path / "r.csv", {"label": BETTER, "p": REPORTS, "w": weights})
+    scaled(capsys, "--fit", path, "--weight", "w", "-o", tmp_path / "m.json")
+    expected = cal.TemperatureScaling(from_logits=False).fit(BETTER, REPORTS, sample_weight=weights)
+    assert scaling.load(tmp_path / "m.json").temperature_ == expected.temperature_
+    rows = {f"label_{j}": SOFTER[:, j].tolist() for j in range(3)}
+    rows |= {f"logit_{j}": SCORES[:, j].tolist() for j in range(3)}
+    path = csv(tmp_path / "s.csv", rows)
+    out = tmp_path / "out.csv"
+    scaled(capsys, "--fit", path, "--from-logits", "--apply", path, "-o", out)
+    assert scaling.TemperatureScaling().fit(SOFTER, SCORES).temperature_ == pytest.approx(2, 1e-6)
+    found = cal.evaluate_file(out, measures=["ece"])
+    assert found["ece"] < 1e-6
+
+
+def test_large_inputs_get_values_without_limits(tmp_path, capsys, monkeypatch):
+    from calibrant.cli import recalibration
+
+    monkeypatch.setattr(recalibration, "RESAMPLED", 10)
+    path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": REPORTS})
+    table = scaled(capsys, "--fit", path)["fit"]["measures"]
+    assert set(table) == {"measure", "as reported", "recalibrated"}
+
+
+class TestWhatIsWrong:
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            ([], "there is nothing to do"),
+            (["--apply", "test.csv", "-o", "o.csv"], "--apply needs a map"),
+            (["--fit", "fit.csv", "--apply", "test.csv"], "needs a file to write to: -o"),
+            (["--fit", "fit.csv", "--apply", "test.csv", "-o", "o.txt"], "this is none of them"),
+            (["--fit", "fit.csv", "--scaler", "a.json", "-o", "b.json"], "leave out one of them"),
+            (["--fit", "fit.csv", "--keep", "site"], "it needs --apply"),
+            (["--fit", "fit.csv", "--apply", "test.csv", "-o", "o.csv", "--keep", "sit"],
+             "--keep names the column 'sit', which fit.csv does not have: did you mean 'site'?"),
+            (["--apply", "test.csv", "--scaler", "no.json", "-o", "o.csv"],
+             "no.json cannot be read: No such file"),
+            (["--apply", "test.csv", "--scaler", "fit.csv", "-o", "o.csv"], "not a whole JSON"),
+            (["--fit", "fit.csv", "-o", "no/map.json"], "no/map.json cannot be written"),
+        ],
+    )  # fmt: skip
+    def test_it_is_one_sentence_and_nothing_is_written(
+        self, halves, capsys, monkeypatch, arguments, said
+    ):
+        monkeypatch.chdir(halves)
+        before = sorted(path.name for path in halves.iterdir())
+        assert main(["scale", *arguments]) == 3
+        printed = capsys.readouterr()
+        assert said in printed.err and printed.err.count("\n") == 1 and printed.out == ""
+        assert sorted(path.name for path in halves.iterdir()) == before
+
+    def test_other_columns_than_in_the_fit(self, halves, capsys):
+        named(halves)
+        scaled(capsys, "--fit", halves / "fit.csv", "-o", halves / "m.json")
+        arguments = ["--apply", halves / "named.csv", "--scaler", halves / "m.json"]
+        assert main(["scale", *map(str, arguments), "-o", str(halves / "o.csv")]) == 3
+        assert "as in fit" in capsys.readouterr().err and not (halves / "o.csv").exists()

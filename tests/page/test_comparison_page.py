@@ -1,0 +1,78 @@
+"""The comparison page in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+
+import calibrant as cal
+from calibrant.results.rendering import shown
+
+
+def rows(page, table):
+    return page.eval_on_selector_all(
+        f"#{table} tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
+    )
+
+
+def test_nothing_goes_wrong_and_nothing_is_asked_for(visit, compared):
+    opened = visit(compared.path)
+    assert opened.said == [] and opened.dialogs == []
+    assert opened.asked == [compared.path.as_uri()]
+    assert opened.page.locator("script").count() == 3
+
+
+@pytest.mark.parametrize("measure", ["ece", "log_loss"])
+def test_ranks_and_differences_are_python_s(visit, compared, measure):
+    page = visit(compared.path).page
+    page.select_option("#measure", label=measure)
+    ranking = compared.report.ranking(measure)
+    assert [row[:3] for row in rows(page, "rank-table")] == [
+        [name, shown(value), str(rank)]
+        for name, value, rank in zip(
+            ranking["predictor"], ranking[measure], ranking["rank"], strict=True
+        )
+    ]
+    differences = compared.report.differences(measure)
+    assert [row[:3] for row in rows(page, "difference-table")] == [
+        [d.first, shown(d.value), f"{shown(d.low)} to {shown(d.high)}"] for d in differences
+    ]
+    assert measure in page.inner_text("#ranks-title")
+    assert page.locator("#ranks .mark-symbol path").count() == 3
+    assert page.locator("#differences .mark-symbol path").count() == 2
+
+
+def test_values_sort_and_are_python_s(visit, compared):
+    page = visit(compared.path).page
+    page.locator("#value-table th", has_text="brier").locator("button").click()
+    seen = rows(page, "value-table")
+    at = 1 + compared.report.measures.index("brier")
+    assert [float(row[at]) for row in seen] == sorted((float(r[at]) for r in seen), reverse=True)
+    by_name = {row[0]: row for row in seen}
+    assert by_name["as is"][at] == shown(cal.brier_score(compared.y, compared.p["as is"]))
+
+
+def test_curves_come_and_go(visit, compared):
+    page = visit(compared.path).page
+    points = page.locator("#curves .mark-symbol path")
+    before = points.count()
+    page.uncheck("input[name=series] >> nth=0")
+    page.wait_for_timeout(100)
+    table = cal.reliability(compared.y, compared.p["as is"])
+    assert before - points.count() == sum(n > 0 for n in table.columns()["n"])
+
+
+def test_robustness_slices_and_recipe_are_told(visit, compared):
+    page = visit(compared.path).page
+    text = page.inner_text("main")
+    assert compared.report.robustness.caption in text
+    assert "three temperatures" in text
+    assert page.locator("#slices table").count() == 3
+    for entry in compared.report.glossary:
+        assert entry.formula in text
+
+
+def test_a_phone_and_the_dark(visit, compared):
+    page = visit(compared.path, width=390, color_scheme="dark").page
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.inner_text("#theme") == "Light"
+    assert page.pdf().startswith(b"%PDF")

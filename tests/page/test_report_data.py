@@ -1,0 +1,213 @@
+"""What a report holds, without a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.binning import both_rules
+from calibrant.errors import InputError
+from calibrant.inputs.accept import accept
+from calibrant.page_facts.bin_views import bin_views
+from calibrant.page_facts.every_bin_count import COUNTS
+from calibrant.page_facts.recalibration import before_after
+from calibrant.page_facts.words import answer, sentences
+from calibrant.reporting import report
+from calibrant.show.page.embed import script_json
+from calibrant.show.page.write import write_page
+from needs import need
+
+RULES = {"equal-width": cal.EqualWidth, "quantile": cal.Quantile}
+
+
+def problem(kind, n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    if kind == "ties":
+        p = np.round(p, 1)
+    if kind == "crowded":
+        p = p**12
+    if kind == "float32":
+        p = np.round(p, 2).astype(np.float32)
+    y = (rng.random(n) < p).astype(float)
+    if kind == "soft":
+        y = np.clip(p + rng.normal(0, 0.1, n), 0, 1)
+    weights = rng.integers(0, 4, n).astype(float) if kind == "weights" else None
+    return y, p, weights
+
+
+@pytest.mark.parametrize("kind", ["plain", "ties", "crowded", "float32", "soft", "weights"])
+def test_every_number_of_bins_is_that_of_the_one_line_functions(kind):
+    y, p, w = problem(kind)
+    view = bin_views(accept(y, p, sample_weight=w), "binary", None)[0]
+    assert view.counts == COUNTS
+    for rule, bins in RULES.items():
+        for m in (1, 2, 3, 10, 15, 20, 41, 100):
+            table = view.table(rule, m).table
+            wanted = cal.reliability(y, p, bins=bins(m), sample_weight=w).table
+            np.testing.assert_array_equal(table.n, wanted.n)
+            np.testing.assert_allclose(table.sums, wanted.sums, rtol=1e-12, atol=1e-12)
+            at = view.counts.index(m)
+            for name, norm in (("ece", "l1"), ("rmsce", "l2"), ("mce", "max")):
+                value = cal.ece(y, p, bins=bins(m), norm=norm, sample_weight=w)
+                assert view.values[rule][name][at] == pytest.approx(value, rel=1e-12, abs=1e-15)
+            value = cal.lin_ce(y, p, bins=bins(m), sample_weight=w)
+            assert view.values[rule]["lin_ce"][at] == pytest.approx(value, rel=1e-9, abs=1e-18)
+
+
+def test_multiclass_logits():
+    rng = np.random.default_rng(3)
+    logits = rng.normal(size=(200, 4)) * 3
+    y = rng.integers(0, 4, 200)
+    found = report(y, logits, from_logits=True)
+    view = found.views[0]
+    for rule, bins in RULES.items():
+        value = cal.ece(y, logits, bins=bins(12), from_logits=True)
+        assert view.values[rule]["ece"][view.counts.index(12)] == pytest.approx(value, rel=1e-12)
+    assert found.before_after.method == "TemperatureScaling"
+    assert {part.measure for part in found.sensitivity} >= {"classwise_ece", "ace", "ece"}
+
+
+def test_before_and_after_are_measured_on_rows_not_fitted():
+    rng = np.random.default_rng(4)
+    h = rng.normal(size=2000) * 2
+    y = rng.random(2000) < 1 / (1 + np.exp(-h / 2))
+    found = before_after(
+        accept(y, h, from_logits=True), *both_rules(15), groups=None, level=0.95, seed=0
+    )
+    assert found.method == "PlattScaling"
+    assert found.n_fitted + found.n_measured == 2000
+    ece = next(change for change in found.changes if change.measure == "ece")
+    loss = next(change for change in found.changes if change.measure == "log_loss")
+    assert ece.before > 2 * ece.after
+    assert loss.low <= loss.after - loss.before <= loss.high < 0
+    assert int(found.before.table.n.sum()) == found.n_measured
+
+
+def test_groups_stay_on_one_side():
+    rng = np.random.default_rng(5)
+    p = rng.random(400)
+    y = rng.random(400) < p
+    groups = np.repeat(np.arange(40), 10)
+    options = {"level": 0.95, "seed": 0}
+    found = before_after(accept(y, p), *both_rules(15), groups=groups, **options)
+    assert "whole groups" in found.split and found.n_measured == 200
+    huge = (np.arange(400) < 390).astype(int)
+    assert "unequal" in before_after(accept(y, p), *both_rules(15), groups=huge, **options)
+
+
+def test_what_cannot_be_told_is_said():
+    y, p, w = problem("weights", n=200)
+    found = report(y, p, sample_weight=w)
+    assert found.conventions is None and "weights" in found.absent["conventions"]
+    few = report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5)
+    assert few.before_after is None and "20 rows" in few.absent["before_after"]
+    assert few.answer == "These rows are too few to tell."
+
+
+@pytest.mark.parametrize(
+    ("scale", "n", "told"),
+    [(1.0, 20_000, "Yes"), (3.0, 2000, "No:"), (1.15, 20_000, "Nearly"), (1.0, 150, "These rows")],
+)
+def test_the_answer_in_words(scale, n, told):
+    rng = np.random.default_rng(6)
+    h = rng.normal(size=n)
+    y = rng.random(n) < 1 / (1 + np.exp(-h))
+    found = cal.evaluate(y, scale * h, from_logits=True, measures=["ece"], uncertainty=True)
+    assert answer(found.verdict).startswith(told)
+    assert sentences(found)[0] == str(found.verdict)
+
+
+def test_the_direction_in_words():
+    y = [0, 1] * 100
+    assert "too high by 0.1000" in sentences(cal.evaluate(y, [0.6] * 200))[0]
+    assert "too low by 0.2000" in sentences(cal.evaluate(y, [0.3] * 200))[0]
+    assert "agree: 0.5000" in sentences(cal.evaluate(y, [0.5] * 200))[0]
+    sure = np.tile([0.9, 0.1], (200, 1))
+    assert "too sure by 0.4000" in sentences(cal.evaluate(y, sure))[0]
+
+
+def test_missing_rows_are_left_out_everywhere():
+    y, p, _ = problem("plain", n=200)
+    p = p.copy()
+    p[::7] = np.nan
+    found = report(y, p, missing="drop")
+    held = ~np.isnan(p)
+    view = found.views[0]
+    at = view.counts.index(15)
+    assert view.values["equal-width"]["ece"][at] == pytest.approx(cal.ece(y[held], p[held]))
+    assert found.evaluation.recipe["n_missing"] == int((~held).sum())
+    with pytest.raises(InputError):
+        report(y, p)
+
+
+def test_it_is_data_first():
+    y, p, _ = problem("plain", n=300)
+    found = report(y, p, source="a test", seed=3)
+    held = json.loads(found.to_json(), parse_constant=lambda name: pytest.fail(name))
+    assert held["evaluation"]["recipe"]["seed"] == 3
+    assert held["recipe"]["source"] == {"source": "a test"}
+    assert len(held["views"][0]["tables"]["quantile"]) == len(COUNTS)
+    assert held["answer"] in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [("name", 3, "name must be a text"), ("source", 3, "source must be a text"),
+     ("tolerance", 0, "tolerance"), ("level", 2, "level")],
+)  # fmt: skip
+def test_wrong_options_are_named(option, value, told):
+    with pytest.raises(InputError, match=told):
+        report([0, 1] * 20, [0.2, 0.7] * 20, **{option: value})
+
+
+def test_scripts_cannot_be_ended_by_data():
+    text = script_json({"a": "</script><!-- & \u2028"})
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"a": "</script><!-- & \u2028"}
+
+
+class TestWriting:
+    def test_a_failure_leaves_what_was_there(self, tmp_path):
+        place = tmp_path / "page.html"
+        place.write_text("old")
+
+        def fails():
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            write_page(place, fails)
+        assert place.read_text() == "old"
+        assert write_page(place, lambda: "new\n") == place
+        assert place.read_bytes() == b"new\n"
+        assert os.listdir(tmp_path) == ["page.html"]
+
+    @pytest.mark.parametrize("path", [".", "", None, 3, "no/such/folder/page.html"])
+    def test_what_is_no_file_is_named(self, path, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(InputError, match="path"):
+            write_page(path, lambda: "page")
+
+
+@pytest.mark.parametrize("missing", ["altair", "vl_convert", "jinja2"])
+def test_a_missing_package_is_named_with_its_extra(missing):
+    need("altair")
+    program = (
+        "import sys\n"
+        f"sys.modules[{missing!r}] = None\n"
+        "from calibrant.reporting import report\n"
+        "from calibrant.errors import MissingExtra\n"
+        "found = report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5)\n"
+        "try:\n"
+        "    found.to_html()\n"
+        "except MissingExtra as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "pip install 'calibrant[report]'" in done.stdout, done.stderr

@@ -1,0 +1,297 @@
+"""The report page in a real browser: its numbers, its switches, its names, its looks."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.reporting import report
+from calibrant.results.rendering import shown
+from page.conftest import NASTY, saved
+
+COUNTS = (1, 2, 7, 15, 33, 50, 70, 100)
+
+
+def choose(page, *, m=None, rule=None):
+    if rule is not None:
+        page.check(f"input[name=rule][value={rule}]")
+    if m is not None:
+        at = page.evaluate("m => JSON.parse(document.getElementById('data').textContent)"
+                           ".counts.indexOf(m)", m)  # fmt: skip
+        slider = page.locator("#count")
+        slider.evaluate("(s, at) => { s.value = at; s.dispatchEvent(new Event('input')); }", at)
+
+
+def values_on(page):
+    return dict(page.eval_on_selector_all(
+        "#values dd", "all => all.map(d => [d.dataset.measure, d.textContent])"
+    ))  # fmt: skip
+
+
+def bins_drawn(page):
+    """How many bins the diagram shows: a circle each."""
+    page.evaluate("() => new Promise(done => setTimeout(done, 60))")
+    return page.locator("#diagram .mark-symbol path").count()
+
+
+def test_nothing_goes_wrong_and_nothing_is_asked_for(visit, fashion):
+    opened = visit(fashion.path)
+    assert opened.said == []
+    assert opened.asked == [fashion.path.as_uri()]
+    assert opened.dialogs == []
+
+
+def test_the_file_names_no_other_file(fashion):
+    text = fashion.path.read_text(encoding="utf-8")
+    own = text[: text.index('<script type="application/json"')]
+    assert not re.findall(r"""(?:src|href)=["'](?!#)""", own)
+    assert "default-src 'none'" in own
+
+
+@pytest.mark.parametrize("rule", ["equal-width", "quantile"])
+def test_the_slider_shows_what_python_says(visit, fashion, rule):
+    page = visit(fashion.path).page
+    bins = {"equal-width": cal.EqualWidth, "quantile": cal.Quantile}[rule]
+    choose(page, rule=rule)
+    for m in COUNTS:
+        choose(page, m=m)
+        y, p = fashion.y, fashion.p
+        assert values_on(page) == {
+            "ece": shown(cal.ece(y, p, bins=bins(m))),
+            "rmsce": shown(cal.ece(y, p, bins=bins(m), norm="l2")),
+            "mce": shown(cal.ece(y, p, bins=bins(m), norm="max")),
+            "debiased_l2": shown(cal.debiased_l2(y, p, bins=bins(m))),
+            "confidence_ce_corrected": shown(cal.confidence_ce(y, p, bins=bins(m))),
+        }
+        assert page.inner_text("#count-shown") == str(m)
+        table = cal.reliability(y, p, bins=bins(m))
+        rows = page.locator("#bin-table tbody tr")
+        assert rows.count() == m
+        assert bins_drawn(page) == sum(n > 0 for n in table.columns()["n"])
+
+
+def test_the_table_of_bins_is_python_s(visit, fashion):
+    page = visit(fashion.path).page
+    choose(page, m=20, rule="quantile")
+    seen = page.eval_on_selector_all(
+        "#bin-table tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
+    )
+    columns = cal.reliability(fashion.y, fashion.p, bins=cal.Quantile(20)).intervals(0.95)
+    wanted = [
+        [f"{n:,}", f"{u:.4f}", f"{z:.4f}", f"{g:.4f}", f"{lo:.4f} to {hi:.4f}"]
+        for n, u, z, g, lo, hi in zip(
+            *(columns[k] for k in ("n", "mean_report", "mean_target", "gap", "low", "high")),
+            strict=True,
+        )
+    ]
+    # -0.0000 and 0.0000 are one number.
+    assert [[c.replace("-0.0000", "0.0000") for c in row[2:]] for row in seen] == [
+        [c.replace("-0.0000", "0.0000") for c in row] for row in wanted
+    ]
+
+
+def test_soft_labels_have_a_hard_view(visit, soft):
+    page = visit(soft.path).page
+    choose(page, m=10, rule="equal-width")
+    assert values_on(page)["ece"] == shown(cal.ece(soft.y, soft.p, bins=10))
+    page.check("input[name=view][value='1']")
+    hard = (soft.y > 0.5).astype(int)
+    assert values_on(page)["ece"] == shown(cal.ece(hard, soft.p, bins=10))
+    assert values_on(page)["lin_ce"] == shown(cal.lin_ce(hard, soft.p, bins=cal.EqualWidth(10)))
+
+
+def test_curve_and_intervals_can_be_left_out(visit, fashion):
+    page = visit(fashion.path).page
+    places = "all => all.map(p => p.getAttribute('d')).filter(Boolean).length"
+    drawn = page.eval_on_selector_all("#diagram .mark-line path", places)
+    page.uncheck("#show-curve")
+    page.wait_for_timeout(100)
+    assert page.eval_on_selector_all("#diagram .mark-line path", places) == drawn - 1
+    assert "Bandwidth" in page.inner_text("#sigma")
+
+
+def test_measures_have_values_intervals_and_floors(visit, fashion):
+    page = visit(fashion.path).page
+    page.click("text=Every measure")
+    seen = page.eval_on_selector_all(
+        "details .measures tbody tr:not(.group)",
+        "rows => rows.map(r => [r.cells[0].querySelector('a').textContent,"
+        " ...[1, 2, 3].map(i => r.cells[i].textContent.trim())])",
+    )
+    for name, value, interval, floor in seen:
+        estimate = fashion.report.evaluation.estimate(name)
+        assert value == shown(estimate.value)
+        assert interval == f"{shown(estimate.interval.low)} – {shown(estimate.interval.high)}"
+        assert floor == shown(estimate.noise_floor.upper)
+    assert {row[0] for row in seen} == set(fashion.report.evaluation.values)
+
+
+def column(page, table, index):
+    return page.eval_on_selector_all(
+        f"#{table} tbody tr", "(rows, i) => rows.map(r => r.cells[i].textContent)", index
+    )
+
+
+def test_tables_sort_both_ways(visit, fashion):
+    page = visit(fashion.path).page
+    worst_first = column(page, "class-table", 0)
+    assert worst_first == fashion.report.evaluation.classes["class"]
+    head = page.locator("#class-table th", has_text="mean report")
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    falling = [float(text) for text in column(page, "class-table", 1)]
+    assert falling == sorted(falling, reverse=True)
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    rising = [float(text) for text in column(page, "class-table", 1)]
+    assert rising == sorted(rising)
+    page.locator("#class-table th", has_text="class").locator("button").click()
+    assert column(page, "class-table", 0) == sorted(worst_first)
+    assert page.locator("#class-table th[aria-sort=ascending]").count() == 1
+
+
+def test_slices_recalibration_and_recipe_are_told(visit, fashion):
+    page = visit(fashion.path).page
+    text = page.inner_text("main")
+    assert {"odd", "even"} == {cell.split()[0] for cell in column(page, "slice-table", 0)}
+    change = fashion.report.before_after
+    assert change.learned in text and f"{change.n_measured:,} others" in text
+    assert "fashion.npz" in text and "cal.report(y_true, y_proba, by=...)" in text
+    tools = fashion.report.conventions
+    for row in tools.rows:
+        assert row.why in text
+    for entry in fashion.report.glossary:
+        assert entry.formula in text and entry.reference in text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(visit, fashion, scheme):
+    page = visit(fashion.path, color_scheme=scheme).page
+    script = (
+        "() => getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3)"
+        ".reduce((a, b) => a + Number(b), 0)"
+    )
+    point = "() => getComputedStyle(document.querySelector('#diagram .mark-symbol path')).fill"
+    assert (page.evaluate(script) > 600) == (scheme == "light")
+    first = page.evaluate(point)
+    page.click("#theme")
+    assert (page.evaluate(script) > 600) == (scheme == "dark")
+    assert page.evaluate(point) != first  # charts follow
+
+
+@pytest.mark.parametrize("name", ["fashion", "soft", "nasty"])
+def test_a_phone_scrolls_one_way_only(visit, request, name):
+    page = visit(request.getfixturevalue(name).path, width=390).page
+    for fold in page.locator("details summary").all():
+        fold.click()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.locator("#diagram svg").bounding_box()["width"] <= 390
+
+
+def test_it_prints(visit, fashion):
+    page = visit(fashion.path, color_scheme="dark").page
+    pdf = page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF") and len(pdf) > 30_000
+    page.emulate_media(media="print")
+    assert page.locator("#controls fieldset").first.is_hidden()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_names_are_text(visit, nasty):
+    opened = visit(nasty.path)
+    page = opened.page
+    assert opened.said == [] and opened.dialogs == []
+    assert page.title() == f"</title>{NASTY[0]}"
+    assert page.inner_text("h1") == f"</title>{NASTY[0]}"
+    assert set(column(page, "class-table", 0)) == set(NASTY)
+    assert {text.removesuffix(" miscalibrated") for text in column(page, "slice-table", 0)} == set(
+        NASTY[:3]
+    )
+    assert page.locator("dl.recipe dt", has_text=NASTY[1]).count() == 1
+    # Data and two scripts of the page's own, and no image.
+    assert page.locator("script").count() == 3
+    assert page.locator("img").count() == 0
+
+
+def test_a_thousand_classes_stay_small(visit, folder):
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(1000) * 0.05, 400)
+    y = (p.cumsum(axis=1)[:, :-1] < rng.random(400)[:, None]).sum(axis=1)
+    names = [f"class number {i} of a thousand" for i in range(1000)]
+    made = saved(folder, "thousand", np.array(names)[y], p, classes=names)
+    assert made.path.stat().st_size < 3_000_000
+    opened = visit(made.path)
+    assert opened.said == []
+    assert opened.page.locator("#class-table tbody tr").count() == 1000
+    opened.page.fill("input[data-filter=class-table]", "number 77 of")
+    assert opened.page.locator("#class-table tbody tr:visible").count() == 1
+
+
+def test_a_keyboard_is_enough(visit, fashion):
+    page = visit(fashion.path).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    page.focus("#count")
+    before = page.inner_text("#count-shown")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#count-shown") == str(int(before) + 1)
+    assert page.get_attribute("#count", "aria-valuetext") == f"{int(before) + 1} bins"
+    button = page.locator("#class-table th button").first
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#class-table th").first.get_attribute("aria-sort") == "ascending"
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    # Whatever can be clicked can be reached.
+    unreached = page.evaluate(
+        "[...document.querySelectorAll('a[href], button, input, select, summary')]"
+        ".filter(e => e.tabIndex < 0).length"
+    )
+    assert unreached == 0
+
+
+def test_controls_and_charts_have_names(visit, soft):
+    page = visit(soft.path).page
+    nameless = page.evaluate(
+        "[...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length"
+    )
+    assert nameless == 0
+    charts = page.locator(".chart")
+    assert charts.count() > 6
+    for chart in charts.all():
+        assert chart.get_attribute("role") == "img" and chart.get_attribute("aria-label")
+
+
+def test_a_point_tells_its_bin(visit, fashion):
+    page = visit(fashion.path).page
+    page.locator("#diagram").scroll_into_view_if_needed()
+    page.locator("#diagram .mark-symbol path").last.hover(force=True)
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    said = page.inner_text("#vg-tooltip-element")
+    for word in ("reports", "rows", "mean report", "mean target", "interval", "gap"):
+        assert word in said
+
+
+def test_bins_of_one_s_own_are_there_too(visit, folder):
+    rng = np.random.default_rng(2)
+    p = rng.random(400)
+    y = rng.random(400) < p
+    made = saved(folder, "edges", y, p, bins=[0, 0.1, 0.5, 1.0])
+    page = visit(made.path).page
+    assert page.is_checked("input[name=rule][value=given]")
+    assert values_on(page) == {"ece": shown(cal.ece(y, p, bins=[0, 0.1, 0.5, 1.0]))}
+    assert page.locator("#bin-table tbody tr").count() == 3
+    choose(page, m=8, rule="quantile")
+    assert values_on(page)["ece"] == shown(cal.ece(y, p, bins=cal.Quantile(8)))
+
+
+def test_the_same_rows_give_the_same_page(fashion):
+    again = report(
+        fashion.y, fashion.p, name="Fashion", source={"file": "fashion.npz"},
+        by=np.where(np.arange(900) % 2, "odd", "even"),
+    )  # fmt: skip
+    assert again.to_html() == fashion.path.read_text(encoding="utf-8")
