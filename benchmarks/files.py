@@ -101,8 +101,6 @@ def write(path: str, rows: int) -> int:
 
 def measured(tool: str, path: str) -> dict[str, float]:
     """Seconds of the call alone, after its imports, and the most memory the process had."""
-    import resource
-
     import_module({"calibrant": "calibrant.file_evaluation"}.get(tool, tool))
     if tool == "calibrant":
         import_module("pyarrow.parquet")
@@ -110,9 +108,19 @@ def measured(tool: str, path: str) -> dict[str, float]:
     start = time.perf_counter()
     value = call(path)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    unit = 1 if sys.platform == "darwin" else 1024
-    return {"seconds": seconds, "mebibytes": peak * unit / 2**20, "value": value}
+    return {"seconds": seconds, "mebibytes": peak_memory() / 2**20, "value": value}
+
+
+def peak_memory() -> int:
+    """Bytes. Linux tells it of the process alone; what getrusage tells there begins with the
+    parent's.
+    """
+    if sys.platform == "linux":
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def side_by_side(path: str, repeats: int) -> dict[str, Any]:

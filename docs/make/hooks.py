@@ -1,7 +1,8 @@
 """What is done while the site is built: pages are made that would go stale if they were written.
 
 The measures' pages come from the catalogue, the reference from the public names, and others from
-files that lie elsewhere in the repository. They are made anew with every build and kept nowhere.
+files that lie elsewhere in the repository; figures are drawn by the examples. They are made anew
+with every build and kept nowhere.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ SHARED = {
     "example.md": "src/calibrant/examples/README.md",
 }
 _PAGE_OF = {source: page for page, source in SHARED.items()}
-_FIGURE = re.compile(r"<!-- figure: ([\w-]+) -->")
 # Fences that hold sessions, and how these are coloured.
 _SESSIONS = {
     re.compile(r"^```python\n(?=>>> )", re.MULTILINE): "```pycon\n",
@@ -55,8 +55,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in {**measures.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
-    for path, drawn in figures.files().items():
-        files.append(File.generated(config, path, content=drawn))
+    for page in list(files.documentation_pages()):
+        for path, drawn in figures.drawn(page.src_uri, page.content_string).items():
+            files.append(File.generated(config, path, content=drawn))
     for path, source in SHARED.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, path, content=text))
@@ -68,7 +69,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     for fence, session in _SESSIONS.items():
         markdown = fence.sub(session, markdown)
     linked = _LINK.sub(lambda found: _led(found[1], page.file.src_uri), markdown)
-    return _FIGURE.sub(lambda found: figures.placed(found[1]), linked)
+    return figures.placed(page.file.src_uri, linked)
 
 
 def _led(link: str, page: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from tables import table
 
 import calibrant as cal
-from calibrant import examples, scaling
+from calibrant import examples, scaling, show
 
 # Title of a page, and how the modules begin whose public names are on it; the first that fits.
 PAGES = {
@@ -20,6 +20,7 @@ PAGES = {
     "bins": ("Bins", ("calibrant.binning",)),
     "recalibration": ("Recalibration", ("calibrant.scaling",)),
     "results": ("Results", ("calibrant.results",)),
+    "diagrams": ("Diagrams", ("calibrant.show",)),
     "errors": ("Errors and warnings", ("calibrant.errors",)),
     "examples": ("Examples", ("calibrant.examples",)),
     "everything": ("All at once", ("calibrant",)),
@@ -31,8 +32,8 @@ INTEGRATIONS = (
     "calibrant.integrations.evaluate_metric",
 )
 ORDER = (
-    "everything", "measures", "bins", "worth", "streams", "recalibration", "results", "errors",
-    "examples",
+    "everything", "measures", "bins", "worth", "streams", "recalibration", "results", "diagrams",
+    "errors", "examples",
 )  # fmt: skip
 
 
@@ -40,7 +41,7 @@ def public() -> dict[str, Any]:
     """Everything that is called by name: how users write it, and the object."""
     found = {f"cal.{name}": getattr(cal, name) for name in cal.__all__ if name != "__version__"}
     known = set(map(id, found.values()))
-    for module in (scaling, examples):
+    for module in (scaling, show, examples):
         for name in module.__all__:
             thing = getattr(module, name)
             if callable(thing) and id(thing) not in known:

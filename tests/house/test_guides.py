@@ -17,10 +17,11 @@ PAGES = {
 GUIDES = [name for name, text in PAGES.items() if has_examples(text)]
 # What a guide shows that is not part of every installation.
 NEEDS = {
-    "diagrams": ("matplotlib", "sklearn"),
+    "diagrams": ("matplotlib", "sklearn", "altair"),
     "files": ("pyarrow",),
     "for/data-lake": ("pyarrow", "duckdb"),
     "frames": ("polars", "duckdb"),
+    "index": ("matplotlib",),
     "integrations": ("matplotlib", "sklearn", "evaluate"),
     "monitoring": ("pandas",),
     "papers": ("matplotlib",),

@@ -13,6 +13,7 @@ from shutil import which
 import pytest
 
 import calibrant as cal
+from calibrant import examples, scaling, show
 from needs import need
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +98,12 @@ def test_every_measure_has_a_page(pages, name):
     assert f"{name}.html" in pages["measures/index.html"].leads
 
 
+def test_figures_are_drawn_by_the_examples(site, pages):
+    shown = [load for load in pages["diagrams.html"].loads if load.endswith(".svg")]
+    assert len(shown) >= 6
+    assert all((site / load).stat().st_size > 5_000 for load in shown)
+
+
 def test_formulas_are_drawn_by_the_browser(pages):
     assert len(pages["measures/lin_ce.html"].formulas) == 1
     assert len(pages["reference/measures.html"].formulas) >= 20
@@ -105,9 +112,17 @@ def test_formulas_are_drawn_by_the_browser(pages):
     assert [formula for formula in drawn if "\\" in formula] == []
 
 
-@pytest.mark.parametrize("name", [n for n in cal.__all__ if n != "__version__"])
-def test_the_reference_has_every_public_name(pages, name):
-    thing = getattr(cal, name)
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (module, name)
+        for module in (cal, scaling, show, examples)
+        for name in module.__all__
+        if callable(getattr(module, name))
+    ],
+)
+def test_the_reference_has_every_public_name(pages, module, name):
+    thing = getattr(module, name)
     anchor = f"{thing.__module__}.{thing.__qualname__}"
     here = [page for path, page in pages.items() if path.startswith("reference/")]
     assert any(anchor in page.anchors for page in here)

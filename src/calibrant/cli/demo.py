@@ -33,12 +33,11 @@ def run(options: argparse.Namespace) -> None:
 
 def _evaluate(options: argparse.Namespace) -> None:
     from calibrant import TemperatureScaling, compare, conventions, evaluate, examples
+    from calibrant.cli.quickly import evaluate_quickly
     from calibrant.show.tables import print_evaluation, print_table
 
     example = examples.load("fashion")
-    hard = evaluate(
-        example.test_labels, example.test_proba, classes=example.class_names, uncertainty=True
-    )
+    hard = evaluate_quickly(example.test_labels, example.test_proba, classes=example.class_names)
     soft = evaluate(example.test_soft_labels, example.test_proba, classes=example.class_names)
     tools = conventions(example.test_labels, example.test_proba)
     scaler = TemperatureScaling().fit(example.val_labels, example.val_logits)

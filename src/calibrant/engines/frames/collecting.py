@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from calibrant.engines.frames.expressions import Frame
+
+# The largest method that the Java machine compiles; longer ones it interprets, many times slower.
+_JAVA_METHOD = "8000"
+_SPARK_LIMIT = "spark.sql.codegen.hugeMethodLimit"
 
 
 def collected(frame: Frame) -> Any:
@@ -15,4 +21,23 @@ def collected(frame: Frame) -> Any:
     """
     if frame.implementation.is_polars() and "POLARS_ENGINE_AFFINITY" not in os.environ:
         return frame.collect(engine="streaming")
+    if frame.implementation.is_spark_like():
+        with _compiled_methods(frame.to_native()):
+            return frame.collect()
     return frame.collect()
+
+
+@contextmanager
+def _compiled_methods(native: Any) -> Iterator[None]:
+    """While Spark works: stages whose code is too long to be compiled as one are cut in pieces."""
+    settings = getattr(getattr(native, "sparkSession", None), "conf", None)
+    before = None
+    with suppress(Exception):  # not every Spark lets its settings be seen or changed
+        before = settings.get(_SPARK_LIMIT)
+        settings.set(_SPARK_LIMIT, _JAVA_METHOD)
+    try:
+        yield
+    finally:
+        if before is not None:
+            with suppress(Exception):
+                settings.set(_SPARK_LIMIT, before)

@@ -24,7 +24,11 @@ from calibrant.inputs.readers.find import File
 # be had; smaller ones are read, which is safer where others write.
 MAPPED_FROM = 1 << 28
 
-Opened = tuple[Any, Callable[[], None]]
+# What a file begins and ends with; between are a stream and a list of its batches.
+MAGIC = b"ARROW1"
+STREAM_AT = 8
+
+Opened = tuple[Any, Any, Callable[[], None]]
 
 
 class ArrowReader:
@@ -37,28 +41,33 @@ class ArrowReader:
         self.file = file
         self._pa = arrow("reading Arrow files")
         with file.path.open("rb") as opened:
-            start = opened.read(6)
+            start = opened.read(len(MAGIC))
+            opened.seek(max(0, file.size - len(MAGIC)))
+            end = opened.read(len(MAGIC))
         if not start:
             raise InputError(f"{file} has 0 bytes, which no Arrow file has: it was not written")
         if start[:4] == b"FEA1":
             raise InputError(f"{file} is a feather file of version 1: write it again, as version 2")
-        self._random = start == b"ARROW1"
-        with self._opened() as (batches, _):
+        if start == MAGIC and end != MAGIC:
+            raise InputError(f"{file} cannot be read as Arrow: it was not written to the end")
+        # A file is read as the stream that it holds: of that alone parts of a batch can be had.
+        self._first = STREAM_AT if start == MAGIC else 0
+        with self._opened() as (batches, _, _):
             self._schema = batches.schema
         self.names = names_of(self._schema)
 
     @contextmanager
     def _opened(self, columns: list[int] | None = None) -> Iterator[Opened]:
-        """The batches, and what to call when a part of them is done with."""
+        """The batches, what they are read from, and what to call when a part is done with."""
         ipc = self._pa.ipc
         options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
         with readable(self.file, "Arrow"), self._source() as (source, done):
-            make = ipc.open_file if self._random else ipc.open_stream
-            with make(source, options=options) as opened:
-                yield opened, done
+            source.seek(self._first)
+            with ipc.open_stream(source, options=options) as opened:
+                yield opened, source, done
 
     @contextmanager
-    def _source(self) -> Iterator[Opened]:
+    def _source(self) -> Iterator[tuple[Any, Callable[[], None]]]:
         if self.file.size < MAPPED_FROM or not hasattr(mmap, "MADV_DONTNEED"):
             with self._pa.OSFile(str(self.file.path)) as source:
                 yield source, lambda: None
@@ -97,23 +106,15 @@ class ArrowReader:
     ) -> Generator[Chunk, None, None]:
         tops = {path_in(self._schema, field.name)[0] for field in fields}
         columns = sorted(self._schema.get_field_index(name) for name in tops)
-        first = 0
-        with self._opened(columns) as (opened, done):
-            n = opened.num_record_batches if self._random else None
-            for batch in _batches(opened, n):
-                n_bytes = self.file.size // n if n else batch.nbytes
+        first, at = 0, self._first
+        with self._opened(columns) as (batches, source, done):
+            for batch in batches:
+                n_bytes, at = source.tell() - at, source.tell()
                 for start in range(0, batch.num_rows, rows):
                     part = batch.slice(start, rows)
                     place = place_of(self.file, first, None)
                     found = {field: column_in(part, field, place) for field in fields}
-                    share = part.num_rows / batch.num_rows
-                    yield Chunk(first, part.num_rows, round(n_bytes * share), found)
+                    share = round(n_bytes * part.num_rows / batch.num_rows)
+                    yield Chunk(first, part.num_rows, share, found)
                     first += part.num_rows
                     done()
-
-
-def _batches(opened: Any, n: int | None) -> Iterator[Any]:
-    if n is None:
-        yield from opened
-    for number in range(n or 0):
-        yield opened.get_batch(number)

@@ -87,7 +87,7 @@ class ParquetReader:
         with (
             readable(self.file, "Parquet"),
             self._parquet.ParquetFile(
-                self.file.path, metadata=self._metadata, buffer_size=BUFFER
+                self.file.path, metadata=self._metadata, buffer_size=BUFFER, pre_buffer=False
             ) as opened,
         ):
             # Two chunks at a time: they are the whole of a row group of the usual size, and no
