@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from calibrant.over_bin_counts import bin_sensitivity
     from calibrant.reporting import report
     from calibrant.reproducing import reproduce
+    from calibrant.results.bin_sensitivity import BinSensitivity
+    from calibrant.results.class_tables import ClasswiseReliability
     from calibrant.results.comparison import Comparison
     from calibrant.results.robustness import RankRobustness
     from calibrant.results.slices import Slices
@@ -81,9 +83,11 @@ __version__ = "0.1.0"
 __all__ = [
     "Accumulator",
     "BetaCalibration",
+    "BinSensitivity",
     "CalibrantError",
     "CalibrantWarning",
     "CalibrationTest",
+    "ClasswiseReliability",
     "Comparison",
     "Conventions",
     "CoxCalibration",
@@ -163,6 +167,8 @@ _LATER = {
     "audit": "calibrant.auditing",
     "compare": "calibrant.comparison",
     "evaluate_file": "calibrant.file_evaluation",
+    "ClasswiseReliability": "calibrant.results.class_tables",
+    "BinSensitivity": "calibrant.results.bin_sensitivity",
     "Windows": "calibrant.results.windows",
     "read_file": "calibrant.file_evaluation",
     "classwise_reliability": "calibrant.class_by_class",

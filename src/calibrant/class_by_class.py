@@ -34,8 +34,9 @@ def classwise_reliability(
 
     Examples
     --------
+    >>> import calibrant as cal
     >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
-    >>> classwise_reliability([0, 1, 2, 1], rows, bins=2, classes=["a", "b", "c"])
+    >>> cal.classwise_reliability([0, 1, 2, 1], rows, bins=2, classes=["a", "b", "c"])
     Reliability of 3 classes, worst first; 2 equal-width bins, left-closed
       class  mean_report  mean_target     ece
       b           0.5000       0.5000  0.2500

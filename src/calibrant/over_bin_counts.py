@@ -50,11 +50,12 @@ def bin_sensitivity(
 
     Examples
     --------
+    >>> import calibrant as cal
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < p  # calibrated: what there is to see is noise
-    >>> found = bin_sensitivity(y, p, measures=["ece", "lin_ce"])
+    >>> found = cal.bin_sensitivity(y, p, measures=["ece", "lin_ce"])
     >>> [round(value, 3) for value in (found.at(5)["ece"], found.at(100)["ece"])]
     [0.013, 0.067]
     """

@@ -57,8 +57,7 @@ def report(
     Examples
     --------
     >>> import calibrant as cal
-    >>> from calibrant.reporting import report
-    >>> found = report([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, name="a toy")
+    >>> found = cal.report([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, name="a toy")
     >>> found.answer
     'No: they are miscalibrated.'
     >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)

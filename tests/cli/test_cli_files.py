@@ -42,7 +42,7 @@ SAID = {
     "numbers.csv": "put a line of names first",
     "latin.csv": "line 1 is not UTF-8 text",
     "utf16.csv": "is UTF-16 text: save it as UTF-8",
-    "binary.csv": "",
+    "binary.csv": "which is not a number",
     "cut.jsonl": "line 2",
     "junk.parquet": "cannot be read as Parquet",
     "ragged.csv": "line 3",

@@ -59,6 +59,11 @@ def test_numbers_intervals_and_verdict_are_the_library_s(tmp_path):
     assert found["recipe"]["columns"]["y_proba"] == ["p"] and found["recipe"]["files"] == 1
 
 
+def test_a_measure_named_twice_is_there_once(tmp_path, capsys):
+    found = found_by(capsys, "report", binary(tmp_path), "--measures", "brier,ece,brier")
+    assert [measure["name"] for measure in found["measures"]] == ["brier", "ece"]
+
+
 def test_every_quick_measure_is_one():
     known = {measure.name for measure in cal.catalogue()}
     assert {*OF_BINS, *LOSSES} <= known

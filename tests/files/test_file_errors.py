@@ -213,6 +213,12 @@ class TestDamage:
         pq.write_table(pa.table({"label": [0, 1], "probs": rows}), tmp_path / "rows.parquet")
         refused(tmp_path / "rows.parquet", r"lists of the column 'probs' are of several lengths")
 
+    def test_lists_of_nothing(self, tmp_path):
+        pa, pq = need("pyarrow"), need("pyarrow.parquet")
+        table = pa.table({"label": [0, 1], "probs": pa.array([[], []], pa.list_(pa.float64()))})
+        pq.write_table(table, tmp_path / "rows.parquet")
+        refused(tmp_path / "rows.parquet", r"y_proba has the shape \(2, 0\): it has no columns")
+
     def test_times_are_no_numbers(self, tmp_path):
         pa, pq = need("pyarrow"), need("pyarrow.parquet")
         when = pa.array([0, 1], pa.timestamp("s"))

@@ -45,7 +45,6 @@ def growth_of(small, large, *, unpacked=0, **options):
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    print(done.stdout)
     return json.loads(done.stdout)
 
 

@@ -106,6 +106,7 @@ def test_categories_dates_and_truth_values(tmp_path):
             "region": pa.array(REGION).dictionary_encode(),
             "date": pa.array(DAY.astype("datetime64[D]")),
             "late": DAY > 2,
+            "moment": pa.array(DAY, pa.timestamp("ns")),
         }
     )
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=300)
@@ -113,6 +114,7 @@ def test_categories_dates_and_truth_values(tmp_path):
         ("region", {"north", "south", "east"}),
         ("date", {"1970-01-02", "1970-01-03", "1970-01-04"}),
         ("late", {"True", "False"}),
+        ("moment", {f"1970-01-01 00:00:00.00000000{day}" for day in (1, 2, 3)}),
     ):
         found = cal.evaluate_file(tmp_path / "rows.parquet", by=by, measures=["ece"])
         assert {part.name for part in found.slices} == names

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
 from calibrant.cli.output import print_json, refuse_unwritable, tell
-from calibrant.cli.parsing import add_json, names
+from calibrant.cli.parsing import add_json, distinct
 
 if TYPE_CHECKING:
     from calibrant.cli.models import Models
@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
     inputs.add_columns(parser)
     inputs.add_bins(parser)
-    parser.add_argument("--measures", type=names, metavar="NAME,...", help="only these")
+    parser.add_argument("--measures", type=distinct, metavar="NAME,...", help="only these")
     inputs.add_groups(parser, "compare within each value of these columns too")
     inputs.add_chance(parser)
     add_json(parser)

@@ -63,6 +63,11 @@ def names(text: str) -> list[str]:
     return found
 
 
+def distinct(text: str) -> list[str]:
+    """Names with commas between them, each once."""
+    return list(dict.fromkeys(names(text)))
+
+
 def bins(text: str) -> Any:
     """A count, edges, or quantile:COUNT."""
     try:

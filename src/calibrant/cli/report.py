@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
 from calibrant.cli.output import print_json, refuse_unwritable, tell
-from calibrant.cli.parsing import add_json, names, number
+from calibrant.cli.parsing import add_json, distinct, number
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
     inputs.add_columns(parser)
     inputs.add_bins(parser)
-    parser.add_argument("--measures", type=names, metavar="NAME,...", help="only these")
+    parser.add_argument("--measures", type=distinct, metavar="NAME,...", help="only these")
     inputs.add_groups(parser, "evaluate each value of these columns too")
     parser.add_argument(
         "--tolerance", type=number, default=0.05, help="error that would not matter; default 0.05"

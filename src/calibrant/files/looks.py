@@ -30,7 +30,7 @@ ExactBins = Callable[[Notion, Floats], BinTable]
 # Cells of [0, 1] that tell at once which rows are worth a look.
 N_CELLS = 1 << 14
 # Groups that are held: more are put together, and spans are cut into fewer parts.
-GROUPS = 1 << 18
+GROUPS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)

@@ -219,7 +219,7 @@ def _strip(ax: Axes, columns: dict[str, list[Any]]) -> Any:
     over: Any = ax.inset_axes((0, 1.05, 1, 0.16), sharex=ax, label="calibrant counts")
     over.vlines(columns["start"], 0, columns["n"], color=GREY, linewidth=1.6, alpha=0.7)
     peak = max(columns["n"])
-    over.set(ylim=(0, peak), yticks=[peak], yticklabels=[f"{peak:,}"])
+    over.set(ylim=(0, 1.15 * peak), yticks=[peak], yticklabels=[f"{peak:,}"])
     over.tick_params(labelbottom=False, length=0, labelsize="small")
     over.spines[["left", "right", "top"]].set_visible(False)
     over.spines["bottom"].set(color=GREY, linewidth=0.8)

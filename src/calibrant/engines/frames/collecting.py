@@ -30,9 +30,9 @@ def collected(frame: Frame) -> Any:
 @contextmanager
 def _compiled_methods(native: Any) -> Iterator[None]:
     """While Spark works: stages whose code is too long to be compiled as one are cut in pieces."""
-    settings = getattr(getattr(native, "sparkSession", None), "conf", None)
     before = None
     with suppress(Exception):  # not every Spark lets its settings be seen or changed
+        settings = native.sparkSession.conf
         before = settings.get(_SPARK_LIMIT)
         settings.set(_SPARK_LIMIT, _JAVA_METHOD)
     try:

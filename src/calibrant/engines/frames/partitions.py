@@ -14,8 +14,9 @@ import narwhals as nw
 
 from calibrant.engines.frames.expressions import Expr, Frame
 
-# Rows of a partition that are worked on at once: a hundred columns of them fit a cache.
-CHUNK = 1 << 16
+# Rows of a partition that are worked on at once: enough to outweigh the cost of a step, few enough
+# that all columns on the way fit into some hundred megabytes.
+CHUNK = 1 << 18
 # Sums that are added up by one task.
 FAN_IN = 8
 _ENDS: dict[str, Callable[[Expr], Expr]] = {"low": nw.Expr.min, "high": nw.Expr.max}

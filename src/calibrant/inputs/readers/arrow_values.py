@@ -151,13 +151,13 @@ def _lists(array: Any, field: Field, place: str) -> Column:
             f"({', '.join(map(str, lengths[:3]))}): every row needs a number for each class"
         )
     k = lengths[0] if lengths else 1
-    rows = inner.values.reshape(-1, k)
+    rows = inner.values.reshape(len(held), k)
     if inner.gaps is not None or gaps.any():
         whole = np.zeros((len(array), k), dtype=rows.dtype)
         whole[~gaps] = rows
         if inner.gaps is not None:
             gaps = gaps.copy()
-            gaps[~gaps] = inner.gaps.reshape(-1, k).any(axis=1)
+            gaps[~gaps] = inner.gaps.reshape(len(held), k).any(axis=1)
         return Column(whole, gaps)
     return Column(rows)
 
@@ -167,7 +167,10 @@ def names(array: Any) -> Names:
     types = import_module("pyarrow").types
     if not types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    known = array.dictionary.to_pylist()
+    try:
+        known = array.dictionary.to_pylist()
+    except ValueError:  # times finer than Python's
+        known = array.dictionary.cast("string").to_pylist()
     indices = array.indices.cast("int64")
     if indices.null_count:
         known = [*known, None]
