@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 KERNELS := $(wildcard src/calibrant/engines/*.pyx src/calibrant/engines/*.h)
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test docs bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +26,9 @@ test: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+docs: $(VENV)/.test
+	$(BIN)/mkdocs build --strict --site-dir site
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from calibrant.reporting import report
     from calibrant.reproducing import reproduce
     from calibrant.results.bin_sensitivity import BinSensitivity
+    from calibrant.results.check import Check
     from calibrant.results.class_tables import ClasswiseReliability
     from calibrant.results.comparison import Comparison
     from calibrant.results.robustness import RankRobustness
@@ -87,6 +88,7 @@ __all__ = [
     "CalibrantError",
     "CalibrantWarning",
     "CalibrationTest",
+    "Check",
     "ClasswiseReliability",
     "Comparison",
     "Conventions",
@@ -167,6 +169,7 @@ _LATER = {
     "audit": "calibrant.auditing",
     "compare": "calibrant.comparison",
     "evaluate_file": "calibrant.file_evaluation",
+    "Check": "calibrant.results.check",
     "ClasswiseReliability": "calibrant.results.class_tables",
     "BinSensitivity": "calibrant.results.bin_sensitivity",
     "Windows": "calibrant.results.windows",
