@@ -11,7 +11,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml setup.py $(KERNELS)
-	$(BIN)/python -m pip install --quiet --editable '.[cli]'
+	$(BIN)/python -m pip install --quiet --editable '.[cli,report]'
 	touch $@
 
 $(VENV)/.test: $(BIN)/python pyproject.toml setup.py $(KERNELS)
@@ -28,7 +28,8 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 docs: $(VENV)/.test
-	$(BIN)/mkdocs build --strict --site-dir site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open build/site/index.html"
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py

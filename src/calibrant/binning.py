@@ -262,23 +262,27 @@ class MiddleRanks:
     def firsts(self, m: int) -> NDArray[np.intp]:
         """Where each of m bins begins, and where the last one ends; an empty bin begins where the
         next one does.
+        """
+        out = np.zeros(m + 1, dtype=np.intp)
+        out[1:-1] = self.begins(np.arange(1, m, dtype=np.float64), float(m))
+        out[-1] = self.doubled.size
+        return out
+
+    def begins(self, j: NDArray[np.float64], m: float | NDArray[np.float64]) -> NDArray[np.intp]:
+        """Where the bin j of m begins, counted from 0; j is above 0.
 
         A search guesses and the formula of `middle_rank_bins` corrects: the bins are the same.
         """
         last = self.doubled.size - 1
-        wanted = np.arange(1, m, dtype=np.float64)
-        at = np.searchsorted(self.doubled, wanted * (2.0 * self.total / m))
+        at = np.searchsorted(self.doubled, j * (2.0 * self.total) / m)
         while True:
-            back = (at > 0) & (self._place(np.maximum(at - 1, 0), m) > wanted)
-            on = (at <= last) & (self._place(np.minimum(at, last), m) <= wanted)
+            back = (at > 0) & (self._place(np.maximum(at - 1, 0), m) > j)
+            on = (at <= last) & (self._place(np.minimum(at, last), m) <= j)
             if not (back.any() or on.any()):
-                break
+                return at
             at = at - back + on
-        out = np.empty(m + 1, dtype=np.intp)
-        out[0], out[1:-1], out[-1] = 0, at, last + 1
-        return out
 
-    def _place(self, at: NDArray[np.intp], m: int) -> NDArray[np.float64]:
+    def _place(self, at: NDArray[np.intp], m: float | NDArray[np.float64]) -> NDArray[np.float64]:
         place: NDArray[np.float64] = self.doubled[at] * m / (2.0 * self.total) * (1 - ROUNDING)
         return place
 

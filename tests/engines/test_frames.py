@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import sys
 
+import narwhals as nw
 import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.engines.frames import losses, quantiles, query, slices
-from calibrant.errors import InputError
+from calibrant.binning import Cuts
+from calibrant.engines.frames import losses, partitions, quantiles, query, slices
+from calibrant.errors import InputError, MissingExtra
+from calibrant.inputs.frames import accept_frame
 from every_engine import FRAMES, LAZY, frame
 from needs import need
 
@@ -193,8 +197,6 @@ def test_a_bad_row_is_told_though_others_are_left_out(name):
 @every_lazy
 def test_frames_without_rows_are_refused(name):
     data = frame(name, {"y": Y[:3], "p": P[:3], "w": P[:3] + 2})
-    import narwhals as nw
-
     empty = nw.from_native(data).filter(nw.col("w") < 0).to_native()
     with pytest.raises(InputError, match="at least one row; got none"):
         cal.ece("y", "p", data=empty)
@@ -503,6 +505,22 @@ def test_the_widest_span_is_cut_before_it_is_sorted(monkeypatch):
         np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12)
 
 
+def test_a_missing_package_is_named(monkeypatch):
+    data = frame("duckdb", COLUMNS)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match=r"from duckdb needs the package 'pyarrow'"):
+        cal.ece("y", "p", data=data)
+
+
+def test_the_steps_of_a_dask_frame_travel_to_other_processes():
+    cloudpickle = need("cloudpickle")
+    samples = accept_frame("y", "p", frame("dask", COLUMNS))
+    asked = query.Query(samples, "binary").add_fields().add_cuts(Cuts(np.array([0.5])))
+    packed = cloudpickle.dumps(asked.frame.steps)
+    rows = partitions._taken(nw.from_native(EAGER.to_pandas()), cloudpickle.loads(packed))
+    np.testing.assert_array_equal(rows["u"].to_numpy(), P)
+
+
 # --- states --------------------------------------------------------------------------------------
 
 
@@ -526,8 +544,6 @@ def test_a_refused_frame_leaves_the_state_as_it_was():
 
 
 def test_one_row_can_be_looked_at():
-    from calibrant.inputs.frames import accept_frame
-
     samples = accept_frame("label", REPORTS, LAZY_FRAME, sample_weight="w")
     row = samples.row(4)
     np.testing.assert_array_equal(row.reports, ROWS[4:5])

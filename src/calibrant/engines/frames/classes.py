@@ -123,7 +123,7 @@ def _long(samples: FrameSamples) -> FrameSamples:
     signed = {
         # The sign of 0 would not be seen.
         name: nw.when(col("q0") != float(r)).then(col(name))
-        .otherwise(nw.when(col(name) > 0.0).then(-col(name)).otherwise(nw.lit(-2.0)))
+        .otherwise(nw.when(col(name) > 0.0).then(0.0 - col(name)).otherwise(nw.lit(-2.0)))
         for r, name in enumerate(names)
     }  # fmt: skip
     index = ["w"] if has_weights(samples) else []

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from calibrant.engines.frames.expressions import Frame
+from calibrant.errors import MissingExtra
 
 # The largest method that the Java machine compiles; longer ones it interprets, many times slower.
 _JAVA_METHOD = "8000"
@@ -21,10 +22,14 @@ def collected(frame: Frame) -> Any:
     """
     if frame.implementation.is_polars() and "POLARS_ENGINE_AFFINITY" not in os.environ:
         return frame.collect(engine="streaming")
-    if frame.implementation.is_spark_like():
-        with _compiled_methods(frame.to_native()):
-            return frame.collect()
-    return frame.collect()
+    try:
+        if frame.implementation.is_spark_like():
+            with _compiled_methods(frame.to_native()):
+                return frame.collect()
+        return frame.collect()
+    except ModuleNotFoundError as error:  # DuckDB hands its results over as Arrow tables
+        purpose = f"bringing sums here from {frame.implementation.value}"
+        raise MissingExtra(error.name or "pyarrow", "cli", purpose) from error
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def ask_losses(query: Query, *, distribution: bool = False) -> None:
         hit = nw.when(p[1] > 0.5).then(q[1]).otherwise(q[0])
     losses = {
         "brier": brier,
-        "log": -logs,
+        "log": 0.0 - logs,
         "spherical": 1.0 - products / total([a * a for a in p]).sqrt(),
         "classification": 1.0 - hit,
         "confidence": 1.0 - hit + (c - hit) * (c - hit),
@@ -83,7 +83,7 @@ def _distances(p: list[Expr], q: list[Expr]) -> dict[str, Expr]:
 
 
 def _entropy(p: list[Expr]) -> Expr:
-    return -total([a * lifted(a, _TINY).log() for a in p])
+    return 0.0 - total([a * lifted(a, _TINY).log() for a in p])
 
 
 def losses_of(groups: Groups, n_classes: int) -> LossSums:

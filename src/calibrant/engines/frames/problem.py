@@ -95,7 +95,7 @@ def _if_sound(count: Expr) -> Expr:
 def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
     """Logits as probabilities; those of a binary problem stay there too, as `h`."""
     if not samples.multiclass:
-        frame = frame.with_columns(h=col("p0"), small=(-col("p0").abs()).exp())
+        frame = frame.with_columns(h=col("p0"), small=(0.0 - col("p0").abs()).exp())
         up = nw.when(col("h") >= 0.0).then(nw.lit(1.0)).otherwise(col("small"))
         return frame.with_columns(p0=up / (1.0 + col("small")))
     names = report_names(samples)
@@ -133,7 +133,10 @@ def with_top_label(samples: FrameSamples, frame: Frame) -> Frame:
     names, k = report_names(samples), samples.n_classes
     frame = frame.with_columns(u=nw.max_horizontal(*names))
     places = [
-        nw.when(col(name) >= col("u")).then(nw.lit(float(r))).otherwise(nw.lit(float(k)))
+        nw.when(col(name) >= col("u"))
+        .then(nw.lit(float(r)))
+        .otherwise(nw.lit(float(k)))
+        .alias(name)
         for r, name in enumerate(names)
     ]
     frame = frame.with_columns(top=nw.min_horizontal(*places))

@@ -80,7 +80,10 @@ def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
     frame = frame.select(w=weight, **units, **residuals)
     frame = frame.with_columns(u=nw.max_horizontal(*units))
     places = [
-        nw.when(col(name) >= col("u")).then(nw.lit(float(j))).otherwise(nw.lit(float(len(units))))
+        nw.when(col(name) >= col("u"))
+        .then(nw.lit(float(j)))
+        .otherwise(nw.lit(float(len(units))))
+        .alias(name)
         for j, name in enumerate(units)
     ]
     return frame.with_columns(top=nw.min_horizontal(*places), u=clipped(col("u")))

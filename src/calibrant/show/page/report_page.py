@@ -157,7 +157,7 @@ def _changes(change: BeforeAfter | None) -> list[dict[str, str]]:
         return []
 
     def between(limits: tuple[float, float] | None) -> str:
-        return "" if limits is None else f"{shown(limits[0])} – {shown(limits[1])}"
+        return "" if limits is None else f"{shown(limits[0])} to {shown(limits[1])}"
 
     return [
         {
