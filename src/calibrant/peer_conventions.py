@@ -55,7 +55,7 @@ def conventions(
 
 
 def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conventions:
-    """The same of samples that were accepted; weights, which most tools do not know, are not used."""
+    """The same of samples that were accepted; weights, which most tools lack, are not used."""
     summary = Summary(samples)
     ours = binned_error(summary.table(notion, rule))
     with explained(samples):

@@ -15,7 +15,7 @@ from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.samples.samples import Samples
 from calibrant.scores.uncertainty import check_resamples, group_index, verdict_of
 
-# Entries of (n, k) reports, and classes, up to which measures over all classes are resampled unasked.
+# Entries of (n, k) reports, and classes, up to which measures of all classes are resampled unasked.
 CLASSWISE_UP_TO = 2_000_000
 CLASSES_UP_TO = 100
 

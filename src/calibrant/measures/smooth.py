@@ -7,6 +7,7 @@ the sum does not see.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,6 +227,7 @@ def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
     cosines = _cosines(residual)
     cells = residual.shape[1] - 1
 
+    @cache  # the ends of a bracket are asked for again
     def error(width: float) -> float:
         # No more nodes than the bandwidth needs; for the next fast length, of 2 x nodes.
         nodes = min(cells, 1 << math.ceil(math.log2(max(64.0, NODES_PER_SIGMA / width))))

@@ -30,8 +30,8 @@ _CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
 _CLASS_ENTRIES = 500_000
 _CLASSES = 100
 NOT_OVER_CLASSES = (
-    "Errors over all classes are not here: with this many rows or classes each number of bins takes "
-    "long."
+    "Errors over all classes are not here: with this many rows or classes each number of bins "
+    "takes long."
 )
 _CLASSWISE = (
     ("classwise_ece", "equal-width"), ("ace", "quantile"), ("classwise_ce", "quantile"),

@@ -27,7 +27,7 @@ from calibrant.summary import Summary
 FEWEST = 100
 # Entries of reports in each half from which a map of one or two parameters, and what it does, are
 # known well enough: more change nothing that a reader would see.
-ENTRIES = 500_000
+ENTRIES = 250_000
 _MEASURES: dict[Shape, tuple[str, ...]] = {
     "binary": ("ece", "lin_ce", "log_loss", "brier"),
     "multiclass": ("ece", "confidence_ce_corrected", "log_loss", "brier"),

@@ -72,8 +72,8 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
         gap = worst["mean_report"] - worst["mean_target"]
         side = "too high" if gap > 0 else "too low"
         said.append(
-            f"The class with the largest error is {shortened(worst['class'])}: ece {shown(worst['ece'])}; its "
-            f"reports are {side} by {shown(abs(gap))} on average."
+            f"The class with the largest error is {shortened(worst['class'])}: "
+            f"ece {shown(worst['ece'])}; its reports are {side} by {shown(abs(gap))} on average."
         )
     if evaluation.slices is not None:
         said.append(_worst_slice(evaluation))

@@ -120,7 +120,7 @@ def strip() -> Spec:
 
 
 def overlay(x_title: str, y_title: str) -> Spec:
-    """Several reliability curves together: `bins` of every series in `name`, drawn in its colour."""
+    """Several reliability curves together: `bins` of every series in `name`, in its colour."""
     alt = need("altair")
     x, y = _unit(alt, "u", x_title, "x"), _unit(alt, "z", y_title, "y")
     ends = alt.Data(values=[{"u": 0, "z": 0}, {"u": 1, "z": 1}])

@@ -96,7 +96,7 @@ def _measure(comparison: Comparison, measure: str, colours: dict[str, str]) -> d
             for name, _, rank, low, high, _ in rows
         ],
         "rank_table": [
-            [name, shown(float(value)), str(rank), f"{low} to {high}", f"{share:.0%}".replace("%", " %")]
+            [name, shown(float(value)), str(rank), f"{low} to {high}", f"{100 * share:.0f} %"]
             for name, value, rank, low, high, share in rows
         ],
         "differences": [

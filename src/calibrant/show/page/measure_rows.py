@@ -41,7 +41,7 @@ def _bar(
     estimate: Estimate, interval: Interval | None, floor: NoiseFloor | None,
     tolerance: float | None,
 ) -> dict[str, Any] | None:  # fmt: skip
-    """Places in percent, from 0 to a little more than the largest; None without anything to show."""
+    """Places in percent, from 0 to a little more than the largest; None with nothing to show."""
     if interval is None and floor is None:
         return None
     ends = [estimate.value, tolerance or 0.0]
