@@ -100,7 +100,9 @@ class SmoothSummary:
         while True:
             value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma)
             width = value if sigma is None else sigma
-            if width * cells >= CELLS_PER_SIGMA or cells >= MOST_UNIT_CELLS:
+            # Without any residual there is nothing that a finer grid would show.
+            fine = value == 0.0 or width * cells >= CELLS_PER_SIGMA
+            if fine or cells >= MOST_UNIT_CELLS:
                 return value
             cells = min(MOST_UNIT_CELLS, 4 * cells)
 

@@ -282,7 +282,9 @@ def test_bins_of_one_s_own_are_there_too(visit, folder):
     p = rng.random(400)
     y = rng.random(400) < p
     made = saved(folder, "edges", y, p, bins=[0, 0.1, 0.5, 1.0])
-    page = visit(made.path).page
+    opened = visit(made.path)
+    page = opened.page
+    assert opened.said == []
     assert page.is_checked("input[name=rule][value=given]")
     assert values_on(page) == {"ece": shown(cal.ece(y, p, bins=[0, 0.1, 0.5, 1.0]))}
     assert page.locator("#bin-table tbody tr").count() == 3

@@ -58,8 +58,8 @@ def before_after(
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            scaler.fit(part.targets, part.reports, sample_weight=part.weights)
-            after = replace(before, reports=scaler.transform(before.reports), from_logits=False)
+            scaler.fit(part.targets, _plain(part), sample_weight=part.weights)
+            after = replace(before, reports=scaler.transform(_plain(before)), from_logits=False)
     except CalibrantError as error:
         return f"No map could be fitted: {error}"
     notes = tuple(str(w.message) for w in told if issubclass(w.category, CalibrantWarning))
@@ -93,6 +93,15 @@ def _among(groups: NDArray[np.intp] | None, held: NDArray[np.intp]) -> NDArray[n
     if groups is None:
         return None
     return np.unique(groups[held], return_inverse=True)[1].astype(np.intp)
+
+
+def _plain(samples: Samples) -> NDArray[Any]:
+    """Reports that a map takes: rows which half precision rounded off the simplex are put back."""
+    if samples.from_logits or not samples.multiclass:
+        return samples.reports
+    rows = np.clip(samples.reports.astype(np.float64), 0.0, 1.0)
+    out: NDArray[np.float64] = rows / rows.sum(axis=1, keepdims=True)
+    return out
 
 
 def _learned(scaler: Any) -> str:

@@ -94,11 +94,11 @@ def counts() -> Spec:
     )  # fmt: skip
 
 
-def strip() -> Spec:
-    """One measure over numbers of bins, the `values` by both rules; `here` is the chosen one."""
+def strip(most: int) -> Spec:
+    """One measure over 1 to `most` bins, the `values` by both rules; `here` is the chosen one."""
     alt = need("altair")
     axis = alt.Axis(title=None, values=[1, 5, 15, 50, 100], grid=False)
-    x = alt.X("m:Q", axis=axis, scale=alt.Scale(type="sqrt", domainMin=1, nice=False))
+    x = alt.X("m:Q", axis=axis, scale=alt.Scale(type="sqrt", domain=[1, most], nice=False))
     y = alt.Y("value:Q", axis=alt.Axis(title=None, tickCount=3, format="~g"))
     rules = alt.Scale(domain=["equal-width", "quantile"], range=[ONE, TWO])
     rule = alt.Color("rule:N", legend=None, scale=rules)

@@ -83,7 +83,7 @@ def _data(report: Report) -> dict[str, Any]:
         "specs": {
             "diagram": charts.diagram(x, y),
             "counts": charts.counts(),
-            "strip": charts.strip(),
+            "strip": charts.strip(max(report.views[0].counts)),
             "overlay": charts.overlay(x, y),
         },
     }
