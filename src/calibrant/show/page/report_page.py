@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.results.rendering import shown
-from calibrant.results.report import BeforeAfter, BinView, Report
+from calibrant.results.report import BinView, Report
 from calibrant.show.page import charts
 from calibrant.show.page.assemble import assembled
 from calibrant.show.page.embed import all_shown, curve_columns, table_columns
 from calibrant.show.page.measure_rows import measure_row
+from calibrant.show.page.report_rows import change_rows, class_rows, slice_rows
 
 _TONES = {
     "calibrated within noise": "good", "not enough data": "unsure", "miscalibrated": "bad",
@@ -36,9 +37,9 @@ def report_page(report: Report) -> str:
             for title, what, names in report.groups
         ],
         rules=_RULES,
-        classes=_class_rows(report),
-        changes=_changes(report.before_after),
-        slices=_slice_rows(report),
+        classes=class_rows(report),
+        changes=change_rows(report.before_after),
+        slices=slice_rows(report),
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
@@ -150,64 +151,6 @@ def _change_bins(report: Report) -> list[dict[str, Any]] | None:
         {"name": "as they are", "colour": charts.ONE, **table_columns(change.before, report.level)},
         {"name": "recalibrated", "colour": charts.TWO, **table_columns(change.after, report.level)},
     ]
-
-
-def _changes(change: BeforeAfter | None) -> list[dict[str, str]]:
-    if change is None:
-        return []
-
-    def between(limits: tuple[float, float] | None) -> str:
-        return "" if limits is None else f"{shown(limits[0])} to {shown(limits[1])}"
-
-    return [
-        {
-            "name": row.measure,
-            "before": shown(row.before),
-            "after": shown(row.after),
-            "before_limits": between(row.before_limits),
-            "after_limits": between(row.after_limits),
-            "change": shown(row.after - row.before),
-            "limits": "" if row.low is None or row.high is None else between((row.low, row.high)),
-            "noise": "" if row.after_noise_95 is None else shown(row.after_noise_95),
-        }
-        for row in change.changes
-    ]
-
-
-def _class_rows(report: Report) -> list[dict[str, Any]]:
-    columns = report.evaluation.classes
-    if not columns:
-        return []
-    largest = max(columns["ece"]) or 1.0
-    return [
-        {**dict(zip(columns, row, strict=True)), "gap": row[1] - row[2],
-         "width": round(100 * row[3] / largest, 1)}
-        for row in zip(*columns.values(), strict=True)
-    ]  # fmt: skip
-
-
-def _slice_rows(report: Report) -> list[dict[str, Any]]:
-    slices = report.evaluation.slices
-    if slices is None:
-        return []
-    ends = [max(part.values[slices.measure], part.noise_95) for part in slices]
-    largest = max([end for end in ends if end == end], default=1.0) or 1.0
-    return [
-        {
-            "name": part.name,
-            "n": part.n,
-            "measures": part.values,
-            "value": part.values[slices.measure],
-            "noise": part.noise_95,
-            "p": part.p_value,
-            "corrected": part.p_corrected,
-            "stands_out": part.p_corrected < 0.05,
-            "width": round(100 * part.values[slices.measure] / largest, 1),
-            "noise_at": None if part.noise_95 != part.noise_95
-            else round(100 * part.noise_95 / largest, 1),
-        }
-        for part in slices
-    ]  # fmt: skip
 
 
 def _call(report: Report) -> str:
