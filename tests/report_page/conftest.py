@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 import calibrant as cal
 from calibrant import examples
 from calibrant.reporting import report
+from chromium import chromium
 from needs import need
 
 NASTY = (
@@ -25,30 +24,12 @@ NASTY = (
 )
 
 
-def found_chromium() -> str | None:
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    return os.environ.get("CALIBRANT_CHROMIUM") or next(
-        filter(None, map(shutil.which, names)), None
-    )
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Any:
     need("altair")
     need("vl_convert")
-    need("playwright")
-    path = found_chromium()
-    if path is None:
-        if os.environ.get("CALIBRANT_REQUIRE_ALL") == "1":
-            pytest.fail("there is no Chromium to open pages with")
-        pytest.skip("there is no Chromium to open pages with")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Pages of our own, from disk: a sandbox inside a container would only fail to start.
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with chromium() as started:
         yield started
-        started.close()
 
 
 @dataclass

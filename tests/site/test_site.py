@@ -8,12 +8,12 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from shutil import which
 
 import pytest
 
 import calibrant as cal
 from calibrant import examples, scaling, show
+from chromium import chromium
 from needs import need
 
 ROOT = Path(__file__).parents[2]
@@ -131,14 +131,8 @@ def test_the_reference_has_every_public_name(pages, module, name):
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = need("playwright.sync_api")
-    found = which("chromium") or which("chromium-browser") or which("google-chrome")
-    if found is None and os.environ.get("CALIBRANT_REQUIRE_ALL") != "1":
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield launched
-        launched.close()
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture

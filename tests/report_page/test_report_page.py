@@ -11,7 +11,7 @@ import pytest
 import calibrant as cal
 from calibrant.reporting import report
 from calibrant.results.rendering import shown
-from page.conftest import NASTY, saved
+from report_page.conftest import NASTY, saved
 
 COUNTS = (1, 2, 7, 15, 33, 50, 70, 100)
 
