@@ -119,7 +119,7 @@ class _Read:
         held += [self._losses()] if losses else []
         held += [self._top_label(confidence)] if confidence is not None else []
         held += [by_class] if by_class is not None else []
-        host = iter(np.split(*_brought(held)))
+        host = iter(_brought(held))
         bad, n_clipped, n_off = next(host)
         if bad < self.n:
             raise BadRow(self.start + int(bad))
@@ -127,10 +127,8 @@ class _Read:
         if losses:
             loss[:2] = self.n
             *loss[2:7], n_log = next(host)
-        bins = _fields(next(host).reshape(-1, N_SUMS)) if confidence is not None else None
-        table = None
-        if classwise is not None:
-            table = _fields(next(host).reshape(self.k, classwise.m, N_SUMS))
+        bins = next(host) if confidence is not None else None
+        table = next(host) if classwise is not None else None
         found = Findings(int(n_clipped), int(n_off), int(n_log))
         return MatrixSums(table, bins, loss if losses else None, found)
 
@@ -191,7 +189,7 @@ class _Read:
         n[:, 0] = self.n - n[:, 1:].sum(dim=1)
         u[:, 0] = column
         unknown = torch.full_like(u, float("nan"))
-        return torch.stack([n, u, unknown, table[:, :, 1, 0], table[:, :, 1, 1]], dim=2)
+        return _fields(n, u, unknown, table[:, :, 1, 0], table[:, :, 1, 1])
 
     def _long_rows(self) -> None:
         kernels.read_long_rows[(self.n,)](
@@ -231,7 +229,7 @@ class _Read:
                 K=self.k, STRIDE=self.x.stride(0),
                 CHUNK=min(1024, triton.next_power_of_2(self.k)), STEPS=m.bit_length(),
             )  # fmt: skip
-        return table.sum(dim=0)[:m]
+        return _fields(*table.sum(dim=0)[:m].unbind(1))
 
 
 @lru_cache(maxsize=16)
@@ -240,11 +238,13 @@ def _edges_on(device: torch.device, inner: bytes) -> Tensor:
     return torch.tensor(np.append(np.frombuffer(inner), np.inf), device=device)
 
 
-def _brought(held: list[Tensor]) -> tuple[NDArray[np.float64], list[int]]:
-    """Tensors as one array on the host, and where to split it."""
-    ends = np.cumsum([part.numel() for part in held])
-    whole: NDArray[np.float64] = torch.cat([part.reshape(-1) for part in held]).cpu().numpy()
-    return whole, ends[:-1].tolist()
+def _brought(held: list[Tensor]) -> list[NDArray[np.float64]]:
+    """Tensors as arrays on the host, in one transfer."""
+    ends = np.cumsum([part.numel() for part in held])[:-1]
+    whole = torch.cat([part.reshape(-1) for part in held]).cpu().numpy()
+    return [
+        array.reshape(part.shape) for array, part in zip(np.split(whole, ends), held, strict=True)
+    ]
 
 
 def _at_least(cuts: Cuts | None) -> float:
@@ -256,9 +256,8 @@ def _at_least(cuts: Cuts | None) -> float:
     return float(single if single >= edge else np.nextafter(single, np.float32(np.inf)))
 
 
-def _fields(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """n, u, u^2, z, uz as the fields of a BinTable: every weight is 1, every target 0 or 1."""
-    n, u, u2, z, uz = np.moveaxis(sums, -1, 0)
+def _fields(n: Tensor, u: Tensor, u2: Tensor, z: Tensor, uz: Tensor) -> Tensor:
+    """The fields of a BinTable: every weight is 1, every target 0 or 1."""
     fields = {"n": n, "sum_w": n, "sum_w2": n, "sum_wu": u, "sum_wz": z}
     fields |= {"sum_wu2": u2, "sum_wuz": uz, "sum_wz2": z}
-    return np.stack([fields[name] for name in FIELDS], axis=-1)
+    return torch.stack([fields[name] for name in FIELDS], dim=-1)
