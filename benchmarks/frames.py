@@ -22,9 +22,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from files import machine, write
-
 import calibrant as cal
+from files import machine, write
 
 
 def arrays(path: str) -> Any:
