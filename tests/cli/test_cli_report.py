@@ -189,10 +189,15 @@ class TestPage:
         assert done.returncode == 0 and done.stderr == "written: page.html\n"
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert page.rstrip().endswith("</html>") and "north" in page
+        assert f"<code>calibrant report {path} --by site -o page.html --json</code>" in page
         found = json.loads(done.stdout)
         assert found["verdict"]["sentence"].split(":")[0] == "Miscalibrated"
         assert all(measure["interval"] for measure in found["measures"])
         assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "rows.csv"]
+
+    def test_many_files_are_told_by_the_first(self, tmp_path):
+        paths = [binary(tmp_path, f"{i}.csv") for i in range(5)]
+        assert run("report", *paths).stdout.startswith(f"{paths[0]} and 4 more: ")
 
     def test_too_many_rows_for_a_page(self, tmp_path, capsys, monkeypatch):
         from calibrant.cli import report

@@ -13,6 +13,8 @@ from calibrant.reporting import report
 from calibrant.results.rendering import shown
 from report_page.conftest import NASTY, saved
 
+# A4 less the margins, in CSS pixels.
+SHEET = 688
 COUNTS = (1, 2, 7, 15, 33, 50, 70, 100)
 
 
@@ -199,6 +201,19 @@ def test_it_prints(visit, fashion):
     page.emulate_media(media="print")
     assert page.locator("#controls fieldset").first.is_hidden()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("name", ["fashion", "soft", "nasty", "compared"])
+def test_a_sheet_of_paper_loses_no_column(visit, request, name):
+    page = visit(request.getfixturevalue(name).path).page
+    page.set_viewport_size({"width": SHEET, "height": 1000})
+    page.emulate_media(media="print")
+    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
+    page.wait_for_timeout(300)  # for charts to follow
+    assert page.evaluate("document.documentElement.scrollWidth") == SHEET
+    assert page.locator("th", has_text="where it lies").count() == 0 or (
+        page.locator("th", has_text="where it lies").first.is_visible()
+    )
 
 
 def test_names_are_text(visit, nasty):

@@ -7,6 +7,7 @@ not be done (bad input, a wrong option, a file that cannot be read or written); 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         parser = build_parser()
         options = parser.parse_args(given)
+        options.typed = shlex.join(["calibrant", *given])
         if options.command is None:
             parser.print_help()
             return NOT_DONE

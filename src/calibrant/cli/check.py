@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({**found.to_dict(), "files": options.files, "inferred": list(said)})
         return found.code
-    _show(found, said, ", ".join(options.files))
+    _show(found, said, inputs.files_told(options.files))
     return found.code
 
 

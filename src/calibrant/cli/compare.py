@@ -50,7 +50,11 @@ def run(options: argparse.Namespace) -> None:
         found = _compared(models, options)
     if options.out is not None:
         with working("the page"):
-            found.save(options.out, name=options.title, source={"files": ", ".join(options.files)})
+            found.save(
+                options.out,
+                name=options.title,
+                source={"files": inputs.files_told(options.files), "command": options.typed},
+            )
         tell(f"written: {options.out}")
     if options.json:
         print_json(found.to_dict())

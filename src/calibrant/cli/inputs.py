@@ -92,6 +92,11 @@ def one_or_several(given: list[str] | None) -> Any:
     return given[0] if given is not None and len(given) == 1 else given
 
 
+def files_told(files: list[str]) -> str:
+    """The files of a command, or the first of many: a pattern can stand for thousands."""
+    return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
+
+
 def slices_of(rows: Rows, by: list[str] | None) -> Any:
     """The slice of every row, in words."""
     if by is None:

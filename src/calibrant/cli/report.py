@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
         return
     from calibrant.show.tables import print_evaluation
 
-    print_evaluation(found, f"{', '.join(options.files)}: {found.recipe['n']:,} rows")
+    print_evaluation(found, f"{inputs.files_told(options.files)}: {found.recipe['n']:,} rows")
 
 
 def _held(options: argparse.Namespace) -> Evaluation | None:
@@ -115,7 +115,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     # A name that is mistyped is told before the work.
     shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
     page = report(
-        rows.y_true, rows.y_proba, name=options.title or ", ".join(options.files),
+        rows.y_true, rows.y_proba, name=options.title or inputs.files_told(options.files),
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
@@ -130,7 +130,8 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
 
 def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
     told = {
-        "files": ", ".join(options.files),
+        "command": options.typed,
+        "files": inputs.files_told(options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
         "reports": ", ".join(rows.chosen.y_proba.names),
         "weights": rows.chosen.sample_weight,
