@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 import doctest
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from needs import need
+
 README = Path(__file__).parents[2] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
 
 
 def test_readme_examples():
-    pytest.importorskip("pandas")
+    need("pandas")
+    need("duckdb")
     failures, tried = doctest.testfile(str(README), module_relative=False)
     assert tried > 10
     assert failures == 0
+
+
+def test_the_first_screen_line_by_line(tmp_path):
+    """As a newcomer copies it, with the environment that stands for `.venv`."""
+    need("altair")
+    lines = re.findall(r"^    \.venv/bin/(calibrant [^#\n]+)", TEXT, re.MULTILINE)
+    assert [line.split()[1] for line in lines] == ["demo", "report", "check"]
+    printed = ""
+    for line in lines:
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("calibrant")), *line.split()[1:]],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        printed += done.stdout
+    assert (tmp_path / "page.html").stat().st_size > 100_000
+    quoted = " ".join(re.findall(r"^> (.+)$", TEXT, re.MULTILINE))
+    assert quoted in " ".join(printed.split())
+
+
+@pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)", TEXT))
+def test_links_lead_somewhere(path):
+    assert (README.parent / path).exists()
