@@ -113,6 +113,34 @@ def test_lines_within_quotes_and_empty_lines_are_counted(file):
         cal.evaluate_file(file)
 
 
+@pytest.mark.parametrize("rows_after", [3, 30_000])
+def test_a_quote_that_is_never_closed_is_told(file, rows_after):
+    """In the last column nothing else is amiss: Arrow takes all lines after it for one text."""
+    rest = "".join(f"{i % 2},0.{i % 9 + 1},fine\n" for i in range(rows_after))
+    file.write_text('label,p,text\n0,0.25,x\n1,0.75,"never closed\n' + rest)
+    with pytest.raises(InputError, match=r"rows\.csv, line 3 opens a quote that is never closed"):
+        cal.evaluate_file(file)
+    file.write_text('label,p,text\n0,0.25,x\n1,0.75,"closed\n' + rest + '"\n')
+    assert cal.evaluate_file(file).recipe["n"] == 2
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        '1,0.75,"a text\n0,0.5,that looks like a row"\n',
+        '1,0.75,"a text\nof lines"',
+        '1,0.75,5" screen\n',
+        "1,0.75,\n\n",
+        '1,0.750,"z"\r\n',
+        "1,,x\n",
+    ],
+)
+def test_ends_that_are_sound(file, end):
+    file.write_text(f"label,p,text\n0,0.25,x\n{end}", newline="")
+    n = 2 if "1,," not in end else 1
+    assert cal.evaluate_file(file, missing="drop").recipe["n"] == n
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
 def test_wide_characters_are_told(file, encoding):
     mark = b"" if encoding == "utf-16" else b"\xfe\xff"

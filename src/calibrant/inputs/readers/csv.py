@@ -8,6 +8,7 @@ from typing import Any
 from calibrant.errors import InputError
 from calibrant.inputs.readers.arrow_values import arrow, is_text, names, readable, values
 from calibrant.inputs.readers.chunks import Chunk, Column, Field, Names, place_of
+from calibrant.inputs.readers.csv_ends import open_quote
 from calibrant.inputs.readers.csv_lines import first_fault, header_of, line_of
 from calibrant.inputs.readers.find import File
 
@@ -47,7 +48,7 @@ class CsvReader:
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        first, at = 0, 0
+        first, at, batch = 0, 0, None
         try:
             types = self._types(fields)
             for batch, now in self._batches(types):
@@ -60,6 +61,10 @@ class CsvReader:
         except (InputError, UnicodeDecodeError) as error:
             # Arrow does not say where, and a file may be long: look from where it went well.
             raise first_fault(self._header, self._numbers(fields), first) or error from None
+        if batch is not None:
+            fault = open_quote(self._header, {name: batch[name][-1].as_py() for name in types})
+            if fault is not None:
+                raise fault
 
     def _numbers(self, fields: Sequence[Field]) -> list[str]:
         """The columns that must be numbers, as far as is known."""
