@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import CalibrantError, StateError
+from calibrant.whole_files import replacing
 
 MAGIC = b"calibrant-state "
 # 1 had no kind, no index, no measures, no missing.
@@ -61,24 +61,8 @@ def write(path: str | os.PathLike[str], state: State) -> None:
         ) from None
     body = b"".join(np.ascontiguousarray(a, dtype="<f8").tobytes() for a in state.arrays.values())
     content = MAGIC + str(VERSION).encode() + b"\n" + text + b"\n" + zlib.compress(body)
-    _replace(Path(path), content + hashlib.sha256(content).digest())
-
-
-def _replace(target: Path, content: bytes) -> None:
-    # Hidden, so that `merge states/*` does not meet what a killed writer left behind; made like
-    # any other file, so that whoever may read the old one may read the new one.
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(temporary, flags, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing(path) as beside:
+        beside.write_bytes(content + hashlib.sha256(content).digest())
 
 
 def read(path: str | os.PathLike[str], kind: str | None = None) -> State:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from calibrant import whole_files
 from calibrant.errors import InputError
 
 
@@ -23,7 +22,7 @@ def refuse_unwritable(path: str | None) -> None:
         raise InputError(f"{path} is a folder: name a file in it")
     try:
         # A file of a few bytes tells more than the folder's permissions do.
-        beside = _neighbour(place)
+        beside = whole_files.neighbour(place)
         beside.touch(exist_ok=False)
         beside.unlink()
     except OSError as error:
@@ -40,7 +39,7 @@ def refuse_no_folder(path: str | None) -> None:
     while not place.exists():
         place = place.parent
     try:
-        beside = _neighbour(place / "folder")
+        beside = whole_files.neighbour(place / "folder")
         beside.mkdir()
         beside.rmdir()
     except OSError as error:
@@ -50,20 +49,11 @@ def refuse_no_folder(path: str | None) -> None:
 @contextmanager
 def replacing(path: str) -> Iterator[Path]:
     """A neighbour to write to, which takes the file's name once it is whole, and only then."""
-    target = Path(path)
-    beside = _neighbour(target)
     try:
-        yield beside
-        os.replace(beside, target)
+        with whole_files.replacing(path) as beside:
+            yield beside
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _neighbour(target: Path) -> Path:
-    # Hidden, and of the same kind by its name.
-    return target.with_name(f".{target.stem}.{secrets.token_hex(6)}{target.suffix}")
 
 
 def print_json(content: Any) -> None:

@@ -12,7 +12,6 @@ import dataclasses
 import json
 import math
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from calibrant.binning import Edges, EqualWidth, LevelSets, Quantile
 from calibrant.errors import CalibrantError, StateError, nearest
 from calibrant.scaling.reports import Reports
+from calibrant.whole_files import replacing
 
 if TYPE_CHECKING:
     from calibrant.scaling.scaler import Scaler
@@ -59,17 +59,8 @@ def load(path: str | os.PathLike[str]) -> Scaler:
 
 def write(path: str | os.PathLike[str], text: str) -> None:
     """Write atomically: the old file stays whole until the new one is complete on disk."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=target.name + ".", dir=target.parent or ".")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")
 
 
 def _read(text: str | bytes, where: str) -> Scaler:

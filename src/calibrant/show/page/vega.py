@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 from calibrant.show.page.need import need
+from calibrant.whole_files import replacing
 
 
 def vega_script() -> str:
@@ -23,9 +23,8 @@ def vega_script() -> str:
     # A home that cannot be written to only costs the seconds again.
     with suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
-        beside = kept.with_name(f".{kept.name}.{secrets.token_hex(6)}")
-        beside.write_text(script, encoding="utf-8")
-        os.replace(beside, kept)
+        with replacing(kept) as beside:
+            beside.write_text(script, encoding="utf-8")
     return script
 
 
