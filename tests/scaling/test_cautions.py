@@ -1,5 +1,6 @@
 """What a fit warns of, and what is refused: which argument, what came, what to do."""
 
+import re
 import warnings
 
 import numpy as np
@@ -49,6 +50,28 @@ class TestWarnings:
         assert np.isfinite(scaler.transform([0.0, 0.5, 1.0])).all()
         with pytest.warns(CalibrantWarning, match="the map of class 0, 1, 2 is right on every row"):
             SCALERS[kind](from_logits=True).fit(RIGHT, EASY * [[2, 2, 2]])
+
+    @pytest.mark.parametrize("kind", SCALERS)
+    def test_reports_rounded_to_0_and_1_are_told(self, kind):
+        rng = np.random.default_rng(0)
+        h = 2 * rng.normal(size=2000)
+        y = (rng.random(2000) < 1 / (1 + np.exp(-0.7 * h))).astype(int)
+        p = 1 / (1 + np.exp(-h))
+        rounded = np.where(abs(h) > 3, np.round(p), p)
+        wrong = int((((rounded == 0) & (y == 1)) | ((rounded == 1) & (y == 0))).sum())
+        misled = kind not in ("IsotonicCalibration", "HistogramBinning")
+        said = rf"{wrong} rows had a report of 0 for what happened.*makes \d\d% of the loss"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            SCALERS[kind](from_logits=False).fit(y, p)
+            assert not caught
+            SCALERS[kind](from_logits=False).fit(y, rounded)
+        assert [bool(re.search(said, str(each.message))) for each in caught] == [True] * misled
+        # One such row among many is no matter.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            many = np.append(np.tile(y, 10), 1), np.append(np.tile(p, 10), 0.0)
+            SCALERS[kind](from_logits=False).fit(*many)
 
     def test_smoothing_and_penalties_help(self):
         with warnings.catch_warnings():

@@ -52,6 +52,7 @@ class HistogramBinning(OneVsRest):
     [0.5, 0.0, 0.6, 1.0]
     """
 
+    _of_logarithms = False
     _learned = ("edges_", "values_")
     edges_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]

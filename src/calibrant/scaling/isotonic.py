@@ -41,6 +41,7 @@ class IsotonicCalibration(OneVsRest):
     [0.0, 0.5, 0.75]
     """
 
+    _of_logarithms = False
     _learned = ("thresholds_", "values_")
     thresholds_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]

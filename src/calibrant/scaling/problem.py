@@ -47,6 +47,18 @@ class Problem:
         mass = self.weights @ self.targets
         return [name for name, m in zip(self.class_names, mass, strict=True) if m == 0]
 
+    def ruled_out(self) -> tuple[int, float]:
+        """Rows that happened although their report had said they cannot, and their part of the
+        log loss, which is as large as the floor makes it.
+        """
+        if self.reports.from_logits:
+            return 0, 0.0
+        u = self.reports.values
+        rows = u if u.ndim == 2 else np.stack([1.0 - u, u], axis=1)
+        mass = np.where(rows <= LOG_FLOOR, self.targets, 0.0).sum(axis=1)
+        loss = -np.log(LOG_FLOOR) * float(self.shares @ mass)
+        return int(np.count_nonzero(mass)), loss / max(self.loss_before, LOG_FLOOR)
+
     def log_loss(self, proba: FloatArray) -> float:
         """Weighted cross-entropy of probabilities (n,) or (n, k), with the one floor."""
         rows = proba if proba.ndim == 2 else np.stack([1.0 - proba, proba], axis=1)

@@ -16,7 +16,7 @@ from calibrant.options import public
 from calibrant.scaling.problem import Problem, accept_problem
 from calibrant.scaling.reports import FloatArray, Reports, accept_reports
 from calibrant.scaling.same_rows import SAME_ROWS, SameRows, fingerprint
-from calibrant.scaling.solution import Solution, about_absent, short
+from calibrant.scaling.solution import Solution, about_absent, about_ruled_out, short
 
 if TYPE_CHECKING:
     from calibrant.scaling.estimator import ScalingEstimator
@@ -41,6 +41,8 @@ class Scaler(ABC):
     _learned: ClassVar[tuple[str, ...]]
     # Whether the map has parts that only one class's rows can settle.
     _class_by_class: ClassVar[bool] = True
+    # Whether the map is fitted to logarithms of the reports.
+    _of_logarithms: ClassVar[bool] = True
     _columns: int | None
     _fitted_on: str | None = None
 
@@ -125,7 +127,8 @@ class Scaler(ABC):
         self._fitted_on = fingerprint(problem.reports)
         self.loss_ = problem.log_loss(self._apply(problem.reports))
         absent = problem.absent() if self._class_by_class else []
-        for caution in (*about_absent(absent), *solution.cautions):
+        certain = problem.ruled_out() if self._of_logarithms else (0, 0.0)
+        for caution in (*about_absent(absent), *about_ruled_out(*certain), *solution.cautions):
             # Past `fit` and the wrapper that checks its keywords: to the caller's own line.
             warnings.warn(f"{type(self).__name__}: {caution}", CalibrantWarning, stacklevel=4)
         return problem.reports

@@ -31,6 +31,18 @@ def about_absent(names: list[str]) -> list[str]:
     ]
 
 
+def about_ruled_out(n: int, part: float) -> list[str]:
+    """The warning for reports of exactly 0 or 1 that turned out wrong, if they weigh anything."""
+    if part < 0.01:
+        return []
+    rows = "1 row" if n == 1 else f"{n:,} rows"
+    return [
+        f"{rows} had a report of 0 for what happened. Its logarithm is taken at 1e-12, which makes "
+        f"{part:.0%} of the loss, and bends the map for all rows. If the reports were rounded, fit "
+        "to unrounded ones or to logits; IsotonicCalibration and HistogramBinning are not misled"
+    ]
+
+
 def short(value: Learned) -> str:
     """A fitted attribute for a line of text."""
     if isinstance(value, tuple):
