@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -158,13 +159,18 @@ class Accumulator:
                     f"this Accumulator was made for the measures {', '.join(self.measures)}: it "
                     f"has no sums for {missing.name!r}"
                 )
+            if missing.statistic == "distribution":
+                raise InputError(
+                    f"the measure {missing.name!r} is of soft labels, and "
+                    f"{'some' if self._findings.soft else 'all'} of the updates had hard ones only"
+                )
             raise InputError(
                 f"the measure {missing.name!r} needs the samples themselves, which an Accumulator "
                 "does not keep: use evaluate(y_true, y_proba)"
             )
         given = "logits" if self.from_logits else "probabilities"
         rules = self._rule_names(exact is not None)
-        return assemble(
+        found = assemble(
             summary,
             kept,
             rules,
@@ -185,6 +191,11 @@ class Accumulator:
             },
             n_missing=self.n_missing,
         )
+        left_out = [each.name for each in chosen if each.statistic == "distribution"]
+        if self._findings.soft and left_out and not summary.losses.has_distribution:
+            told = f"{', '.join(left_out)}: left out, for some updates had hard labels only"
+            found = replace(found, notes=(*found.notes, told))
+        return found
 
     def _rule_names(self, exact: bool) -> dict[str, str]:
         quantile = f"{self.rule.m} quantile bins"

@@ -190,7 +190,13 @@ def test_distances_are_left_out_when_only_some_updates_had_them():
     stream = cal.Accumulator().update(SOFT_ROWS, ROWS)
     assert "dist_ce" in stream.evaluate()
     stream.update(LABELS, ROWS)
-    assert "dist_ce" not in stream.evaluate()
+    found = stream.evaluate()
+    assert "dist_ce" not in found
+    assert found.notes[-1].endswith("rank_cs: left out, for some updates had hard labels only")
+    with pytest.raises(InputError, match="'dist_ce' is of soft labels, and some of the updates"):
+        stream.evaluate(measures=["dist_ce"])
+    with pytest.raises(InputError, match="'dist_ce' is of soft labels, and all of the updates"):
+        cal.Accumulator().update([0, 1], [0.2, 0.7]).evaluate(measures=["dist_ce"])
 
 
 def test_logits_and_named_classes():
