@@ -28,7 +28,7 @@ FILES = {
     "junk.parquet": b"label,p\n1,0.5\n",
     "ragged.csv": b"label,p\n1,0.5\n0\n",
     "words.csv": b"label,p\n1,often\n",
-    "no_names.csv": b"truth,score\n1,0.5\n",
+    "no_names.csv": b"a,b\n1,0.5\n",
     "anything.dat": GOOD.encode(),
 }
 SAID = {

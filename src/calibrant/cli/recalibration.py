@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.cli.rows import Rows, Wanted, read_rows
 from calibrant.errors import InputError
-from calibrant.inputs.readers.columns import NUMBERED, USUAL, choose_columns
+from calibrant.inputs.readers.columns import choose_columns, has_usual
 from calibrant.inputs.readers.find import find_files
 from calibrant.inputs.readers.source import open_reader
 from calibrant.results.rendering import Columns
@@ -85,7 +83,7 @@ def rows_to_map(wanted: Wanted, found: Fitted) -> tuple[Rows, bool]:
     if wanted.classes is None and found.classes is not None:
         wanted = replace(wanted, classes=found.classes)
     reader = open_reader(find_files(wanted.path, wanted.format)[0])
-    if wanted.label is not None or not reader.names or _has_labels(reader.names):
+    if wanted.label is not None or not reader.names or has_usual(reader.names, "y_true"):
         return read_rows(wanted), True
     chosen = choose_columns(
         reader, reader.names[0], wanted.proba, None, None, wanted.classes, wanted.from_logits
@@ -103,14 +101,6 @@ def mapped(rows: Rows, found: Fitted) -> tuple[NDArray[np.float64], bool]:
         warnings.simplefilter("always")
         out = found.scaler.transform(rows.y_proba)
     return out, any(issubclass(warning.category, SameRows) for warning in caught)
-
-
-def _has_labels(names: Sequence[str]) -> bool:
-    families = [re.compile(rf"{prefix}_?\d+", re.IGNORECASE) for prefix in NUMBERED["y_true"]]
-    return any(
-        name.lower() in USUAL["y_true"] or any(family.fullmatch(name) for family in families)
-        for name in names
-    )
 
 
 def before_and_after(rows: Rows, after: NDArray[np.float64], found: Fitted, bins: Any) -> Columns:

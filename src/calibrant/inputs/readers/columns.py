@@ -22,6 +22,15 @@ USUAL = {
     ),
     "logits": ("logits", "logit", "y_logits", "y_logit"),
 }  # fmt: skip
+# Taken only where there is none of these.
+LESS_USUAL = {
+    "y_true": ("truth", "ground_truth", "gold", "observed", "event", "y_test"),
+    "y_proba": (
+        "risk", "predicted_risk", "predicted_probability", "predicted_prob", "pred_proba",
+        "pred_prob", "conf", "forecast", "y_score", "score",
+    ),
+    "logits": (),
+}  # fmt: skip
 # A column for each class: p0, p1, ... or prob_0, prob_1, ...
 NUMBERED = {
     "y_true": ("y_true", "label", "target"),
@@ -102,9 +111,11 @@ def choose_columns(
         raise InputError(f"sample_weight must be the name of one column; got {sample_weight!r}")
     order = None if classes is None else tuple(classes)
     if reports.classes is not None:
-        reports, order = _in_order(reports, order)
+        reports, order = _in_order(reports, order, "y_proba")
         if classes is None:
             said.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
+    if labels.classes is not None:
+        labels, order = _in_order(labels, order, "y_true")
     return Chosen(
         labels,
         reports,
@@ -140,17 +151,43 @@ def _told(reader: Reader, argument: str, value: Any) -> Told:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{argument} names the column {twice!r} twice")
+    if isinstance(value, str) and argument in ("y_true", "y_proba"):
+        return _column(reader.names, value)
     return Told(tuple(names), not isinstance(value, str))
+
+
+def _column(names: Sequence[str], name: str) -> Told:
+    """A column; of a record that gives each class a number, its fields: {"A": 0.7, "B": 0.3}."""
+    fields = tuple(each for each in names if each.startswith(f"{name}."))
+    if len(fields) < 2:
+        return Told((name,), False)
+    return Told(fields, True, tuple(each.removeprefix(f"{name}.") for each in fields))
+
+
+def _usual(names: Sequence[str], kind: str) -> list[Told]:
+    """The columns and families of columns with usual names, or else with less usual ones, or else
+    with such names within records.
+    """
+    usual = {name: [part.lower() in USUAL[kind] for part in name.split(".")] for name in names}
+    within = [name for name, parts in usual.items() if parts[-1] and not any(parts[:-1])]
+    return (
+        [_column(names, name) for name in names if name.lower() in USUAL[kind]]
+        + _numbered(names, NUMBERED[kind])
+        + _named(names, NAMED[kind])
+        or [_column(names, name) for name in names if name.lower() in LESS_USUAL[kind]]
+        or [_column(names, name) for name in within]
+    )
+
+
+def has_usual(names: Sequence[str], kind: str) -> bool:
+    """Whether any column would be taken for this without being told."""
+    return bool(_usual(names, kind))
 
 
 def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Told:
     """The only column, or family of columns, with a usual name; an error without just one."""
     for kind in kinds:
-        found = [
-            *(Told((name,), False) for name in reader.names if name.lower() in USUAL[kind]),
-            *_numbered(reader.names, NUMBERED[kind]),
-            *_named(reader.names, NAMED[kind]),
-        ]
+        found = _usual(reader.names, kind)
         if len(found) == 1:
             for name in found[0].names:
                 require(reader, argument, name)
@@ -203,15 +240,17 @@ def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[Told]:
     return out
 
 
-def _in_order(reports: Told, classes: tuple[Any, ...] | None) -> tuple[Told, tuple[Any, ...]]:
-    """The columns in the order of the classes that are told, or else these as they come."""
-    by_name = dict(zip(reports.classes or (), reports.names, strict=True))
+def _in_order(
+    told: Told, classes: tuple[Any, ...] | None, argument: str
+) -> tuple[Told, tuple[Any, ...]]:
+    """The columns in the order of the classes that are known, or else these as they come."""
+    by_name = dict(zip(told.classes or (), told.names, strict=True))
     if classes is None:
-        return reports, tuple(by_name)
+        return told, tuple(by_name)
     if sorted(map(str, classes)) != sorted(by_name):
         raise InputError(
-            f"classes are told to be {', '.join(map(repr, classes))}, but the columns are "
-            f"{', '.join(map(repr, reports.names))}: say which is which with y_proba=[...]"
+            f"the classes are {', '.join(map(repr, classes))}, but the columns are "
+            f"{', '.join(map(repr, told.names))}: say which is which with {argument}=[...]"
         )
     return Told(tuple(by_name[str(name)] for name in classes), True), classes
 

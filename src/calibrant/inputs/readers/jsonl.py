@@ -30,8 +30,13 @@ class JsonlReader:
             n += len(block.records)
             if n >= HEAD:
                 break
-        self.names = tuple(self._head)
+        self.names = tuple(name for name in self._head if not self._is_odd(name))
         self.n_rows = None if n else 0
+
+    def _is_odd(self, name: str) -> bool:
+        """Whether it is within a record where other rows have a plain value."""
+        above = name.rpartition(".")[0]
+        return bool(above) and (self._head.get(above) is not None or self._is_odd(above))
 
     def has(self, name: str) -> bool:
         # A field may be rare: only after a look at every record is it not there.
