@@ -192,7 +192,10 @@ _ENTRIES = (
             "confidence_bins", 0, math.inf, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
             _corrected, high_text="1 + 1/W", of_tables=corrected_errors),
     # --- losses ---
-    Measure("brier", "Brier score", "(1/W) sum w sum_r (p_r - z_r)^2", "loss", _BOTH, "losses",
+    Measure("brier", "Brier score", "(1/W) sum w (u - z)^2", "loss", _BINARY, "losses",
+            0, 1, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
+            lambda s: s.losses.mean("brier")),
+    Measure("brier", "Brier score", "(1/W) sum w sum_r (p_r - z_r)^2", "loss", _MULTI, "losses",
             0, 2, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
             lambda s: s.losses.mean("brier")),
     Measure("log_loss", "log loss", "-(1/W) sum w sum_r z_r log p_r", "loss", _BOTH, "losses",
