@@ -21,9 +21,7 @@ from calibrant.results.report import BeforeAfter, Report
 from calibrant.samples.samples import Samples
 from calibrant.scores.uncertainty import group_index
 from calibrant.summary import settle_notion
-
-# Draws behind intervals and noise floors: enough for two digits of their ends.
-N_RESAMPLES = 500
+from calibrant.worth_of_evaluation import draws_of_report
 
 
 @public
@@ -68,9 +66,10 @@ def report(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing,
     )  # fmt: skip
+    draws = draws_of_report(samples.reports.size)
     evaluation = evaluate(
         y_true, y_proba, bins=bins, uncertainty=True, tolerance=tolerance, level=level,
-        groups=groups, votes=votes, n_resamples=N_RESAMPLES, seed=seed, by=by,
+        groups=groups, votes=votes, n_resamples=draws, seed=seed, by=by,
         sample_weight=sample_weight, from_logits=from_logits, classes=classes, data=data,
         missing=missing,
     )  # fmt: skip
@@ -86,7 +85,7 @@ def report(
     parts = {"sensitivity": left_out, "before_after": change, "conventions": tools}
     options = {
         "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
-        "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
+        "from_logits": bool(from_logits), "missing": missing, "n_resamples": draws,
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
     }  # fmt: skip

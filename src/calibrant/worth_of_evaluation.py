@@ -20,6 +20,13 @@ CLASSWISE_UP_TO = 2_000_000
 CLASSES_UP_TO = 100
 
 
+def draws_of_report(n_reports: int) -> int:
+    """Draws behind a report's intervals and noise floors, on the terminal and as a page: as many as
+    anywhere, and half as many where they take seconds and intervals are narrow.
+    """
+    return 1000 if n_reports <= CLASSWISE_UP_TO else 500
+
+
 def worth_of(
     samples: Samples,
     fixed: Rule,

@@ -9,6 +9,7 @@ from typing import Any
 from calibrant.evaluation import evaluate
 from calibrant.measures.catalogue import catalogue
 from calibrant.results.evaluation import Estimate, Evaluation
+from calibrant.worth_of_evaluation import draws_of_report
 
 # Measures whose intervals take a second whatever the number of rows: resampled in bins.
 OF_BINS = (
@@ -44,7 +45,7 @@ def evaluate_quickly(
         return evaluate(
             y_true, y_proba, measures=chosen, bins=bins, uncertainty=uncertainty, by=by,
             groups=groups, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-            tolerance=tolerance, level=level, seed=seed,
+            tolerance=tolerance, level=level, seed=seed, n_resamples=draws_of_report(y_proba.size),
         )  # fmt: skip
 
     if measures is not None or every:
