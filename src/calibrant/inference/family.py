@@ -32,6 +32,8 @@ Statistic = Callable[[BinTable], Array]
 
 # True errors below this are sums that should cancel: the calibrated world has an error of 0.
 ROUNDING = 1e-14
+# Values that differ by less of themselves are the same.
+SLACK = 1e-12
 
 # Rows are dealt into at most this many lots before they are resampled.
 MOST_LOTS = 4000
@@ -199,14 +201,35 @@ def invert(
     value: float, world: Callable[[float], tuple[float, float, float]], n_worlds: int
 ) -> tuple[float, float]:
     """The true values at which `value` is the upper and the lower end of what is usual."""
-    furthest = 1.0
+    furthest, worst = 1.0, world(1.0)
     for _ in range(10):
-        if world(furthest)[0] > value:
+        if worst[0] > value:
             break
-        furthest *= 2.0
+        further = world(2.0 * furthest)
+        if further[2] <= worst[2] * (1.0 + SLACK):
+            break  # every rate has come to its end: all further worlds are this one
+        furthest, worst = 2.0 * furthest, further
     found = [world(c) for c in np.linspace(0.0, furthest, n_worlds)]
     low, high, truth = (np.maximum.accumulate([f[j] for f in found]) for j in range(3))
     truth[truth < ROUNDING] = 0.0
-    lower = float(truth[0] if value <= high[0] else np.interp(value, high, truth))
-    upper = float(np.interp(value, low, truth))
-    return lower, upper
+    return lowest_truth(value, high, truth), highest_truth(value, low, truth)
+
+
+def lowest_truth(value: float, high: Array, truth: Array) -> float:
+    """The true value of the first world that reaches `value` on a lucky day."""
+    # Where outcomes are all alike many worlds reach just as far: the first of them counts.
+    j = int(np.searchsorted(high, value * (1.0 - SLACK)))
+    if j == 0 or j == high.size:
+        return float(truth[min(j, high.size - 1)])
+    return float(np.interp(value, high[j - 1 : j + 1], truth[j - 1 : j + 1]))
+
+
+def highest_truth(value: float, low: Array, truth: Array) -> float:
+    """The true value of the last world that stays as low as `value` on a lucky day.
+
+    A rate ends at 0 and at 1, so the worlds may end before one of them is always above `value`. The
+    reports of another sample may be worse all the same: beyond the last world, what is usual is
+    taken to keep its distance from what is true.
+    """
+    beyond = max(0.0, value - float(low[-1]))
+    return float(np.interp(value * (1.0 + SLACK), low, truth)) + beyond

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inference.cells import Problem
-from calibrant.inference.family import OutcomeFamily, cell_gaps
+from calibrant.inference.family import OutcomeFamily, cell_gaps, highest_truth, lowest_truth
 from calibrant.inference.null import cell_samples
 from calibrant.samples.samples import Samples
 
@@ -54,5 +54,5 @@ def world_limits(value: float, low: Array, high: Array, truth: Array) -> tuple[f
 
     What could have come from calibrated reports reaches 0, whatever little a kernel makes of them.
     """
-    lower = 0.0 if value <= high[0] else float(np.interp(value, high, truth))
-    return lower, float(np.interp(value, low, truth))
+    lower = 0.0 if value <= high[0] else lowest_truth(value, high, truth)
+    return lower, highest_truth(value, low, truth)

@@ -73,9 +73,10 @@ class Worth(Judged):
                 self._families[key] = family_of(problem, draws, self.seed, self.groups)
             found = limits(value, self._families[key], measure.of_tables, self.level)
             method = "worlds through the data that could have shown the value"
-            return *found[:2], method, error, found[2]
+            return found[0], min(found[1], measure.high), method, error, found[2]
         if measure.name in GAP_MEASURES and self.counts_rows:
-            return *self._world_limits(measure, value), "worlds through the data, drawn", None, None
+            low, high = self._world_limits(measure, value)
+            return low, min(high, measure.high), "worlds through the data, drawn", None, None
         drawn = self._bootstrapped(measure)
         kind = "clusters" if self.groups is not None else "rows"
         limits_ = basic_limits(value, drawn, self.level)
