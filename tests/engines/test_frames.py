@@ -125,6 +125,20 @@ BAD = {
     "half a class": ("label", 0.5, ("label", REPORTS), {}, "none of the classes"),
     "a negative class": ("label", -1, ("label", REPORTS), {}, "none of the classes"),
     "a word": ("word", "ant", ("word", REPORTS), {"classes": ["cat", "dog", "eel"]}, "'ant'"),
+    "nearly a word": (
+        "word",
+        "Cat",
+        ("word", REPORTS),
+        {"classes": ["cat", "dog", "eel"]},
+        r"a y_true that is not in classes, such as 'Cat': did you mean 'cat'\?$",
+    ),
+    "a number that is no label": (
+        "y",
+        7,
+        ("y", "p"),
+        {"classes": [0, 1]},
+        "not in classes, such as 7: use one of '0', '1'$",
+    ),
     "a row": ("p1", 0.9999, ("label", REPORTS), {}, "do not sum to 1"),
     "a large report": ("p1", 7.0, ("label", REPORTS), {}, r"outside \[0, 1\]"),
     "a soft row": ("q1", 0.9999, (SOFTS, REPORTS), {}, "soft labels .* do not sum to 1"),
@@ -341,8 +355,10 @@ def test_a_rule_is_used_for_all_measures(names, bins):
     np.testing.assert_allclose(table.table.sums, wanted.table.sums, rtol=1e-11, atol=1e-12)
 
 
-def test_measures_that_take_more_passes_can_be_asked_for():
-    names = ["ace", "tace", "lin_ce", "classwise_ce", "dist_ce"]
+@pytest.mark.parametrize(
+    "names", [["classwise_ce"], ["ace"], ["ace", "tace", "lin_ce", "classwise_ce", "dist_ce"]]
+)
+def test_measures_that_take_more_passes_can_be_asked_for(names):
     found = cal.evaluate("label", REPORTS, measures=names, data=LAZY_FRAME)
     expected = cal.evaluate("label", REPORTS, measures=names, data=EAGER)
     assert found.values == pytest.approx(expected.values, rel=1e-9)
@@ -382,6 +398,43 @@ def test_numbers_of_any_type_are_read():
     assert cal.ece("y", "p", sample_weight="w", data=data, bins=10) == pytest.approx(expected)
     flags = pl.LazyFrame({"y": [True, False, True], "p": [1, 0, 0]})
     assert cal.brier_score("y", "p", data=flags) == pytest.approx(1 / 3)
+
+
+HALVES = {
+    "polars": lambda columns: pl.LazyFrame(columns),
+    "dask": lambda columns: need("dask.dataframe").from_pandas(
+        need("pandas").DataFrame(columns), npartitions=3
+    ),
+}
+
+
+@pytest.mark.parametrize("bins", [10, 15, 3000, cal.EqualWidth(10, "right"), cal.Quantile(10)])
+@pytest.mark.parametrize("library", HALVES)
+def test_reports_in_half_precision_meet_edges_rounded_to_it(library, bins):
+    p = P.astype(np.float16)
+    p[:9] = np.arange(1, 10) / 10
+    data = HALVES[library]({"y": Y, "p": p})
+    for notion in ("binary", "confidence"):
+        found = cal.ece("y", "p", data=data, bins=bins, notion=notion)
+        assert found == pytest.approx(cal.ece(Y, p, bins=bins, notion=notion), rel=1e-12)
+        # They would be others among edges that are not rounded.
+        if bins == 10:
+            assert abs(found - cal.ece(Y, p.astype(float), bins=10, notion=notion)) > 1e-6
+
+
+@pytest.mark.parametrize("library", HALVES)
+def test_rows_in_half_precision_sum_to_1_as_well_as_they_can(library):
+    rows, labels = ROWS.astype(np.float16), COLUMNS["label"]
+    assert np.abs(rows.astype(float).sum(axis=1) - 1).max() > 1e-4
+    data = HALVES[library]({"label": labels} | dict(zip(REPORTS, rows.T.copy(), strict=True)))
+    found = cal.evaluate("label", REPORTS, data=data, measures=["ece", "brier"])
+    expected = cal.evaluate(labels, rows, measures=["ece", "brier"])
+    assert found.values == pytest.approx(expected.values, rel=1e-12)
+    # So do soft labels, beside reports of any precision.
+    columns = dict(zip(SOFTS, rows.T.copy(), strict=True))
+    data = HALVES[library]({name: COLUMNS[name] for name in REPORTS} | columns)
+    found = cal.soft_ece(SOFTS, REPORTS, data=data)
+    assert found == pytest.approx(cal.soft_ece(rows, ROWS), rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["cat", "dog", "eel"])])
