@@ -16,13 +16,13 @@ from calibrant.engines.cells import Cells
 from calibrant.engines.dispatch import engine_of
 from calibrant.engines.protocol import Findings
 from calibrant.engines.streams import StreamSums
-from calibrant.errors import NO_WEIGHT, InputError, StateError
+from calibrant.errors import InputError, StateError, refuse_total
 from calibrant.evaluation import assemble, choose, rule_names
-from calibrant.holdings import holdings, known_measures, needs_fine_cells
+from calibrant.holdings import holdings, is_held, known_measures, needs_fine_cells
 from calibrant.inputs.accept import accept_anywhere
 from calibrant.inputs.explain import explained
 from calibrant.inputs.missing import told_of
-from calibrant.measures.catalogue import Shape
+from calibrant.measures.catalogue import Measure, Shape
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.samples.samples import Notion
@@ -147,18 +147,13 @@ class Accumulator:
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = StreamSummary(self._cells, self._state, self._n_classes, self._findings, exact)
-        if not summary.bins.total_weight[0] > 0:
-            raise InputError(NO_WEIGHT)
+        refuse_total(summary.bins.total_weight[0], self.n_rows)
         kind: Shape = "multiclass" if self._n_classes > 1 else "binary"
         chosen = choose(self.measures if measures is None else measures, kind)
+        self._refuse_unsummed(chosen)
         kept = tuple(measure for measure in chosen if summary.has(measure))
         if kept != chosen and (measures is not None or self.measures is not None):
             missing = next(measure for measure in chosen if measure not in kept)
-            if self.measures is not None and missing.name not in self.measures:
-                raise InputError(
-                    f"this Accumulator was made for the measures {', '.join(self.measures)}: it "
-                    f"has no sums for {missing.name!r}"
-                )
             if missing.statistic == "distribution":
                 raise InputError(
                     f"the measure {missing.name!r} is of soft labels, and "
@@ -196,6 +191,17 @@ class Accumulator:
             told = f"{', '.join(left_out)}: left out, for some updates had hard labels only"
             found = replace(found, notes=(*found.notes, told))
         return found
+
+    def _refuse_unsummed(self, chosen: Iterable[Measure]) -> None:
+        """An error for a measure whose sums, or whose fine cells, were not asked for."""
+        for measure in chosen:
+            if self.measures is not None and not is_held(
+                measure, self.measures, self._n_classes > 1
+            ):
+                raise InputError(
+                    f"this stream was made for the measures {', '.join(self.measures)}: it has no "
+                    f"sums for {measure.name!r}, which measures= must name when it is made"
+                )
 
     def _rule_names(self, exact: bool) -> dict[str, str]:
         quantile = f"{self.rule.m} quantile bins"

@@ -14,8 +14,8 @@ from calibrant.audits import limits as tending
 from calibrant.audits import truthfulness as lying
 from calibrant.audits.subjects import Function, Subject, call
 from calibrant.binning import Bins, as_rule
-from calibrant.errors import InputError, nearest, one_of
-from calibrant.measures.catalogue import Shape, catalogue, find
+from calibrant.errors import InputError, one_of
+from calibrant.measures.catalogue import Shape, catalogue, find, nearest_measure
 from calibrant.options import public
 from calibrant.results.audit import Audit, AuditVerdict
 
@@ -151,7 +151,7 @@ def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
     known = {m.name for m in catalogue()}
     if name in known:
         raise InputError(f"the measure {name!r} is not defined for {shapes[0]} reports")
-    raise InputError(f"no measure is called {name!r}: {nearest(name, sorted(known))}")
+    raise InputError(f"no measure is called {name!r}: {nearest_measure(name, sorted(known))}")
 
 
 def _own(function: Function, shapes: tuple[Shape, ...]) -> tuple[list[Subject], tuple[str, ...]]:

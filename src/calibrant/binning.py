@@ -28,15 +28,21 @@ from calibrant.errors import InputError, nearest, one_of
 # far below half a row of any sample that fits a machine.
 ROUNDING = 1e-12
 
+# Far more than rows can fill; the sums of many more would not fit into memory.
+MOST_BINS = 1_000_000
+
 Closed: TypeAlias = Literal["left", "right"]
 
 
 def _bin_count(m: object) -> int:
     if isinstance(m, bool) or not isinstance(m, numbers.Integral):
         raise InputError(f"bins must be a whole number of bins, at least 1; got {m!r}")
-    if m < 1:
-        raise InputError(f"bins must be at least 1; got {int(m)}")
-    return int(m)
+    count = int(m)
+    if count < 1:
+        raise InputError(f"bins must be at least 1; got {count}")
+    if count > MOST_BINS:
+        raise InputError(f"bins must be at most {MOST_BINS:,}; got {count:,}")
+    return count
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.binning import Bins, Rule, both_rules
-from calibrant.errors import InputError
+from calibrant.errors import InputError, refuse_none_left
 from calibrant.inputs.accept import accept
 from calibrant.measures.catalogue import Measure, Shape, find
 from calibrant.options import public
@@ -21,8 +21,10 @@ from calibrant.slicing import rows_of, slice_labels
 from calibrant.summary import Summary
 from calibrant.worth_of_evaluation import worth_of
 
-# Sums of squares over W^2: a fault in a share s of all rows makes them s^2, not s.
-SQUARED = ("lin_ce", "classwise_ce", "confidence_ce", "confidence_ce_corrected")
+# A fault in a share s of all rows makes an error of s, but for sums of squares over W^2, where it
+# makes s^2, and for roots of means of squares, where it makes the root of s.
+POWERS = dict.fromkeys(("lin_ce", "classwise_ce", "confidence_ce", "confidence_ce_corrected"), 0.5)
+POWERS |= dict.fromkeys(("rmsce", "debiased_l2"), 2.0)
 # To show that an error is exactly 0, no number of rows is enough.
 MOST_TO_PASS = 10**12
 
@@ -79,11 +81,12 @@ def check(
     )  # fmt: skip
     limits = limits_of(at_most, at_least, "multiclass" if samples.multiclass else "binary")
     rules = both_rules(bins)
-    index = group_index(groups, samples.n, data)
+    refuse_none_left(samples.n)
+    index = group_index(groups, samples, data)
     drawn = {"n_resamples": n_resamples, "seed": seed}
     parts = list(_checked(samples, limits, rules, level, point, index, drawn, None))
     if by is not None:
-        labels, _ = slice_labels(by, samples.n, data)
+        labels, _ = slice_labels(by, samples, data)
         found = sorted(set(labels.tolist()))
         # As likely to fail by chance in any of the slices as one of them alone would be.
         each = 1.0 - (1.0 - level) / len(found)
@@ -156,7 +159,7 @@ def _checked(
     for measure, limit in limits:
         value = measure.compute(summary)
         interval: Interval | None = None if point else worth.interval(measure, value)
-        least = _rows_to_pass(measure, limit, level)
+        least = _rows_to_pass(measure, limit, level, rules[0])
         yield Limited(limit, where, samples.n, value, interval, "", n_worth, least)
 
 
@@ -169,16 +172,19 @@ def _n_worth(samples: Samples, groups: Any) -> float:
     return float(w.sum()) ** 2 / squares if squares else 0.0
 
 
-def _rows_to_pass(measure: Measure, limit: Limit, level: float) -> int:
+def _rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule) -> int:
     """The rows that would have shown, but for a chance of (1 - level) / 2, a fault in so many of
     them that the limit is broken.
     """
     room = limit.value - measure.low if limit.kind == "max" else measure.high - limit.value
-    if measure.name in SQUARED:
-        room = math.sqrt(room)
-    if not 0 < room < 1:
-        return FEWEST_ROWS if room else MOST_TO_PASS
-    return max(FEWEST_ROWS, math.ceil(math.log((1.0 - level) / 2.0) / math.log1p(-room)))
+    # A row is at most as wrong as the measure can be.
+    share = (room / (measure.high - measure.low)) ** POWERS.get(measure.name, 1.0)
+    if measure.name == "mce":  # a bin of its own is enough for a fault; it is taken to be average
+        share /= getattr(rule, "m", 1)
+    if not share:
+        return MOST_TO_PASS
+    rows = math.log((1.0 - level) / 2.0) / math.log1p(-min(share, 0.999))
+    return min(MOST_TO_PASS, max(FEWEST_ROWS, math.ceil(rows)))
 
 
 def check_values(

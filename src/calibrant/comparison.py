@@ -98,7 +98,7 @@ def compare(
         raise InputError("measures must name one measure or more")
     fixed, quantile = both_rules(bins)
     bin_counts = _whole_counts(bin_counts)
-    index = group_index(groups, first.n, data)
+    index = group_index(groups, first, data)
 
     values, summaries = [], []
     for name, each in samples.items():

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 
 NO_WEIGHT = "sample_weight is 0 in every row: at least one must be positive"
+NO_ROW_LEFT = (
+    "something was missing in every row, and each was left out: there is nothing to measure"
+)
 
 
 class CalibrantError(Exception):
@@ -38,13 +42,28 @@ class CalibrantWarning(UserWarning):
     """Something was done, but the caller should know about it before relying on it."""
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
+def refuse_total(weight: float, n_rows: float = 1) -> None:
+    """An error if the weights of all rows together are nothing, or too much for a number."""
+    if math.isfinite(weight) and weight > 0:
+        return
+    if weight == 0:
+        raise InputError(NO_WEIGHT if n_rows else NO_ROW_LEFT)
+    raise InputError("sample_weight is too large to be summed: divide all weights by one number")
+
+
+def refuse_none_left(n_rows: int) -> None:
+    """An error if no row is left, so that nothing is asked of rows that are not there."""
+    if n_rows == 0:
+        raise InputError(NO_ROW_LEFT)
+
+
+def nearest(name: object, known: Iterable[object]) -> str:
     """A hint that ends an error message: the known name nearest to the one that came."""
-    choices = list(known)
+    choices = {str(choice): choice for choice in known}  # columns may be called 0, 1, ...
     close = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.5)
     if close:
-        return f"did you mean {close[0]!r}?"
-    return "use one of " + ", ".join(repr(choice) for choice in choices)
+        return f"did you mean {choices[close[0]]!r}?"
+    return "use one of " + ", ".join(repr(choice) for choice in choices.values())
 
 
 def one_of(argument: str, value: object, known: Iterable[str]) -> str:

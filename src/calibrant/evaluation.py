@@ -8,7 +8,7 @@ from typing import Any
 
 from calibrant.binning import Bins, LevelSets, Quantile, Rule, as_rule, both_rules
 from calibrant.engines.protocol import Findings
-from calibrant.errors import InputError
+from calibrant.errors import InputError, refuse_none_left
 from calibrant.inputs.accept import accept, accept_anywhere
 from calibrant.inputs.columns import is_lazy
 from calibrant.measures.binned import binned_errors
@@ -81,6 +81,7 @@ def evaluate(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing,
     )  # fmt: skip
+    refuse_none_left(samples.n)
     fixed, quantile = both_rules(bins)
     summary = Summary(samples, fixed, quantile, together=measures is None)
     chosen = choose(measures, "multiclass" if samples.multiclass else "binary")

@@ -14,7 +14,7 @@ from calibrant.engines import frames
 from calibrant.engines.cells import Cells
 from calibrant.engines.frames.slices import slice_groups
 from calibrant.engines.streams import StreamSums
-from calibrant.errors import NO_WEIGHT, InputError
+from calibrant.errors import InputError, refuse_total
 from calibrant.evaluation import assemble, choose, class_columns, rule_names, said_of
 from calibrant.frame_summary import FrameSummary, summary_of
 from calibrant.holdings import holdings, known_measures, needs_fine_cells
@@ -26,7 +26,8 @@ from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.slices import Slice, Slices
 from calibrant.samples.frames import FrameSamples
-from calibrant.slicing import ranked, shown_of, text_of
+from calibrant.slice_names import row_names
+from calibrant.slicing import ranked, shown_of
 from calibrant.statistics.bins import FIELDS
 from calibrant.stream_summary import StreamSummary
 
@@ -65,7 +66,7 @@ def evaluate_frame(
     cells = _cells(fixed, names)
     sums = frames.stream_sums(samples, cells, holdings(names, samples.multiclass))
     _check_sums(samples, sums)
-    by_class = names is not None and "ace" in names
+    by_class = names is not None and any(m.statistic == "class_quantile_bins" for m in chosen)
     summary = summary_of(samples, sums, cells, fixed, truthful, by_class=by_class)
     if names is None:
         chosen = tuple(measure for measure in chosen if summary.is_cheap(measure))
@@ -95,8 +96,7 @@ def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
 
 def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
     by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
-    if not by_field["sum_w"].sum() > 0:
-        raise InputError(NO_WEIGHT)
+    refuse_total(by_field["sum_w"].sum(), sums.n_rows)
     # Reports of 0 and 1 alone are their own squares; then it is worth a look at all of them.
     if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
         refuse_swapped(samples)
@@ -149,7 +149,7 @@ def _slices(
     losses = any(m.statistic == "losses" for m in shown)
     cells, found, notes, name = Cells(rule, fine=False), [], [], ", ".join(by)
     columns = samples.n_classes if samples.multiclass else 1
-    for label, sums in slice_groups(samples, by, cells, text_of, losses=losses):
+    for label, sums in slice_groups(samples, by, cells, row_names, losses=losses):
         summary = StreamSummary(cells, sums.arrays, columns, sums.findings)
         if not summary.bins.total_weight[0] > 0:
             notes.append(f"{label}: {sums.n_rows} rows without weight, left out")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from calibrant.engines.streams import HOLDINGS
-from calibrant.errors import InputError, nearest
-from calibrant.measures.catalogue import Shape, catalogue
+from calibrant.errors import InputError
+from calibrant.measures.catalogue import Measure, Shape, catalogue, nearest_measure
 
 # Beside the cells, which are always there.
 _NEEDS = {
@@ -28,7 +28,7 @@ def known_measures(names: Iterable[str]) -> tuple[str, ...]:
     asked = tuple(dict.fromkeys(names))
     for name in asked:
         if name not in known:
-            raise InputError(f"there is no measure {name!r}: {nearest(name, known)}")
+            raise InputError(f"there is no measure {name!r}: {nearest_measure(name, known)}")
     return asked
 
 
@@ -55,3 +55,10 @@ def holdings(names: tuple[str, ...] | None, multiclass: bool) -> frozenset[str]:
         if "confidence_bins" in statistics:
             every.add("top_cells")
     return frozenset(every - ({"top_cells"} if multiclass else {"classwise"}))
+
+
+def is_held(measure: Measure, names: tuple[str, ...] | None, multiclass: bool) -> bool:
+    """Whether a stream that sums for the measures of these names has the sums of this one too."""
+    if measure.statistic in _ORDERED and not needs_fine_cells(names):
+        return False
+    return holdings((measure.name,), multiclass) <= holdings(names, multiclass)

@@ -77,7 +77,7 @@ def report(
     fixed, quantile = both_rules(bins)
     views = bin_views(samples, settle_notion(samples, None), _count(fixed))
     change = before_after(
-        samples, fixed, quantile, groups=group_index(groups, samples.n, data), level=float(level),
+        samples, fixed, quantile, groups=group_index(groups, samples, data), level=float(level),
         seed=int(seed),
     )  # fmt: skip
     tools = _tools(samples, fixed)

@@ -19,10 +19,8 @@ from calibrant.inputs.columns import pick
 from calibrant.measures.catalogue import Measure, find
 from calibrant.results.slices import Slice, Slices
 from calibrant.samples.samples import Samples
+from calibrant.slice_names import row_names
 from calibrant.summary import Summary
-
-# What a slice without a value in the column is called.
-MISSING = "(missing)"
 
 
 def sliced(
@@ -36,10 +34,10 @@ def sliced(
     seed: int,
 ) -> Slices:
     """The slices of samples by a column; all bins are those of the rule, within each slice."""
-    labels, name = slice_labels(by, samples.n, data)
+    labels, name = slice_labels(by, samples, data)
     headline = find("ece", "multiclass" if samples.multiclass else "binary")
     shown = shown_of(measures, headline)
-    counts = checked_votes(votes, samples.n)
+    counts = checked_votes(votes, samples)
     notes, found = [], []
     for label in dict.fromkeys(np.sort(labels).tolist()):
         rows = np.flatnonzero(labels == label)
@@ -89,8 +87,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in out]
 
 
-def slice_labels(by: Any, n: int, data: Any) -> tuple[NDArray[Any], str]:
-    """The slice of every row, as text, and what the slices are called."""
+def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], str]:
+    """The name of every row's slice, and what the slices are by."""
     names = "slice"
     if data is not None and isinstance(by, str | list | tuple):
         columns = [by] if isinstance(by, str) else list(by)
@@ -100,14 +98,13 @@ def slice_labels(by: Any, n: int, data: Any) -> tuple[NDArray[Any], str]:
         if isinstance(by, str):
             raise InputError(f"by={by!r} names a column, but there is no data=frame to find it in")
         arrays = [_values(by)]
+    arrays = [samples.own_rows(array) for array in arrays]
     for array in arrays:
-        if array.shape != (n,):
-            raise InputError(f"by must hold a value for each of the {n} rows; got {array.shape}")
-    texts = [_texts(array) for array in arrays]
-    labels = texts[0]
-    for more in texts[1:]:
-        labels = np.array([f"{a}, {b}" for a, b in zip(labels, more, strict=True)], dtype=object)
-    return labels, names
+        if array.shape != (samples.n,):
+            raise InputError(
+                f"by must hold a value for each of the {samples.n} rows; got {array.shape}"
+            )
+    return row_names([array.tolist() for array in arrays]), names
 
 
 def _values(column: Any) -> NDArray[Any]:
@@ -126,18 +123,13 @@ def _values(column: Any) -> NDArray[Any]:
     return out
 
 
-def _texts(array: NDArray[Any]) -> NDArray[Any]:
-    return np.array([text_of(value) for value in array.tolist()], dtype=object)
-
-
-def text_of(value: Any) -> str:
-    """What a slice is called."""
-    return MISSING if value is None or value != value else str(value)
-
-
 def rows_of(samples: Samples, rows: NDArray[np.intp]) -> Samples:
     """Some rows of samples."""
     weights = None if samples.weights is None else samples.weights[rows]
     return replace(
-        samples, reports=samples.reports[rows], targets=samples.targets[rows], weights=weights
+        samples,
+        reports=samples.reports[rows],
+        targets=samples.targets[rows],
+        weights=weights,
+        kept=None,
     )

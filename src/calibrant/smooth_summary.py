@@ -12,7 +12,7 @@ from calibrant.engines.dispatch import engine_of
 from calibrant.engines.passes import NO_CUTS
 from calibrant.engines.protocol import Findings
 from calibrant.engines.streams import EPS
-from calibrant.errors import NO_WEIGHT, InputError
+from calibrant.errors import refuse_total
 from calibrant.inputs.explain import explained, refuse_swapped
 from calibrant.measures.smooth import (
     NODES_PER_SIGMA,
@@ -73,8 +73,7 @@ class SmoothSummary:
             )
         self._note(found)
         self.n_logits_clipped = clipped
-        if not grid.total_weight[0] > 0:
-            raise InputError(NO_WEIGHT)
+        refuse_total(grid.total_weight[0])
         return grid
 
     def ls_ece(self, sigma: float, noise: str) -> float:
@@ -129,8 +128,7 @@ class SmoothSummary:
         notion: Notion = "confidence" if self.notion == "classwise" else self.notion
         with explained(samples):
             sums, _ = self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)
-        if not sums[0, 1] > 0:
-            raise InputError(NO_WEIGHT)
+        refuse_total(sums[0, 1])
         return float(sums[0, 1]), float(sums[0, 2])
 
     @property
@@ -190,8 +188,7 @@ class SmoothSummary:
                 ]
             else:
                 parts = [self._problem(samples, self.notion)]
-        if not parts[0][2].sum() > 0:
-            raise InputError(NO_WEIGHT)
+        refuse_total(parts[0][2].sum())
         return parts
 
     def _problem(

@@ -15,11 +15,12 @@ from calibrant.engines.counting import stack
 from calibrant.engines.dispatch import engine_of
 from calibrant.engines.passes import MatrixSums
 from calibrant.engines.protocol import Findings
-from calibrant.errors import NO_WEIGHT, InputError, one_of
+from calibrant.errors import InputError, one_of, refuse_total
 from calibrant.inputs.explain import explained, refuse_swapped
 from calibrant.measures.smooth import LS_SIGMA
-from calibrant.samples.samples import Notion
+from calibrant.samples.samples import Notion, Samples
 from calibrant.samples.source import Source
+from calibrant.samples.tensors import TensorSamples
 from calibrant.smooth_summary import SmoothSummary
 from calibrant.statistics.bins import BinTable, VectorTable, squared
 from calibrant.statistics.grid import LogitGrid
@@ -96,9 +97,14 @@ class Summary:
         self._note(found)
         return self._checked(table), cuts
 
+    @property
+    def _n_rows(self) -> int:
+        """Rows that are not left out; of a frame nobody has counted them yet."""
+        samples = self.samples
+        return samples.n if isinstance(samples, Samples | TensorSamples) else 1
+
     def _checked(self, table: BinTable) -> BinTable:
-        if not table.total_weight[0] > 0:
-            raise InputError(NO_WEIGHT)
+        refuse_total(table.total_weight[0], self._n_rows)
         return table
 
     # --- what the catalogue's measures read ------------------------------------------------------
@@ -181,8 +187,7 @@ class Summary:
         return self._weighed(out)
 
     def _weighed(self, losses: LossSums) -> LossSums:
-        if not losses.sums[1] > 0:
-            raise InputError(NO_WEIGHT)
+        refuse_total(losses.sums[1], self._n_rows)
         return losses
 
     def vectors(self, phi: NDArray[np.float64] | None = None) -> VectorTable:
@@ -190,8 +195,7 @@ class Summary:
         with explained(self.samples):
             table, found = self.engine.vector_table(self.samples, self.quantile, phi)
         self._note(found)
-        if not table.sum_w.sum() > 0:
-            raise InputError(NO_WEIGHT)
+        refuse_total(table.sum_w.sum(), self._n_rows)
         return table
 
     @cached_property

@@ -46,7 +46,7 @@ def worth_of(
         raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
     return Worth(
         samples, fixed, quantile, measures, float(level), int(n_resamples), int(seed),
-        group_index(groups, samples.n, data), checked_votes(votes, samples.n),
+        group_index(groups, samples, data), checked_votes(votes, samples),
     )  # fmt: skip
 
 

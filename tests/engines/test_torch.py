@@ -691,6 +691,37 @@ def test_texts_and_nothing_are_refused():
 # --- how it is chosen -----------------------------------------------------------------------------
 
 
+ODD_TENSORS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "sparse": (lambda t: t.to_sparse(), "y_proba is a sparse tensor"),
+    "compressed": (lambda t: t[:, None].to_sparse_csr(), "y_proba is a sparse tensor"),
+    "meta": (lambda t: t.to("meta"), "y_proba is a tensor on the meta device"),
+    "quantized": (
+        lambda t: torch.quantize_per_tensor(t.float(), 0.01, 0, torch.quint8),
+        "y_proba is a quantized tensor",
+    ),
+    "nested": (lambda t: torch.nested.nested_tensor([t, t[:3]]), "y_proba is a nested tensor"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", ODD_TENSORS)
+@pytest.mark.parametrize("chosen", ["torch", *available()])
+def test_tensors_that_are_no_plain_numbers_are_refused_in_a_sentence(name, chosen):
+    make, said = ODD_TENSORS[name]
+    odd = make(torch.tensor(REPORTS))
+    with engine(chosen), pytest.raises(InputError, match=said):
+        cal.ece(OUTCOMES, odd)
+
+
+@pytest.mark.parametrize("chosen", ["torch", *available()])
+def test_views_and_numbers_of_eight_bits_are_read(chosen):
+    reports = torch.tensor(REPORTS)
+    coarse = reports.to(torch.float8_e4m3fn)
+    with engine(chosen):
+        assert cal.ece(OUTCOMES, (-reports)._neg_view()) == cal.ece(OUTCOMES, reports)
+        assert cal.ece(OUTCOMES, coarse) == cal.ece(OUTCOMES, coarse.float())
+
+
 def test_tensors_in_memory_are_arrays_unless_torch_is_asked_for():
     given = torch.tensor(Y), torch.tensor(P)
     assert not isinstance(accept_anywhere(*given), TensorSamples)

@@ -62,9 +62,9 @@ def test_tabs_by_the_name_of_the_file(tmp_path):
     assert found["ece"] == cal.ece([0, 1], [0.2, 0.7], bins=10)
 
 
-@pytest.mark.parametrize("word", ["", "NA", "nan", "null", "N/A"])
+@pytest.mark.parametrize("word", ["", "NA", "nan", "null", "N/A", " ", "   ", "\t", " NA ", '" "'])
 def test_gaps_are_counted(file, word):
-    text = f"label,p\n0,0.2\n1,{word}\n1,0.7\n,0.3\n1,0.9\n0,0.4\n"
+    text = f"label,p\n0,0.2\n1,{word}\n1,0.7\n{word},0.3\n1,0.9\n0,0.4\n"
     assert ece_of(file, text, missing="drop") == EXPECTED
     assert cal.evaluate_file(file, missing="drop").recipe["n_missing"] == 2
     with pytest.raises(InputError, match=r"rows\.csv, line 3: y_proba is missing"):
@@ -92,6 +92,7 @@ def lines_of(*, at, bad, n=2000):
      ("1,85%,x", "p is '85%', which is not a number. Percentages"),
      ('1,"0,5",x', "p is '0,5', which is not a number. Decimals need a point"),
      ("maybe,0.5,x", "label is 'maybe', which is not a number|y_true is 'maybe', a name"),
+     ("1," + " " * 99 + ",x", "p is ' +...', which is not a number"),
      ("1,0.5", "has 2 columns, where the first line names 3"),
      ("1,0.5,x,y", "has 4 columns, where the first line names 3"),
      ("1,1.5,x", r"y_proba\[\d+\] is 1\.5"),
@@ -219,3 +220,12 @@ def test_the_label_may_be_what_rows_are_grouped_by(file):
     }  # fmt: skip
     by_report = cal.evaluate_file(file, by="p", measures=["ece"])
     assert len(by_report.slices) == np.unique(np.round(REPORTS, 2)).size
+
+
+def test_reports_that_rows_are_grouped_by(file):
+    file.write_text("label,p\n0,0.2\n1, \n1,0.7\n0,NA\n")
+    found = cal.evaluate_file(file, by="p", missing="drop", measures=["ece"])
+    assert found.recipe["n"] == 2 and found.recipe["n_missing"] == 2
+    file.write_text("label,p\n0,0.2\n1,often\n1,0.7\n")
+    with pytest.raises(InputError, match="line 3: p is 'often', which is not a number"):
+        cal.evaluate_file(file, by="p")

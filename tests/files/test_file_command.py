@@ -85,6 +85,8 @@ def test_slices_logits_edges_and_one_pass(tmp_path):
      (["--format", "parket"], "parquet"),
      (["--missing", "skip"], "drop"),
      (["--bins", "many"], "neither a count"),
+     (["--bins", "100000000"], "bins must be at most 1,000,000"),
+     (["--bins", "quantile:100000000"], "bins must be at most 1,000,000"),
      (["--format", "arrow"], "cannot be read as Arrow")],
 )  # fmt: skip
 def test_what_is_wrong_is_one_sentence(tmp_path, arguments, said):

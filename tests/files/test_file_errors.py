@@ -209,9 +209,15 @@ class TestDamage:
 
     def test_lists_of_several_lengths(self, tmp_path):
         pa, pq = need("pyarrow"), need("pyarrow.parquet")
-        rows = [[0.5, 0.5], [0.2, 0.3, 0.5]]
-        pq.write_table(pa.table({"label": [0, 1], "probs": rows}), tmp_path / "rows.parquet")
-        refused(tmp_path / "rows.parquet", r"lists of the column 'probs' are of several lengths")
+        rows = [*[[0.5, 0.5]] * 6, None, [0.2, 0.3, 0.5]]
+        table = pa.table({"label": [0, 1] * 4, "probs": rows})
+        pq.write_table(table, tmp_path / "rows.parquet")
+        need("pyarrow.feather").write_feather(table, tmp_path / "rows.arrow")
+        for name in ("rows.parquet", "rows.arrow"):
+            said = (
+                f"{name}, row 7: the list of the column 'probs' has 3 numbers, where others have 2"
+            )
+            refused(tmp_path / name, said)
 
     def test_lists_of_nothing(self, tmp_path):
         pa, pq = need("pyarrow"), need("pyarrow.parquet")

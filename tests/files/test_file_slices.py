@@ -158,3 +158,28 @@ def test_too_many_values_are_refused(tmp_path, monkeypatch):
     path = write(tmp_path, "npz", {"label": OUTCOMES, "p": REPORTS, "user": np.arange(N)})
     with pytest.raises(InputError, match="by='user' has more than 100 values"):
         cal.evaluate_file(path, by="user")
+
+
+def test_slices_of_other_values_are_others_though_they_read_alike(tmp_path):
+    columns = {"label": OUTCOMES, "p": REPORTS}
+    columns["a"] = np.array(["a, b", "a"])[np.arange(N) % 2]
+    columns["b"] = np.array(["c", "b, c"])[np.arange(N) % 2]
+    columns["zero"] = np.array([0.0, -0.0])[np.arange(N) % 2]
+    path = write(tmp_path, "parquet", columns)
+    found = cal.evaluate_file(path, by=["a", "b"], measures=["ece"])
+    assert {part.name: part.n for part in found.slices} == {
+        "'a, b', 'c'": (N + 1) // 2,
+        "'a', 'b, c'": N // 2,
+    }
+    whole = cal.evaluate_file(path, by="zero", measures=["ece"]).slices
+    assert [(part.name, part.n) for part in whole] == [("0.0", N)]
+
+
+def test_the_name_of_missing_values_as_a_value(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"label": i % 2, "p": 0.5, "where": [None, "(missing)", "x"][i % 3]} for i in range(900)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    found = cal.evaluate_file(path, by="where", measures=["ece"]).slices
+    assert {part.name: part.n for part in found} == {"(missing)": 300, "'(missing)'": 300, "x": 300}

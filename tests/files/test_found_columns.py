@@ -93,3 +93,9 @@ def test_a_record_without_a_class_is_a_gap(tmp_path):
     path = records(tmp_path, "jsonl", {"label": WORDS, "probs": rows})
     with pytest.raises(InputError, match=r"line 2500: y_proba is missing"):
         cal.evaluate_file(path)
+
+
+def test_every_name_that_would_be_found_is_told(tmp_path):
+    path = write(tmp_path, "npz", {"label": OUTCOMES, "mine": REPORTS})
+    with pytest.raises(InputError, match=r"usual name for it \(.*confidence, risk, .*score\)"):
+        cal.evaluate_file(path)

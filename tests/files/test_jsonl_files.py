@@ -218,6 +218,9 @@ def test_lists_of_probabilities(file):
     lines(file, {"label": 1, "probs": [0.5, 0.5]}, {"label": 1, "probs": 0.5})
     with pytest.raises(InputError, match=r"line 2: probs is 0\.5, where others have a list"):
         cal.evaluate_file(file)
+    lines(file, *[{"label": 1, "probs": 0.5}] * 6, {"label": 1, "probs": [0.5, 0.5]})
+    with pytest.raises(InputError, match="line 7: probs is a list, where others have none"):
+        cal.evaluate_file(file)
     lines(file, {"label": 1, "probs": [0.5, 0.5]}, {"label": 1, "probs": [0.5, "half"]})
     with pytest.raises(InputError, match="line 2: probs is 'half', which is not a number"):
         cal.evaluate_file(file)

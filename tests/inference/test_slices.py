@@ -9,7 +9,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InputError
-from calibrant.slicing import MISSING, holm
+from calibrant.slice_names import MISSING
+from calibrant.slicing import holm
 from needs import need
 
 
@@ -174,3 +175,41 @@ def test_what_slices_say():
 def test_what_is_no_column_is_refused(by, words):
     with pytest.raises(InputError, match=words):
         cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], by=by)
+
+
+def both_ways(columns, by):
+    """Names and rows of the slices, from a frame here and from one in an engine of its own."""
+    frame = need("polars").DataFrame(columns)
+    found = [
+        {part.name: part.n for part in cal.evaluate("y", "p", data=data, by=by).slices}
+        for data in (frame, frame.lazy())
+    ]
+    assert found[0] == found[1]
+    return found[0]
+
+
+PAIRS = {"y": [0, 1, 1, 0], "p": [0.1, 0.2, 0.3, 0.4]}
+
+
+def test_slices_of_other_values_are_others_though_they_read_alike():
+    columns = PAIRS | {"a": ["a, b", "a"] * 2, "b": ["c", "b, c"] * 2}
+    assert both_ways(columns, ["a", "b"]) == {"'a, b', 'c'": 2, "'a', 'b, c'": 2}
+    # What reads alike nowhere is not in quotes.
+    assert both_ways(columns, "a") == {"a, b": 2, "a": 2}
+
+
+def test_the_name_of_missing_values_as_a_value():
+    columns = PAIRS | {"a": ["(missing)", None, None, "x"]}
+    assert both_ways(columns, "a") == {"(missing)": 2, "'(missing)'": 1, "x": 1}
+    columns["a"][3] = "'(missing)'"
+    assert len(both_ways(columns, "a")) == 3
+
+
+def test_zero_and_minus_zero_are_one_slice():
+    assert both_ways(PAIRS | {"a": [0.0, -0.0, -0.0, 0.0]}, "a") == {"0.0": 4}
+    rows = need("duckdb").sql(
+        "select i % 2 y, (i % 100) / 100.0 p, "
+        "case when i % 5 < 2 then -0.0::double else 0.0::double end g from range(1000) t(i)"
+    )
+    slices = cal.evaluate("y", "p", data=rows, by="g", measures=["ece"]).slices
+    assert [(part.name, part.n) for part in slices] == [("0.0", 1000)]

@@ -712,3 +712,98 @@ def test_inference_is_the_same_on_every_engine(name: str, engine_name: str) -> N
     with engine(engine_name):
         found = judged(name, LABELS, BINARY)
     np.testing.assert_allclose(found, judged(name, LABELS, BINARY), rtol=1e-9, atol=1e-12)
+
+
+# --- what comes with the rows, where rows are left out --------------------------------------------
+
+
+def with_a_gap() -> dict[str, Any]:
+    """Columns of a frame, the fourth row without a report."""
+    rng = np.random.default_rng(3)
+    p = rng.random(400)
+    columns = {"y": (rng.random(400) < p).astype(int), "p": p, "g": np.arange(400) % 20}
+    columns["by"], columns["votes"] = np.arange(400) % 2, np.arange(400) % 7 + 3
+    columns["p"][3] = np.nan
+    return columns
+
+
+def whole(columns: dict[str, Any]) -> dict[str, Any]:
+    """The columns without the row that has a gap."""
+    return {name: np.delete(column, 3) for name, column in columns.items()}
+
+
+def asked(columns: dict[str, Any], library: str | None, **options: Any) -> Any:
+    """An evaluation of columns by groups, slices and votes, of arrays or of a frame's columns."""
+    data = None if library is None else need(library).DataFrame(columns)
+    named = {name: name if library else columns[name] for name in ("y", "p", "g", "by")}
+    return cal.evaluate(
+        named["y"], named["p"], data=data, groups=named["g"], by=named["by"],
+        votes=columns["votes"], uncertainty=True, measures=["ece"], **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("library", [None, "pandas", "polars"])
+def test_groups_slices_and_votes_stay_with_the_rows_that_stay(library: str | None) -> None:
+    found = asked(with_a_gap(), library, missing="drop")
+    expected = asked(whole(with_a_gap()), library)
+    assert found.recipe["n_missing"] == 1
+    assert found.estimates == expected.estimates
+    assert repr(list(found.slices)) == repr(list(expected.slices))
+    # Those that are of the rows that stay already are taken as they are.
+    rows = with_a_gap()
+    short = cal.evaluate(
+        rows["y"], rows["p"], by=whole(rows)["by"], missing="drop", measures=["ece"]
+    )
+    assert [part.n for part in short.slices] == [part.n for part in found.slices]
+
+
+def test_a_report_and_a_check_of_rows_that_stay() -> None:
+    rows = with_a_gap()
+    options = {"groups": rows["g"], "by": rows["by"], "missing": "drop"}
+    page = cal.report(rows["y"], rows["p"], votes=rows["votes"], **options)
+    assert page.evaluation.recipe["n_missing"] == 1 and len(page.evaluation.slices) == 2
+    assert cal.check(rows["y"], rows["p"], at_most={"ece": 0.3}, **options).n == 399
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_in_half_precision_sum_to_1_as_well_as_they_can(library: str) -> None:
+    rng = np.random.default_rng(4)
+    rows = rng.dirichlet(np.ones(3), 500).astype(np.float16)
+    labels = rng.integers(0, 3, 500)
+    assert np.abs(rows.astype(float).sum(axis=1) - 1).max() > 1e-4
+    columns = {"y": labels} | {f"p{r}": rows[:, r].copy() for r in range(3)}
+    make = need("pyarrow").table if library == "pyarrow" else need(library).DataFrame
+    names = [f"p{r}" for r in range(3)]
+    for missing in ("error", "drop"):
+        found = cal.evaluate("y", names, data=make(columns), measures=["ece"], missing=missing)
+        assert found["ece"] == cal.ece(labels, rows)
+
+
+def in_half_precision(rows: Array, kind: str) -> Any:
+    """Rows as an array or a tensor, in half precision."""
+    if kind == "float16":
+        return rows.astype(np.float16)
+    return need("torch").tensor(rows).bfloat16()
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("engine_name", [*available(), "torch"])
+def test_soft_labels_in_half_precision_sum_to_1_as_well_as_they_can(
+    engine_name: str, kind: str
+) -> None:
+    torch = need("torch")
+    rows = np.random.default_rng(5).dirichlet(np.ones(3) / 2, 500)
+    labels = in_half_precision(rows, kind)
+    reports = torch.tensor(rows) if engine_name == "torch" else rows
+    as_doubles = torch.as_tensor(labels).double().numpy()
+    assert np.abs(as_doubles.sum(axis=1) - 1).max() > 1e-4
+    with engine(engine_name):
+        assert 0 < cal.soft_ece(labels, reports) < 1e-3
+        # A report that is its label is right to the last bit.
+        itself = torch.as_tensor(labels) if engine_name == "torch" else labels
+        assert cal.soft_ece(labels, itself) == 0.0
+        too_far = in_half_precision(rows * 1.2, kind)
+        with pytest.raises(cal.InputError, match="y_true"):
+            cal.soft_ece(too_far, reports)
+        with pytest.raises(cal.InputError, match=r"y_true\[\d+\] sums to"):
+            cal.soft_ece(as_doubles, reports)

@@ -576,6 +576,16 @@ def test_weights_that_are_all_0_under_every_rule(rule: Any) -> None:
         assert "sample_weight is 0 in every row" in message
 
 
+@every_engine
+def test_weights_that_are_too_large_to_sum(engine_name: str) -> None:
+    with engine(engine_name), np.errstate(all="ignore"):
+        for name in ("ece", "ace", "ks_error", "smooth_ece", "brier_score", "lin_ce", "evaluate"):
+            for y_true, y_proba in ((Y, P), (LABELS, ROWS)):
+                weights = np.full(len(y_true), 1e308)
+                message = refusal(getattr(cal, name), y_true, y_proba, sample_weight=weights)
+                assert "sample_weight is too large to be summed" in message
+
+
 WEIGHTS_AS_A_WHOLE: dict[str, tuple[Any, str]] = {
     "too few": ([1, 2], r"sample_weight.*one weight per row.*\(4,\).*\(2,\)"),
     "a single number": (2.0, r"sample_weight.*one weight per row"),
@@ -647,11 +657,29 @@ def test_missing_labels_with_names_are_refused_with_the_first_row(missing: Any) 
     assert re.search(r"y_true\b.*(\[2\]|row 2)", message), message
 
 
+@pytest.mark.parametrize("bins", [10, cal.Quantile(5), cal.LevelSets()])
+@pytest.mark.parametrize("reports", [[NAN, NAN], [[NAN, 1.0], [NAN, NAN]]])
+def test_rows_that_all_lack_something_are_told_of(reports: Any, bins: Any) -> None:
+    said = "something was missing in every row"
+    labels = [0, 1]
+    options: dict[str, Any] = {"missing": "drop", "bins": bins}
+    own = {"groups": labels, "by": labels}
+    assert said in refusal(cal.evaluate, labels, reports, **options)
+    assert said in refusal(cal.evaluate, labels, reports, sample_weight=[1, 2], **options)
+    assert said in refusal(cal.evaluate, labels, reports, uncertainty=True, **own, **options)
+    assert said in refusal(cal.report, labels, reports, **own, **options)
+    assert said in refusal(cal.check, labels, reports, at_most={"ece": 0.1}, **own, **options)
+    frame = need("polars").DataFrame({"y": labels, "p": [NAN, None]})
+    for data in (frame, frame.lazy()):
+        assert said in refusal(cal.evaluate, "y", "p", data=data, **options)
+
+
 # --- bins and other options -----------------------------------------------------------------------
 
 BAD_BINS: dict[str, tuple[Any, str]] = {
     "none": (0, r"bins must be at least 1; got 0"),
     "negative": (-3, r"bins must be at least 1; got -3"),
+    "more than memory holds": (100_000_000, r"bins must be at most 1,000,000; got 100,000,000"),
     "a fraction": (2.5, r"bins must be .*got 2\.5"),
     "NaN": (NAN, r"bins must be .*got nan"),
     "a truth value": (True, r"bins must be .*got True"),
@@ -776,6 +804,14 @@ def test_labels_of_mixed_kinds_are_refused_or_read_but_do_not_crash() -> None:
     assert message.startswith("y_true[3] is 2")
 
 
+def test_soft_ece_is_a_function_and_no_measure() -> None:
+    for function in (cal.evaluate, cal.bin_sensitivity):
+        message = refusal(function, Y, P, measures=["soft_ece"])
+        assert "'soft_ece'" in message and "use 'ece', which takes soft labels" in message
+    message = refusal(cal.Accumulator, measures=["soft_ece"])
+    assert "use 'ece', which takes soft labels" in message
+
+
 # --- columns of a frame ---------------------------------------------------------------------------
 
 DATA_FLAWS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
@@ -802,6 +838,14 @@ def test_columns_that_are_not_there(kind: str, library: str) -> None:
     y_true, y_proba, options, sentence = DATA_FLAWS[kind]
     message = refusal(cal.ece, y_true, y_proba, data=frame, **options)
     assert re.search(sentence, message), message
+
+
+def test_columns_whose_names_are_numbers() -> None:
+    frame = need("pandas").DataFrame({0: [0, 1], "p": [0.1, 0.2]})
+    message = refusal(cal.ece, "label", "p", data=frame)
+    assert message == (
+        "y_true names the column 'label', which data does not have: use one of 0, 'p'"
+    )
 
 
 def test_names_of_columns_without_a_frame() -> None:

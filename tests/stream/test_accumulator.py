@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -184,6 +185,37 @@ def test_what_a_stream_cannot_tell_is_said():
         cal.Accumulator().evaluate()
     with pytest.raises(InputError, match="fixed before the data"):
         cal.Accumulator(bins=cal.Quantile(10))
+
+
+@pytest.mark.parametrize("made_for", [["ece"], ["brier"], ["ks_error"], ["lin_ce"]])
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_what_was_not_summed_is_refused_and_what_was_is_the_same(made_for, kind):
+    y, p = STREAMS[kind]
+    some, every = cal.Accumulator(measures=made_for), cal.Accumulator()
+    whole = every.update(y, p).evaluate().values
+    some.update(y, p)
+    given = set()
+    for name, value in whole.items():
+        with contextlib.suppress(InputError):
+            found = some.evaluate(measures=[name])[name]
+            given.add(name)
+            assert found == pytest.approx(value, rel=1e-12, abs=1e-15)
+    for name in whole.keys() - given:
+        with pytest.raises(InputError, match=f"it has no sums for '{name}'"):
+            some.evaluate(measures=[name])
+    assert {"ece", "rmsce", "mce"} <= given and "smooth_ece" not in given
+    assert ("ks_error" in given) == (made_for[0] in ("ks_error", "lin_ce"))
+    assert ("brier" in given) == ("log_loss" in given) == (made_for == ["brier"])
+
+
+def test_rows_that_were_all_left_out_are_told_as_such():
+    stream = cal.Accumulator(missing="drop").update([1, 0], [np.nan, np.nan])
+    with pytest.raises(InputError, match="something was missing in every row"):
+        stream.evaluate()
+    with pytest.raises(InputError, match="something was missing in every row"):
+        cal.evaluate([1, 0], [np.nan, np.nan], missing="drop")
+    with pytest.raises(InputError, match="sample_weight is 0 in every row"):
+        cal.Accumulator().update([1, 0], [0.5, 0.5], sample_weight=[0, 0]).evaluate()
 
 
 def test_distances_are_left_out_when_only_some_updates_had_them():

@@ -99,6 +99,13 @@ def test_a_window_is_small_unless_told():
     ).evaluate()  # fmt: skip
 
 
+def test_a_measure_that_windows_do_not_hold_is_refused():
+    monitor = cal.Monitor().update(OUTCOMES, REPORTS, time=0)
+    for name in ("smooth_ece", "ls_ece", "ks_error", "lin_ce"):
+        with pytest.raises(InputError, match=f"it has no sums for '{name}'"):
+            monitor.evaluate(measures=[name])
+
+
 @pytest.mark.parametrize("in_order", [True, False])
 def test_bad_input_in_one_window_leaves_all_as_they_were(in_order):
     seconds = np.sort(SECONDS) if in_order else SECONDS

@@ -40,6 +40,7 @@ def add_rows(
     crowded: bool,
     squares: bool,
     tolerance: float,
+    label_tolerance: float,
     log_floor: float,
     status: NDArray[int64],
 ) -> None: ...

@@ -342,8 +342,8 @@ def add_rows(
     const report_t[:, ::1] reports, const int64_t[::1] labels, const double[:, ::1] targets,
     const double[::1] weights, double[::1] confidences, double[::1] hits,
     double[:, :, ::1] classwise, double[::1] losses, const double[::1] inner,
-    const int32_t[::1] start, bint crowded, bint squares, double tolerance, double log_floor,
-    int64_t[::1] status,
+    const int32_t[::1] start, bint crowded, bint squares, double tolerance,
+    double label_tolerance, double log_floor, int64_t[::1] status,
 ):
     """One read of a block of probability rows, for all that can be had from it.
 
@@ -383,7 +383,7 @@ def add_rows(
             else:
                 q_row = &targets[i, 0]
             if (not (w - w == 0.0 and w >= 0.0) or (hard and (y < 0 or y >= k))
-                    or (not hard and not simplex_row(q_row, k, &soft))
+                    or (not hard and not simplex_row(q_row, k, label_tolerance, &soft))
                     or not check_row(row, k, tolerance, clipped, &total, &top, &n_clipped)):
                 status[BAD_ROW] = i
                 break
@@ -462,7 +462,9 @@ cdef inline double unit(double z) noexcept nogil:
     return 1.0 if z > 1.0 else (0.0 if z < 0.0 else z)
 
 
-cdef inline bint simplex_row(const double* row, Py_ssize_t k, int64_t* soft) noexcept nogil:
+cdef inline bint simplex_row(
+    const double* row, Py_ssize_t k, double tolerance, int64_t* soft
+) noexcept nogil:
     """Whether a row of soft labels is one: entries in [0, 1], summing to 1 within the tolerance."""
     cdef double total = 0.0
     cdef Py_ssize_t r
@@ -471,4 +473,4 @@ cdef inline bint simplex_row(const double* row, Py_ssize_t k, int64_t* soft) noe
             return False
         soft[0] |= (row[r] != 0.0) & (row[r] != 1.0)
         total += row[r]
-    return fabs(total - 1.0) <= OVERSHOOT
+    return fabs(total - 1.0) <= tolerance

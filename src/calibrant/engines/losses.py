@@ -56,7 +56,7 @@ def _lane(
         u, z = np.empty(stop - start), np.empty(stop - start)
         engine.add_rows(
             p, q, block.weights, u, z, None, part, NO_CUTS,
-            False, samples.row_sum_tolerance, status,
+            False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
         )  # fmt: skip
         raise_bad(status, start)
         if not samples.multiclass:

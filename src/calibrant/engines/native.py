@@ -51,11 +51,12 @@ def add_rows(
     cuts: Cuts,
     squares: bool,
     tolerance: float,
+    label_tolerance: float,
     status: NDArray[np.int64],
 ) -> None:
     labels, rows = (targets, None) if targets.ndim == 1 else (None, targets)
     place = (cuts.guarded, cuts.start, cuts.crowded)
     _kernels.add_rows(
         reports, labels, rows, weights, confidences, hits, classwise, losses, *place,
-        squares, tolerance, LOG_FLOOR, status,
+        squares, tolerance, label_tolerance, LOG_FLOOR, status,
     )  # fmt: skip

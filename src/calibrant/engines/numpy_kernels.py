@@ -85,6 +85,7 @@ def add_rows(
     cuts: Cuts,
     squares: bool,
     tolerance: float,
+    label_tolerance: float,
     status: NDArray[np.int64],
 ) -> None:
     n, k = reports.shape
@@ -100,7 +101,7 @@ def add_rows(
     else:
         q = targets
         good &= (q >= -OVERSHOOT).all(axis=1) & (q <= 1 + OVERSHOOT).all(axis=1)
-        good &= np.abs(q.sum(axis=1) - 1.0) <= OVERSHOOT
+        good &= np.abs(q.sum(axis=1) - 1.0) <= label_tolerance
         status[SOFT] |= int(((q != 0) & (q != 1)).any())
     if weights is not None:
         good &= (weights >= 0) & np.isfinite(weights)

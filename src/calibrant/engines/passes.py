@@ -91,7 +91,7 @@ def scalar_blocks(
             u, z = np.empty(stop - start), np.empty(stop - start)
             engine.add_rows(
                 block.reports, block.targets, block.weights, u, z, None, None, NO_CUTS,
-                False, samples.row_sum_tolerance, status,
+                False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
             )  # fmt: skip
             raise_bad(status, start)
             yield start, u, z, block.weights
@@ -202,7 +202,8 @@ def matrix_sums(
             part = np.zeros_like(table) if table is not None else None
             engine.add_rows(
                 block.reports, block.targets, block.weights, u, z, part, sums,
-                classwise or NO_CUTS, squares, samples.row_sum_tolerance, status,
+                classwise or NO_CUTS, squares, samples.row_sum_tolerance,
+                samples.label_sum_tolerance, status,
             )  # fmt: skip
             raise_bad(status, start)
             if table is not None and part is not None:

@@ -55,6 +55,7 @@ class Kernels(Protocol):
         cuts: Cuts,
         squares: bool,
         tolerance: float,
+        label_tolerance: float,
         status: NDArray[np.int64],
     ) -> None:
         """Read a block of probability rows once: top label, classwise sums, losses."""

@@ -18,7 +18,8 @@ from calibrant.measures.catalogue import Measure
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.slices import Slice, Slices
 from calibrant.samples.samples import Samples
-from calibrant.slicing import MISSING, ranked, rows_of
+from calibrant.slice_names import Key, key_of, names_of
+from calibrant.slicing import ranked, rows_of
 
 # Each slice holds sums of its own; a column with more values is not one to slice by.
 MOST = 10_000
@@ -32,36 +33,36 @@ class SliceSums:
     rule: EqualWidth | Edges
     from_logits: bool
     measures: tuple[str, ...]
-    sums: dict[str, Accumulator] = field(default_factory=dict)
+    sums: dict[Key, Accumulator] = field(default_factory=dict)
 
     def add(self, names: Sequence[Names], samples: Samples) -> None:
         """The rows of a batch to their slices."""
-        for label, rows in _rows_by_label(names):
+        for key, rows in _rows_by_key(names):
             part = rows_of(samples, rows)
-            sums = self._of(label)
+            sums = self._of(key)
             sums.add(sums.sums_of(part), part.n_classes if part.multiclass else 1)
 
     def merge(self, other: SliceSums) -> None:
-        for label, sums in other.sums.items():
-            self._of(label).merge(sums)
+        for key, sums in other.sums.items():
+            self._of(key).merge(sums)
 
-    def _of(self, label: str) -> Accumulator:
-        if label not in self.sums:
+    def _of(self, key: Key) -> Accumulator:
+        if key not in self.sums:
             if len(self.sums) == MOST:
                 raise InputError(
                     f"by={', '.join(self.by)!r} has more than {MOST:,} values: slice by something "
                     "coarser, a day or a region"
                 )
-            self.sums[label] = Accumulator(
+            self.sums[key] = Accumulator(
                 bins=self.rule, from_logits=self.from_logits, measures=self.measures
             )
-        return self.sums[label]
+        return self.sums[key]
 
     def evaluated(self, headline: Measure) -> Slices:
         """The slices with what their errors are worth, the worst first."""
         found, notes = [], []
-        for label in sorted(self.sums):
-            sums = self.sums[label]
+        by_name = {name: self.sums[key] for key, name in names_of(self.sums).items()}
+        for label, sums in sorted(by_name.items()):
             if not sums.weight > 0:
                 notes.append(f"{label}: {sums.n_rows} rows without weight, left out")
                 continue
@@ -85,22 +86,21 @@ def _floor(sums: Accumulator, evaluation: Evaluation, headline: Measure) -> Stre
     return noise_floor(table, headline.of_tables, evaluation[headline.name])
 
 
-def _rows_by_label(names: Sequence[Names]) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """Each label that occurs, and its rows in order."""
+def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, NDArray[np.intp]]]:
+    """Each slice that occurs, and its rows in order."""
     key = names[0].codes
     for more in names[1:]:
         key = key * len(more.known) + more.codes
     held, codes = np.unique(key, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=held.size))
-    by_label: dict[str, list[NDArray[np.intp]]] = {}
+    by_key: dict[Key, list[NDArray[np.intp]]] = {}
     for code, rows in zip(held.tolist(), np.split(order, ends[:-1]), strict=True):
         parts = []
         for column in reversed(names):
             code, at = divmod(code, len(column.known))
-            value = column.known[at]
-            parts.append(MISSING if value is None or value != value else str(value))
+            parts.append(column.known[at])
         # Two values may be one text: 1 and "1".
-        by_label.setdefault(", ".join(reversed(parts)), []).append(rows)
-    for label, several in by_label.items():
-        yield label, several[0] if len(several) == 1 else np.sort(np.concatenate(several))
+        by_key.setdefault(key_of(reversed(parts)), []).append(rows)
+    for found, several in by_key.items():
+        yield found, several[0] if len(several) == 1 else np.sort(np.concatenate(several))

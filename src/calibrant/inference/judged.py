@@ -137,12 +137,12 @@ class Judged:
         return out
 
 
-def checked_votes(votes: Any, n: int) -> Any:
+def checked_votes(votes: Any, samples: Samples) -> Any:
     """Votes behind soft labels: a whole number, or one per row."""
     if votes is None:
         return None
-    array = np.asarray(votes)
-    if array.dtype.kind not in "iu" or array.shape not in ((), (n,)) or (array < 1).any():
+    array, shapes = samples.own_rows(np.asarray(votes)), ((), (samples.n,))
+    if array.dtype.kind not in "iu" or array.shape not in shapes or (array < 1).any():
         raise InputError(
             f"votes must be a whole number of at least 1, or one per row; got {votes!r}"
         )

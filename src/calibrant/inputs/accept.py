@@ -73,13 +73,13 @@ def accept(
     else:
         refuse_names(y_true, y_proba)
     is_flag(from_logits)
-    tolerance = HALF_ROW_SUM_TOLERANCE.get(precision_name(y_proba), ROW_SUM_TOLERANCE)
-    n_missing = 0
+    tolerance, label_tolerance = (sum_tolerance(value) for value in (y_proba, y_true))
+    kept: NDArray[np.bool_] | None = None
     if told_of(missing) == "drop":
-        y_true, y_proba, sample_weight, n_missing = without_missing(y_true, y_proba, sample_weight)
+        y_true, y_proba, sample_weight, kept = without_missing(y_true, y_proba, sample_weight)
     reports = checked_reports(to_array(y_proba, "y_proba"))
     targets = to_array(y_true, "y_true")
-    if (targets.size == 0 or reports.shape[0] == 0) and not n_missing:
+    if (targets.size == 0 or reports.shape[0] == 0) and kept is None:
         raise InputError("y_true and y_proba must hold at least one row; got none")
     n_classes = reports.shape[1] if reports.ndim == 2 else 2
     if classes is not None:
@@ -95,8 +95,15 @@ def accept(
         names,
         inferred_from(targets, reports, from_logits),
         tolerance,
-        n_missing,
+        0 if kept is None else int(np.count_nonzero(~kept)),
+        kept,
+        label_tolerance,
     )
+
+
+def sum_tolerance(rows: Any) -> float:
+    """How far from 1 rows may sum, by the precision in which they came."""
+    return HALF_ROW_SUM_TOLERANCE.get(precision_name(rows), ROW_SUM_TOLERANCE)
 
 
 def refuse_names(y_true: Any, y_proba: Any) -> None:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from calibrant.chosen_engine import asked_for
 from calibrant.errors import InputError
 
+# What pandas, polars and pyarrow call it.
+_HALF = ("float16", "halffloat")
 _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb")
 
 
@@ -27,7 +29,7 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
     if library in _FRAME_LIBRARIES:
         return _from_frame_library(value, argument)
     if library == "torch":
-        return _from_torch(value)
+        return _from_torch(value, argument)
     try:
         if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)
@@ -46,7 +48,13 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
 
 
 def precision_name(value: Any) -> str:
-    """The name of the numbers' type as they came: "float16", "bfloat16", ... or nothing."""
+    """The name of the numbers' type as they came: "float16", "bfloat16", ... or nothing. A frame's
+    columns are as precise as the least precise of them.
+    """
+    if not hasattr(value, "dtype") and hasattr(value, "columns"):
+        of_arrow = getattr(getattr(value, "schema", None), "types", ())
+        types: Any = getattr(value, "dtypes", of_arrow)
+        return "float16" if any(str(kind).lower() in _HALF for kind in types) else ""
     return str(getattr(value, "dtype", "")).rpartition(".")[2]
 
 
@@ -57,9 +65,26 @@ def stays_on_device(value: Any) -> bool:
     return value.device.type != "cpu" or asked_for() == "torch"
 
 
-def _from_torch(value: Any) -> NDArray[Any]:
+def plain_tensor(value: Any, argument: str) -> Any:
+    """A torch tensor without its history, of numbers that lie side by side and can be summed."""
     torch = sys.modules["torch"]
-    tensor = value.detach().cpu()
+    kinds = {
+        "a nested tensor": value.is_nested,
+        "a tensor on the meta device, which holds no numbers": value.is_meta,
+        "a quantized tensor": value.is_quantized,
+        "a sparse tensor": value.layout != torch.strided,
+    }
+    odd = next((kind for kind, is_so in kinds.items() if is_so), None)
+    if odd is not None:
+        raise InputError(f"{argument} is {odd}: give an ordinary one, such as float32")
+    tensor = value.detach().resolve_conj().resolve_neg()
+    # Nothing can be done with numbers of eight bits but to make others of them.
+    return tensor.float() if str(tensor.dtype).startswith("torch.float8") else tensor
+
+
+def _from_torch(value: Any, argument: str) -> NDArray[Any]:
+    torch = sys.modules["torch"]
+    tensor = plain_tensor(value, argument).cpu()
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
     array: NDArray[Any] = tensor.numpy()

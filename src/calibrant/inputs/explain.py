@@ -65,7 +65,7 @@ def _bad_rows(samples: Samples, rows: slice) -> NDArray[np.bool_]:
         z = samples.targets[rows].astype(np.float64)
         if z.ndim == 2:
             bad |= ~((z >= -OVERSHOOT) & (z <= 1 + OVERSHOOT)).all(axis=1)
-            bad |= ~(np.abs(z.sum(axis=1) - 1.0) <= OVERSHOOT)
+            bad |= ~(np.abs(z.sum(axis=1) - 1.0) <= samples.label_sum_tolerance)
         elif samples.multiclass:
             bad |= ~((z >= 0) & (z < samples.n_classes) & (z == np.floor(z)))
         else:
@@ -120,7 +120,7 @@ def _report(samples: Samples, row: int, shown: int) -> str | None:
 def _target(samples: Samples, row: int, shown: int) -> str | None:
     target = np.asarray(samples.targets[row], dtype=np.float64)
     if target.ndim == 1:
-        return _target_row(target, shown)
+        return _target_row(target, shown, samples.label_sum_tolerance)
     value: Any = target.item()
     label = samples.targets[row].item()  # as it came: a float may not hold it
     if isinstance(label, float) and label.is_integer():
@@ -145,7 +145,7 @@ def _target(samples: Samples, row: int, shown: int) -> str | None:
     return None
 
 
-def _target_row(target: np.ndarray[Any, np.dtype[np.float64]], shown: int) -> str | None:
+def _target_row(target: NDArray[np.float64], shown: int, tolerance: float) -> str | None:
     for column, value in enumerate(target.tolist()):
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (
@@ -153,7 +153,7 @@ def _target_row(target: np.ndarray[Any, np.dtype[np.float64]], shown: int) -> st
                 "of votes must be divided by their row's total first"
             )
     total = float(target.sum())
-    if abs(total - 1.0) > OVERSHOOT:
+    if abs(total - 1.0) > tolerance:
         return (
             f"y_true[{shown}] sums to {total!r}: rows of class probabilities must sum to 1. Rows "
             "without votes must be left out"

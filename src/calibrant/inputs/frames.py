@@ -12,6 +12,7 @@ from calibrant.inputs.accept import is_flag
 from calibrant.inputs.labels import places
 from calibrant.inputs.missing import told_of
 from calibrant.samples.frames import FrameSamples
+from calibrant.samples.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
 
 def accept_frame(
@@ -59,9 +60,11 @@ def accept_frame(
         labels=labels,
         class_names=names,
         inferred=(said, *([rows] if multiclass else []), f"summed in {_engine(frame)}"),
-        single=all(schema[name] == nw.Float32 for name in reports),
+        rounded_to=_rounded_to([schema[name] for name in reports]),
         hard=not soft_rows and (multiclass or labels is not None or _is_whole(schema[targets[0]])),
         missing=told_of(missing),
+        row_sum_tolerance=_tolerance([schema[name] for name in reports]),
+        label_sum_tolerance=_tolerance([schema[name] for name in targets]),
     )
 
 
@@ -116,6 +119,19 @@ def _check_number(name: str, schema: Any, argument: str) -> None:
     if argument == "y_true":
         hint = "say which label is which class with classes=[...]"
     raise InputError(f"{argument} must be numbers; the column {name!r} holds {what}: {hint}")
+
+
+def _rounded_to(dtypes: list[Any]) -> str:
+    """The type that an array of these columns has."""
+    if all(dtype == nw.Float16 for dtype in dtypes):
+        return "float16"
+    return "float32" if all(dtype in (nw.Float16, nw.Float32) for dtype in dtypes) else "float64"
+
+
+def _tolerance(dtypes: list[Any]) -> float:
+    """How far from 1 a row of these columns may sum: as far as its least precise one needs."""
+    any_half = any(dtype == nw.Float16 for dtype in dtypes)
+    return HALF_ROW_SUM_TOLERANCE["float16"] if any_half else ROW_SUM_TOLERANCE
 
 
 def _is_whole(dtype: Any) -> bool:

@@ -19,18 +19,20 @@ def told_of(missing: str) -> str:
     return one_of("missing", missing, ("error", "drop"))
 
 
-def without_missing(y_true: Any, y_proba: Any, sample_weight: Any) -> tuple[Any, Any, Any, int]:
-    """The rows with nothing missing, and how many others there were."""
+def without_missing(
+    y_true: Any, y_proba: Any, sample_weight: Any
+) -> tuple[Any, Any, Any, NDArray[np.bool_] | None]:
+    """The rows with nothing missing, and which they are; None where that is all of them."""
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
     given = {name: with_gaps(value, name) for name, value in parts.items() if value is not None}
     lengths = {array.shape[:1] for array, _ in given.values()}
     if len(lengths) > 1:  # told by the checks that follow
-        return y_true, y_proba, sample_weight, 0
+        return y_true, y_proba, sample_weight, None
     gone = np.logical_or.reduce([gaps for _, gaps in given.values()])
     if not gone.any():
-        return y_true, y_proba, sample_weight, 0
+        return y_true, y_proba, sample_weight, None
     kept = {name: array[~gone] for name, (array, _) in given.items()}
-    return kept["y_true"], kept["y_proba"], kept.get("sample_weight"), int(gone.sum())
+    return kept["y_true"], kept["y_proba"], kept.get("sample_weight"), ~gone
 
 
 def with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:

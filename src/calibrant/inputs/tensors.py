@@ -18,12 +18,12 @@ from calibrant.inputs.accept import (
     inferred_from,
     is_flag,
     refuse_names,
+    sum_tolerance,
 )
-from calibrant.inputs.arrays import precision_name, to_array
+from calibrant.inputs.arrays import plain_tensor, precision_name, to_array
 from calibrant.inputs.labels import encode
 from calibrant.inputs.missing import told_of, with_gaps
 from calibrant.samples.tensors import TensorSamples, as_array, holds_float64, precision_of
-from calibrant.samples.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
 Values = Tensor | NDArray[Any]
 
@@ -45,7 +45,7 @@ def accept_tensors(
     refuse_names(y_true, y_proba)
     is_flag(from_logits)
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
-    parts = {name: _detached(value) for name, value in parts.items() if value is not None}
+    parts = {name: _detached(value, name) for name, value in parts.items() if value is not None}
     n_missing = 0
     if told_of(missing) == "drop":
         parts, n_missing = _without_missing(parts)
@@ -70,17 +70,19 @@ def accept_tensors(
         bool(from_logits),
         None if classes is None else tuple(str(name) for name in classes),
         inferred_from(like_targets, shape, from_logits),
-        HALF_ROW_SUM_TOLERANCE.get(precision_name(y_proba), ROW_SUM_TOLERANCE),
+        sum_tolerance(y_proba),
         n_missing,
+        sum_tolerance(y_true),
     )
 
 
-def _detached(value: Any) -> Any:
+def _detached(value: Any, argument: str) -> Any:
     """A tensor without its history, in a type that every device knows; other things as they are."""
     if not isinstance(value, Tensor):
         return value
-    rare = precision_name(value) in ("uint16", "uint32", "uint64")
-    return value.detach().to(torch.int64) if rare else value.detach()
+    plain = plain_tensor(value, argument)
+    rare = precision_name(plain) in ("uint16", "uint32", "uint64")
+    return plain.to(torch.int64) if rare else plain
 
 
 def _values(value: Any, argument: str) -> Values:

@@ -18,7 +18,7 @@ from calibrant.integrations.responses import (
     read_problem,
     settle_methods,
 )
-from calibrant.measures.catalogue import Measure, catalogue
+from calibrant.measures.catalogue import Measure, catalogue, nearest_measure
 from calibrant.show.diagrams import ReliabilityDisplay
 
 try:
@@ -149,7 +149,7 @@ def _entry(name: str) -> Measure:
     for entry in catalogue():
         if entry.name == name:
             return entry
-    raise InputError(f"no measure is called {name!r}: {nearest(name, scorer_names())}")
+    raise InputError(f"no measure is called {name!r}: {nearest_measure(name, scorer_names())}")
 
 
 def _call_of(entry: Measure) -> tuple[Callable[..., Any], dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -250,4 +250,11 @@ def find(name: str, shape: Shape) -> Measure:
     names = [measure.name for measure in catalogue(shape)]
     if name in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} reports")
-    raise InputError(f"no measure is called {name!r}: {nearest(name, names)}")
+    raise InputError(f"no measure is called {name!r}: {nearest_measure(name, names)}")
+
+
+def nearest_measure(name: object, names: Iterable[str]) -> str:
+    """A hint that ends an error message: which measure may have been meant."""
+    if name == "soft_ece":
+        return "use 'ece', which takes soft labels"
+    return nearest(name, names)

@@ -30,17 +30,19 @@ class FrameSamples:
     labels: tuple[Any, ...] | None = None
     class_names: tuple[str, ...] | None = None
     inferred: tuple[str, ...] = ()
-    # Whether reports are float32, and so meet edges rounded to that.
-    single: bool = False
+    # The type of the reports, if it is shorter than float64: they meet edges rounded to it.
+    rounded_to: str = "float64"
     # Whether labels cannot be fractions, because their type has none.
     hard: bool = False
     # Rows with something missing: "error", or "drop", which leaves them out and counts them.
     missing: str = "error"
     # Whether every row is known to be sound: parts of samples that have been checked.
     sound: bool = False
+    # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
+    row_sum_tolerance: float = ROW_SUM_TOLERANCE
+    label_sum_tolerance: float = ROW_SUM_TOLERANCE
 
     engine: ClassVar[str] = "calibrant.engines.frames"
-    row_sum_tolerance: ClassVar[float] = ROW_SUM_TOLERANCE
 
     @property
     def n_classes(self) -> int:
@@ -56,7 +58,7 @@ class FrameSamples:
 
     @property
     def precision(self) -> np.dtype[Any]:
-        return np.dtype(np.float32 if self.single and not self.from_logits else np.float64)
+        return np.dtype("float64" if self.from_logits else self.rounded_to)
 
     @property
     def n_missing(self) -> int:
@@ -97,6 +99,8 @@ class FrameSamples:
             targets if self.soft_rows else targets[:, 0],
             None if self.weight is None else np.array([last[self.weight]], dtype=np.float64),
             self.from_logits,
+            row_sum_tolerance=self.row_sum_tolerance,
+            label_sum_tolerance=self.label_sum_tolerance,
         )
 
     def every_report_is_zero_or_one(self) -> bool:

@@ -55,6 +55,10 @@ class Samples:
     row_sum_tolerance: float = ROW_SUM_TOLERANCE
     # Rows that were left out, as the caller said, because something in them was missing.
     n_missing: int = 0
+    # Which of the rows that were given stayed; None where all did.
+    kept: NDArray[np.bool_] | None = None
+    # How far from 1 a row of soft labels may sum, which need not be as precise as the reports.
+    label_sum_tolerance: float = ROW_SUM_TOLERANCE
 
     engine: ClassVar[str] = "calibrant.engines.arrays"
 
@@ -78,11 +82,21 @@ class Samples:
     def soft_rows(self) -> bool:
         return self.targets.ndim == 2
 
+    def own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What belongs to these rows of something that has a value for each row as given."""
+        if self.kept is None or values.shape[:1] != self.kept.shape:
+            return values
+        return values[self.kept]
+
     def row(self, number: int) -> Samples:
         rows = slice(number, number + 1)
         weights = None if self.weights is None else self.weights[rows]
         return replace(
-            self, reports=self.reports[rows], targets=self.targets[rows], weights=weights
+            self,
+            reports=self.reports[rows],
+            targets=self.targets[rows],
+            weights=weights,
+            kept=None,
         )
 
     def every_report_is_zero_or_one(self) -> bool:

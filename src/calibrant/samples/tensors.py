@@ -38,6 +38,8 @@ class TensorSamples:
     row_sum_tolerance: float = ROW_SUM_TOLERANCE
     # Rows that were left out, as the caller said, because something in them was missing.
     n_missing: int = 0
+    # How far from 1 a row of soft labels may sum, which need not be as precise as the reports.
+    label_sum_tolerance: float = ROW_SUM_TOLERANCE
 
     engine: ClassVar[str] = "calibrant.engines.tensors"
 
@@ -104,6 +106,7 @@ class TensorSamples:
             self.inferred,
             self.row_sum_tolerance,
             self.n_missing,
+            label_sum_tolerance=self.label_sum_tolerance,
         )
 
     def _part(self, rows: slice) -> TensorSamples:

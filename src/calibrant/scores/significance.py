@@ -10,7 +10,7 @@ from typing import Any
 from calibrant.binning import Bins, Quantile, Rule, as_rule
 from calibrant.engines.counting import bin_table
 from calibrant.engines.streams import EPS
-from calibrant.errors import NO_WEIGHT, InputError
+from calibrant.errors import InputError, refuse_total
 from calibrant.inference import significance
 from calibrant.inference.cells import Problem, problem_of
 from calibrant.inputs.accept import accept
@@ -248,6 +248,5 @@ def _scalar_problem(
         raise InputError(f"this test needs bins with edges; got {rule}")
     if not problem.hard:
         refuse_swapped(samples)
-    if not float(problem.weights.sum()) > 0:
-        raise InputError(NO_WEIGHT)
+    refuse_total(float(problem.weights.sum()), samples.n)
     return problem

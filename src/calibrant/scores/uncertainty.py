@@ -102,7 +102,7 @@ def interval(
     )  # fmt: skip
     worth, chosen, value = _worth(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=float(level),
-        groups=group_index(groups, samples.n, data),
+        groups=group_index(groups, samples, data),
     )  # fmt: skip
     return worth.interval(chosen, value)
 
@@ -148,7 +148,7 @@ def verdict(
     )  # fmt: skip
     worth, chosen, value = _worth(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=float(level),
-        groups=group_index(groups, samples.n, data), votes=votes,
+        groups=group_index(groups, samples, data), votes=votes,
     )  # fmt: skip
     return verdict_of(
         worth.interval(chosen, value), worth.noise_floor(chosen, value), samples.n, tolerance
@@ -193,13 +193,13 @@ def verdict_of(interval: Interval, floor: NoiseFloor | None, n: int, tolerance: 
     )
 
 
-def group_index(groups: Any, n: int, data: Any) -> Any:
+def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     """Clusters as numbers, from an array or a column of data."""
     if groups is None:
         return None
     if data is not None and isinstance(groups, str):
         groups = pick(data, groups, "groups")
-    array = to_array(groups, "groups")
+    array, n = samples.own_rows(to_array(groups, "groups")), samples.n
     if array.shape != (n,):
         raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
     index = as_groups(array, n)
@@ -237,6 +237,6 @@ def _worth(
     value = chosen.compute(Summary(samples, fixed, quantile))
     worth = Worth(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
-        checked_votes(votes, samples.n),
+        checked_votes(votes, samples),
     )  # fmt: skip
     return worth, chosen, value

@@ -94,7 +94,7 @@ def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
     return replace(
         samples, frame=frame, reports=("u",), targets=("z",),
         weight="w" if has_weights(samples) else None, multiclass=False, from_logits=False,
-        labels=None, class_names=None, single=samples.precision.itemsize < 8, hard=hard,
+        labels=None, class_names=None, rounded_to=samples.precision.name, hard=hard,
         missing="error", sound=True,
     )  # fmt: skip
 

@@ -96,7 +96,8 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
     if samples.soft_rows:
         targets = [col(name) for name in target_names(samples)]
         out["soft"] = every([within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
-        out["soft row"] = within(total(targets) - 1.0, -OVERSHOOT, OVERSHOOT)
+        tolerance = samples.label_sum_tolerance
+        out["soft row"] = within(total(targets) - 1.0, -tolerance, tolerance)
     elif samples.multiclass:
         q = col("q0")
         out["class"] = (q >= 0.0) & (q < float(samples.n_classes)) & (floor(q) == q)

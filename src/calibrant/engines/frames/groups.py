@@ -112,7 +112,9 @@ class Groups:
 
 def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
     """The larger of u and 1 - u, as `problem.folded` has it."""
-    mirrored = (1.0 - u).astype(precision).astype(np.float64)
+    mirrored = 1.0 - u
+    if precision.itemsize < 8:
+        mirrored = mirrored.astype(np.float32).astype(np.float64)
     return np.where(u > 0.5, u, mirrored)
 
 

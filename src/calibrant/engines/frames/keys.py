@@ -57,7 +57,8 @@ def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Ex
     divisor = u * 0.0 + float(m)
     lower, upper = guess / divisor, (guess + 1.0) / divisor
     if precision.itemsize < 8:
-        lower, upper = (edge.cast(nw.Float32).cast(Float64) for edge in (lower, upper))
+        kind = nw.Float16 if precision.itemsize == 2 else nw.Float32
+        lower, upper = (edge.cast(kind).cast(Float64) for edge in (lower, upper))
     if closed == "left":
         return guess - number(u < lower) + number(u >= upper)
     return guess - number(u <= lower) + number(u > upper)

@@ -121,7 +121,7 @@ def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> F
 
 
 def folded(samples: FrameSamples, u: Expr) -> Expr:
-    """The larger of u and 1 - u, the latter in the reports' own precision."""
+    """The larger of u and 1 - u, the latter as float32 where reports are no longer than that."""
     mirrored = 1.0 - u
     if samples.precision.itemsize < 8:
         mirrored = mirrored.cast(nw.Float32).cast(Float64)

@@ -7,7 +7,7 @@ import narwhals as nw
 from calibrant.engines.frames.collecting import collected
 from calibrant.engines.frames.columns import raw, sound
 from calibrant.engines.frames.expressions import col, number
-from calibrant.errors import InputError
+from calibrant.errors import InputError, nearest
 from calibrant.samples.frames import FrameSamples
 
 _NOTHING = "y_true and y_proba must hold at least one row; got none"
@@ -63,11 +63,19 @@ def refuse_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing:
     for name in checks:
         count = int(counts[f"is {name}"].to_list()[0] or 0)
         if count:
+            rows, example = f"{count} of {n_rows:.0f} rows", _example(samples, name)
+            if samples.labels is not None and name in ("class", "target"):
+                raise InputError(f"{rows} have {_not_in_classes(samples, example)}")
             said, hint = _WHY[name]
-            raise InputError(
-                f"{count} of {n_rows:.0f} rows {said}, such as {_example(samples, name)}. {hint}"
-            )
+            raise InputError(f"{rows} {said}, such as {example}. {hint}")
     raise InputError("the data changed while they were read: measure a copy nobody writes to")
+
+
+def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:
+    """What is wrong with a label where the labels of all classes have been told."""
+    label, known = example[samples.targets[0]], samples.labels or ()
+    hint = nearest(label, [str(name) for name in known])
+    return f"a y_true that is not in classes, such as {label!r}: {hint}"
 
 
 def _example(samples: FrameSamples, name: str) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.engines.cells import Cells
 from calibrant.engines.frames.losses import ask_losses, losses_of
@@ -22,7 +22,7 @@ def slice_groups(
     samples: FrameSamples,
     by: Sequence[str],
     cells: Cells,
-    text_of: Callable[[Any], str],
+    row_names: Callable[[Sequence[Any]], NDArray[Any]],
     *,
     losses: bool,
 ) -> Iterator[tuple[str, StreamSums]]:
@@ -38,10 +38,9 @@ def slice_groups(
             f"{MOST_GROUPS:,}. Choose a coarser column, such as a day for a time"
         )
     parts = [groups.columns[f"by{j}"] for j in range(len(by))]
-    labels = [", ".join(text_of(value) for value in values) for values in zip(*parts, strict=True)]
-    names = np.array(labels, dtype=object)
+    names = row_names(parts)
     cuts = cells.cuts(samples.precision)
-    for name in sorted(set(labels)):
+    for name in sorted(set(names.tolist())):
         part = groups.of(names == name)
         arrays = {"cells": part.binned(cuts)}
         if losses:

@@ -106,8 +106,8 @@ def _cuts(
     else:
         scalar = replace(
             samples, frame=frame.select("u", "w", z=nw.lit(0.0)), reports=("u",), targets=("z",),
-            weight="w", multiclass=False, from_logits=False, labels=None, single=False, hard=True,
-            missing="error", sound=True,
+            weight="w", multiclass=False, from_logits=False, labels=None, rounded_to="float64",
+            hard=True, missing="error", sound=True,
         )  # fmt: skip
         cuts = bin_table(scalar, "binary", rule)[1]
     steps = steps_of(col("u"), cuts, precision)

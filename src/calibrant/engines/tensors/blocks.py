@@ -156,7 +156,8 @@ def _row_targets(
     if raw.ndim == 2:
         q = raw.double()
         tally.note_soft(q)
-        sound = _rows_in_unit(q) & ((q.sum(dim=1) - 1.0).abs() <= OVERSHOOT)
+        off = (q.sum(dim=1) - 1.0).abs()
+        sound = _rows_in_unit(q) & (off <= samples.label_sum_tolerance)
         return None, q.clamp(0.0, 1.0), sound
     if raw.is_floating_point():
         whole = raw.double()

@@ -17,7 +17,7 @@ from calibrant.inputs.readers.arrow_values import (
     readable,
     type_in,
 )
-from calibrant.inputs.readers.chunks import Chunk, Column, Field, place_of
+from calibrant.inputs.readers.chunks import Chunk, Column, Field, Place
 from calibrant.inputs.readers.find import File
 
 # A record batch may be as large as its file. Larger files are mapped, so that a part of a batch can
@@ -112,7 +112,7 @@ class ArrowReader:
                 n_bytes, at = source.tell() - at, source.tell()
                 for start in range(0, batch.num_rows, rows):
                     part = batch.slice(start, rows)
-                    place = place_of(self.file, first, None)
+                    place = Place(self.file, first)
                     found = {field: column_in(part, field, place) for field in fields}
                     share = round(n_bytes * part.num_rows / batch.num_rows)
                     yield Chunk(first, part.num_rows, share, found)

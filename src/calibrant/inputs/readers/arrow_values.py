@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, MissingExtra
-from calibrant.inputs.readers.chunks import Column, Field, Names
+from calibrant.inputs.readers.chunks import Column, Field, Names, Place
 from calibrant.inputs.readers.find import File, unreadable
 
 
@@ -78,7 +78,7 @@ def type_in(schema: Any, name: str) -> Any:
     return kind
 
 
-def column_in(batch: Any, field: Field, place: str) -> Column | Names:
+def column_in(batch: Any, field: Field, place: Place) -> Column | Names:
     """A column of a record batch, as its role needs it."""
     path = path_in(batch.schema, field.name)
     array = batch.column(batch.schema.get_field_index(path[0]))
@@ -87,7 +87,7 @@ def column_in(batch: Any, field: Field, place: str) -> Column | Names:
     return names(array) if field.role == "text" else values(array, field, place)
 
 
-def values(array: Any, field: Field, place: str) -> Column | Names:
+def values(array: Any, field: Field, place: Place) -> Column | Names:
     """Numbers, or the names that a label may be."""
     types = import_module("pyarrow").types
     kind = array.type
@@ -112,7 +112,7 @@ def is_text(kind: Any) -> bool:
     return any(test(kind) for test in tests if test)
 
 
-def _numbers(array: Any, field: Field, place: str) -> Column:
+def _numbers(array: Any, field: Field, place: Place) -> Column:
     pa = import_module("pyarrow")
     kind, types = array.type, pa.types
     if types.is_decimal(kind) or types.is_null(kind):
@@ -138,19 +138,22 @@ def plain(array: Any) -> NDArray[Any]:
 _DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
-def _lists(array: Any, field: Field, place: str) -> Column:
+def _lists(array: Any, field: Field, place: Place) -> Column:
     """Lists of one length, as rows; a row with a gap in its list is a gap."""
     pc = import_module("pyarrow.compute")
     gaps = plain(array.is_null())
     held = array.drop_null() if gaps.any() else array
     inner = _numbers(held.flatten(), field, place)
-    lengths = pc.unique(pc.list_value_length(held)).to_pylist()
-    if len(lengths) > 1:
+    lengths = plain(pc.list_value_length(held))
+    k = int(lengths[0]) if lengths.size else 1
+    other = lengths != k
+    if other.any():
+        at = int(np.argmax(other))
         raise InputError(
-            f"{place}: the lists of the column {field.name!r} are of several lengths "
-            f"({', '.join(map(str, lengths[:3]))}): every row needs a number for each class"
+            f"{place.row(int(np.flatnonzero(~gaps)[at]))}: the list of the column {field.name!r} "
+            f"has {lengths[at]} numbers, where others have {k}: every row needs a number for each "
+            "class"
         )
-    k = lengths[0] if lengths else 1
     rows = inner.values.reshape(len(held), k)
     if inner.gaps is not None or gaps.any():
         whole = np.zeros((len(array), k), dtype=rows.dtype)

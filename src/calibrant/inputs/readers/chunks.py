@@ -81,6 +81,21 @@ class Reader(Protocol):
         """The rows of a piece, at most so many at a time."""
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where some rows of a file begin."""
+
+    file: File
+    first: int
+
+    def __str__(self) -> str:
+        return self.row(0)
+
+    def row(self, number: int) -> str:
+        """Where one of these rows is."""
+        return place_of(self.file, self.first + number, None)
+
+
 def place_of(file: File, row: int, line: Callable[[int], int] | None) -> str:
     """Where a row is, in words: lines are counted from 1, as editors do, rows from 0."""
     return f"{file}, row {row}" if line is None else f"{file}, line {line(row)}"

@@ -202,7 +202,7 @@ def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Told:
         hint = f". If these are logits: y_proba={logits[0]!r}, from_logits=True"
     raise InputError(
         f"{argument} is not told, and no column of {reader.file} has a usual name for it "
-        f"({', '.join(USUAL[kinds[-1]])}). The columns are {shown}{hint}"
+        f"({', '.join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])}). The columns are {shown}{hint}"
     )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from calibrant.errors import InputError
 from calibrant.inputs.readers.arrow_values import arrow, is_text, names, readable, values
-from calibrant.inputs.readers.chunks import Chunk, Column, Field, Names, place_of
+from calibrant.inputs.readers.chunks import Chunk, Column, Field, Names, Place
 from calibrant.inputs.readers.csv_ends import open_quote
-from calibrant.inputs.readers.csv_lines import first_fault, header_of, line_of
+from calibrant.inputs.readers.csv_lines import GAPS, first_fault, header_of, line_of
 from calibrant.inputs.readers.find import File
 
 # Bytes parsed at a time. Arrow reads some thirty such blocks ahead, and a row must fit into one:
@@ -54,7 +54,7 @@ class CsvReader:
             for batch, now in self._batches(types):
                 for start in range(0, batch.num_rows, rows):
                     part = batch.slice(start, rows)
-                    place = place_of(self.file, first, None)
+                    place = Place(self.file, first)
                     found = {field: self._column(part, field, place) for field in fields}
                     yield Chunk(first, part.num_rows, now - at, found, self._line)
                     first, at = first + part.num_rows, now
@@ -98,18 +98,19 @@ class CsvReader:
             self._kinds[name] = self._pa.float64() if plain else other
         return self._kinds[name]
 
-    def _column(self, batch: Any, field: Field, place: str) -> Column | Names:
+    def _column(self, batch: Any, field: Field, place: Place) -> Column | Names:
         array = batch.column(batch.schema.get_field_index(field.name))
         kind = array.type
         if field.role in ("label", "number"):
             kind = self._pa.float64() if field.role == "number" else self._kind(field.name)
         if kind != array.type:  # it was read as text for something else
-            array = self._compute.if_else(self._compute.equal(array, ""), None, array)
-            array = array.cast(kind)
+            gaps = self._compute.is_in(array, value_set=self._pa.array(sorted(GAPS)))
+            with readable(self.file, "CSV"):
+                array = self._compute.if_else(gaps, None, array).cast(kind)
         if not is_text(kind):
             return values(array, field, place)
         found = names(array)
-        return Names(found.codes, [None if name == "" else name for name in found.known])
+        return Names(found.codes, [name if name and name.strip() else None for name in found.known])
 
     def _batches(self, types: dict[str, Any]) -> Iterator[tuple[Any, int]]:
         """The rows of these columns, and how far reading has come."""
@@ -142,6 +143,7 @@ class CsvReader:
             convert_options=self._csv.ConvertOptions(
                 include_columns=list(types),
                 column_types={name: kind for name, kind in types.items() if kind is not None},
+                null_values=sorted(GAPS),
             ),
         )
 

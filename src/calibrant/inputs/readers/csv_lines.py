@@ -18,6 +18,11 @@ EMPTY = frozenset((
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
     "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null",
 ))  # fmt: skip
+# The same as fields have it, for Arrow compares whole fields: with blanks around, or blanks alone.
+GAPS = frozenset(
+    [f"{before}{word}{after}" for word in EMPTY for before in ("", " ") for after in ("", " ")]
+    + [blank * n for blank in (" ", "\t") for n in range(1, 33)]
+)
 # A quote that is never closed runs to the end of the file: nothing that long is a row.
 LONGEST = 1 << 24
 
@@ -105,9 +110,9 @@ def first_fault(header: Header, numbers: Sequence[str], row: int) -> InputError 
                 f"{place} has {len(fields)} columns, where the first line names {len(header.names)}"
             )
         for name in numbers:
-            value = fields[header.names.index(name)].strip(" \t")
-            if value not in EMPTY and plain_number(value) is None:
-                return not_a_number(place, name, value)
+            field = fields[header.names.index(name)]
+            if field not in GAPS and plain_number(field.strip(" \t")) is None:
+                return not_a_number(place, name, field.strip(" \t") or field)
     return None
 
 

@@ -35,7 +35,11 @@ def column_of(cells: Cells) -> Column | Names:
     """Numbers; or rows of numbers where the field holds lists; or the names that a label may be."""
     kinds = set(map(type, cells.values))
     if list in kinds:
-        return _rows(cells)
+        # What the first row has is taken for the rule, so that the one that breaks it is named.
+        if isinstance(next(value for value in cells.values if value is not None), list):
+            return _rows(cells)
+        row = next(i for i, value in enumerate(cells.values) if isinstance(value, list))
+        raise cells.refused(row, "a list, where others have none")
     if str in kinds and cells.field.role != "number":
         texts = [value for value in cells.values if isinstance(value, str)]
         if cells.field.role == "name" or any(plain_number(text) is None for text in texts):

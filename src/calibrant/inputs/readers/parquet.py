@@ -14,7 +14,7 @@ from calibrant.inputs.readers.arrow_values import (
     readable,
     type_in,
 )
-from calibrant.inputs.readers.chunks import Chunk, Field, place_of
+from calibrant.inputs.readers.chunks import Chunk, Field, Place
 from calibrant.inputs.readers.find import File
 
 # Row groups are put together until they hold this many rows, or a share of a large file: a piece
@@ -97,7 +97,7 @@ class ParquetReader:
             ):
                 for start in range(0, batch.num_rows, rows):
                     part = batch.slice(start, rows)
-                    place = place_of(self.file, first, None)
+                    place = Place(self.file, first)
                     columns = {field: column_in(part, field, place) for field in fields}
                     yield Chunk(first, part.num_rows, round(per_row * part.num_rows), columns)
                     first += part.num_rows

@@ -1,0 +1,54 @@
+"""What tells slices apart, and what they are called: names differ wherever values do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What a slice without a value in the column is called.
+MISSING = "(missing)"
+
+# A text for each column, None where it has no value. Texts, because a file may hold 1 as a number
+# in one part and as text in another.
+Key: TypeAlias = tuple[str | None, ...]
+
+
+def key_of(values: Iterable[Any]) -> Key:
+    """What tells the slice of a row from others, by its value in each column."""
+    return tuple(_text(value) for value in values)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or value != value:
+        return None
+    # 0 and -0 are one number, of which engines show either.
+    return str(abs(value) if isinstance(value, float | np.floating) and value == 0 else value)
+
+
+def names_of(keys: Iterable[Key]) -> dict[Key, str]:
+    """A name for each slice. Where two would be called the same, their values are in quotes."""
+    plain = {key: _shown(key) for key in keys}
+    times = Counter(plain.values())
+    if len(times) == len(plain):
+        return plain
+    quoted = {key: _shown(key, in_quotes=True) for key in plain}
+    mixed = {key: quoted[key] if times[name] > 1 else name for key, name in plain.items()}
+    # A value may have quotes of its own, and so be what another is called.
+    return mixed if len(set(mixed.values())) == len(mixed) else quoted
+
+
+def _shown(key: Key, *, in_quotes: bool = False) -> str:
+    return ", ".join(MISSING if x is None else repr(x) if in_quotes else x for x in key)
+
+
+def row_names(columns: Sequence[Iterable[Any]]) -> NDArray[Any]:
+    """The name of every row's slice, from the columns' values."""
+    keys = [key_of(values) for values in zip(*columns, strict=True)]
+    names = names_of(keys)
+    out = np.empty(len(keys), dtype=object)
+    out[:] = [names[key] for key in keys]
+    return out
