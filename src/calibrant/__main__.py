@@ -2,6 +2,6 @@
 
 import sys
 
-from calibrant.cli import main
+from calibrant_command import main
 
 sys.exit(main())

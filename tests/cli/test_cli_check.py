@@ -10,7 +10,7 @@ import pytest
 from command import BETTER, LABELS, OUTCOMES, REPORTS, ROWS, SITES, N, binary, csv, run
 
 import calibrant as cal
-from calibrant.checking import SQUARED, check
+from calibrant.checking import POWERS, check
 from calibrant.cli import main
 from calibrant.errors import InputError
 from calibrant.results.check import FEWEST_ROWS, Check, Limit, Limited
@@ -104,7 +104,7 @@ class TestNeverAPassBySkipping:
             assert check([1] * n, [1.0] * n, at_most={"ece": limit}).verdict == verdict
 
     def test_squared_errors_need_the_rows_of_their_root(self):
-        assert SQUARED[0] == "lin_ce"
+        assert POWERS["lin_ce"] == 0.5
         assert check([1] * 72, [1.0] * 72, at_most={"lin_ce": 0.0025}).verdict == "pass"
         assert check([1] * 71, [1.0] * 71, at_most={"lin_ce": 0.0025}).verdict == "undecided"
 

@@ -211,3 +211,18 @@ def test_the_page_is_written_whole(one_file, tmp_path):
     done = run("compare", one_file, "--models", "o=old", "n=new", "-o", "c.html", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == "written: c.html\n"
     assert (tmp_path / "c.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+def test_a_folder_or_pattern_alone_is_a_model_a_file(tmp_path, capsys):
+    models = tmp_path / "models"
+    models.mkdir()
+    for name, reports in EXPECTED.items():
+        csv(models / f"{name}.csv", {"label": OUTCOMES, "p": reports})
+    for given in (models, models / "*.csv"):
+        found = compared(capsys, given, "--measures", "ece")
+        assert set(found["values"]["predictor"]) == {"old", "new"}
+    assert "one file" in refused(capsys, models / "o*.csv")
+    # Beside another, a folder is one model whose rows are in several files.
+    twice = csv(tmp_path / "twice.csv", {"label": [*OUTCOMES] * 2, "p": [*BETTER] * 2})
+    found = compared(capsys, models, twice, "--measures", "ece")
+    assert set(found["values"]["predictor"]) == {"models", "twice"}

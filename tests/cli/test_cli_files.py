@@ -145,6 +145,46 @@ def test_a_folder_where_a_file_should_be(tmp_path, capsys):
         assert "is a file: name a folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "report a.csv -o a.csv",
+        "report rows.html --format csv -o rows.html",
+        "report rows.html --format csv -o ./link.html",
+        "compare one=a.csv two=b.csv -o b.csv",
+        "compare one=rows.html two=b.csv --format csv -o rows.html",
+        "scale --fit a.csv -o a.csv",
+        "scale --fit a.csv --scaler b.csv",
+        "scale --fit a.csv --apply a.csv -o a.csv",
+        "scale --fit a.csv --apply b.csv --scaler a.csv -o c.csv",
+        "scale --fit a.csv --apply b.csv --scaler new.json -o new.json",
+        "scale --apply a.csv --scaler map.json -o map.json",
+        "scale --fit a.csv --apply . --format csv -o b.csv",
+        "scale --fit a.csv --apply *.csv -o b.csv",
+    ],
+)
+def test_no_input_is_written_over(tmp_path, monkeypatch, capsys, line):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b.csv", "rows.html"):
+        binary(tmp_path, name)
+    (tmp_path / "link.html").symlink_to("rows.html")
+    assert main(["scale", "--fit", "a.csv", "-o", "map.json"]) == 0
+    capsys.readouterr()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert main(line.split()) == 3
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_page_is_named_as_one(tmp_path, capsys):
+    path, other = str(binary(tmp_path)), str(binary(tmp_path, "other.csv"))
+    for arguments in (["report", path], ["compare", path, other]):
+        assert main([*arguments, "-o", str(tmp_path / "page.pdf")]) == 3
+        assert "a page is HTML" in capsys.readouterr().err
+    assert main(["report", path, "-o", str(tmp_path / "page.HTM")]) == 0
+
+
 def test_columns_that_are_not_there(tmp_path, capsys):
     path = str(binary(tmp_path))
     for option in ("--label", "--proba", "--weight", "--by", "--groups"):

@@ -258,6 +258,22 @@ class TestInterrupts:
         assert printed == b"" and said == b"calibrant: interrupted\n"
         assert sorted(path.name for path in tmp_path.iterdir()) == before
 
+    @pytest.mark.parametrize("after", [0.1, 0.2, 0.3, 0.5])
+    def test_before_anything_is_done(self, tmp_path, after):
+        np.savez(tmp_path / "big.npz", y=np.zeros(5_000_000, np.int8), p=np.full(5_000_000, 0.5))
+        # The command itself: the interpreter's own first steps are not ours to answer for.
+        begun = "import calibrant_command as c, sys; print('begun', flush=True); sys.exit(c.main())"
+        child = subprocess.Popen(
+            [sys.executable, "-c", begun, "report", "big.npz", "--all-intervals"],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert child.stdout.readline() == b"begun\n"
+        time.sleep(after / 2)
+        child.send_signal(signal.SIGINT)
+        printed, said = child.communicate(timeout=60)
+        assert child.returncode == 130
+        assert printed == b"" and said == b"calibrant: interrupted\n"
+
     def test_an_interrupted_write_leaves_the_old_file(self, tmp_path):
         path = tmp_path / "page.html"
         path.write_text("as it was")

@@ -176,6 +176,50 @@ def test_figures_of_others_are_saved_whole(tmp_path):
     assert plt.imread(out).shape[0] > 150
 
 
+def everything_is_in_view(figure, legend, *, but):
+    """Whether a legend is wholly on the figure, and over no axes but these."""
+    figure.canvas.draw()
+    box, whole = legend.get_window_extent(), figure.bbox
+    assert whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0 and box.y1 <= whole.y1
+    others = [ax for ax in figure.axes if ax not in but and ax.axison]
+    assert not any(box.overlaps(ax.get_window_extent()) for ax in others)
+
+
+class TestLegendsOnTheAxesOfOthers:
+    """Nobody made room under them: what is below them is cut off, or over a neighbour."""
+
+    def test_two_curves_beside_a_neighbour(self):
+        figure, axes = plt.subplots(1, 2)
+        y, p = binary()
+        for name in ("the first model, as it is", "the second model, as it is"):
+            cal.reliability(y, p).plot(ax=axes[0], name=name)
+        everything_is_in_view(figure, axes[0].get_legend(), but=[axes[0]])
+
+    @pytest.mark.parametrize("size", [(5, 5), (3, 3), (8, 4)])
+    def test_one_square(self, size):
+        figure, ax = plt.subplots(figsize=size)
+        cal.reliability(*binary()).plot(ax=ax)
+        everything_is_in_view(figure, ax.get_legend(), but=[ax])
+
+    def test_over_another_row(self):
+        figure, axes = plt.subplots(2, 2, figsize=(7, 7))
+        for ax in axes.flat:
+            cal.reliability(*binary()).plot(ax=ax)
+            everything_is_in_view(figure, ax.get_legend(), but=[ax])
+
+    def test_several_panels_in_the_place_of_one(self):
+        figure, axes = plt.subplots(1, 2, figsize=(8, 4))
+        display = cal.bin_sensitivity(*binary()).plot(ax=axes[1])
+        assert len(display.axes_) > 1
+        everything_is_in_view(figure, display.figure_.legends[0], but=[])
+
+    def test_a_layout_makes_room_below(self):
+        figure, axes = plt.subplots(1, 2, figsize=(8, 5), layout="constrained")
+        display = cal.reliability(*binary()).plot(ax=axes[1])
+        everything_is_in_view(figure, axes[1].get_legend(), but=[])
+        assert axes[1].get_legend().get_window_extent().y1 < display.ax_.get_window_extent().y0
+
+
 @pytest.mark.parametrize("module", [
     "bin_sensitivity_diagram", "classwise_diagram", "comparison_diagram", "diagrams",
     "overlay_diagram", "robustness_diagram", "slices_diagram", "smooth_diagram", "windows_diagram",

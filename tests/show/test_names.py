@@ -30,9 +30,26 @@ def test_a_lone_surrogate_is_left_out():
     assert shown_name("a\ud800b") == "ab"
 
 
-def test_names_that_look_the_same_are_numbered():
+def test_what_tells_names_apart_is_shown():
+    classes = [f"class number {i} with a long name" for i in range(24)]
+    assert shown_names(classes, 14) == [f"…number {i}…" for i in range(24)]
     long = ["model " + "x" * 40 + str(i) + "y" * 40 for i in range(3)]
-    shown = shown_names(long, 12)
-    assert len(set(shown)) == 3
-    assert shown[1:] == [f"{shown[0]} (2)", f"{shown[0]} (3)"]
+    assert shown_names(long, 12) == [f"…{i}yyyyyyyyy…" for i in range(3)]
+    # What is short enough, or differs where all can see it, stays as it is.
     assert shown_names(["a", "b"]) == ["a", "b"]
+    assert shown_names(["begin" + "x" * 40, "other" + "x" * 40], 12)[0] == "beginxx…xxxx"
+
+
+@pytest.mark.parametrize("most", [12, 15, 30])
+def test_names_that_are_the_same_are_numbered_in_the_same_room(most):
+    names = ["the same long name of a model " * 2] * 12 + ["short"] * 2
+    shown = shown_names(names, most)
+    assert len(set(shown)) == len(names) and max(map(len, shown)) <= most
+    assert shown[1].endswith(" (2)") and shown[11].endswith(" (12)") and shown[13] == "short (2)"
+
+
+def test_names_that_differ_in_too_many_letters_are_still_told_apart():
+    names = ["same start " + letter * 60 + " same end" for letter in "ab"]
+    names.append("same start " + "a" * 61 + " same end")
+    shown = shown_names(names, 15)
+    assert len(set(shown)) == 3 and max(map(len, shown)) <= 15

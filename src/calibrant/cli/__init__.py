@@ -114,7 +114,7 @@ def _said(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{f'{error.filename}: ' if error.filename else ''}{error.strerror}"
     if isinstance(error, MemoryError):
-        return "not enough memory for these rows: give fewer of them"
+        return "not enough memory for so many rows and bins: give fewer of them"
     return (
         f"something that should not happen: {type(error).__name__}: {error}. With --debug it is "
         "shown where; please report it"

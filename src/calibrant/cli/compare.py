@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
-from calibrant.cli.output import print_json, refuse_unwritable, tell
+from calibrant.cli.output import print_json, refuse_no_page, refuse_unwritable, tell
 from calibrant.cli.parsing import add_json, distinct
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ def add(commands: Any) -> None:
         help="several models on the same rows",
         description="Compare models on the same rows: ranks and differences, and what they are "
         "worth. Either one file with the reports of several models, told by --models, or a file "
-        "for each model with the same labels in the same order, or matched by --id. "
-        + inputs.DESCRIPTION,
+        "for each model with the same labels in the same order, or matched by --id; one folder or "
+        "pattern alone stands for a file each. " + inputs.DESCRIPTION,
     )
     parser.add_argument("files", nargs="+", metavar="[NAME=]FILE", help="one file, or one a model")
     parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
@@ -41,10 +41,11 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from calibrant.cli.models import read_models
+    from calibrant.cli.models import named_files, read_models
     from calibrant.show.terminal import working
 
-    refuse_unwritable(options.out)
+    refuse_no_page(options.out)
+    refuse_unwritable(options.out, named_files(options).values(), options.format)
     models = read_models(options)
     with working("what the differences are worth"):
         found = _compared(models, options)

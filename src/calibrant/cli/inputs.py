@@ -101,14 +101,9 @@ def slices_of(rows: Rows, by: list[str] | None) -> Any:
     """The slice of every row, in words."""
     if by is None:
         return None
-    import numpy as np
+    from calibrant.slice_names import row_names
 
-    from calibrant.slicing import text_of
-
-    columns = [[text_of(value) for value in rows.others[name].tolist()] for name in by]
-    out = np.empty(rows.n, dtype=object)
-    out[:] = [", ".join(parts) for parts in zip(*columns, strict=True)]
-    return out
+    return row_names([rows.others[name].tolist() for name in by])
 
 
 def groups_of(rows: Rows, name: str | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 import re
 from collections import Counter
@@ -35,7 +36,7 @@ class Models:
 
 def read_models(options: argparse.Namespace) -> Models:
     """Every model that the options name."""
-    files = _named_files(options.files)
+    files = named_files(options)
     if options.models is None:
         if len(files) == 1:
             raise InputError(
@@ -50,8 +51,11 @@ def read_models(options: argparse.Namespace) -> Models:
     return _in_one_file(options, next(iter(files.values())))
 
 
-def _named_files(given: list[str]) -> dict[str, str]:
+def named_files(options: argparse.Namespace) -> dict[str, str]:
     """Files by name: as told with NAME=FILE, or by what tells their paths apart."""
+    given: list[str] = options.files
+    if options.models is None and len(given) == 1 and _stands_for_several(given[0]):
+        given = [str(file) for file in find_files(given[0], options.format)]
     told = [text.split("=", 1) if "=" in text and not os.path.exists(text) else [text, text]
             for text in given]  # fmt: skip
     short = [Path(path).stem if name == path else name for name, path in told]
@@ -66,6 +70,12 @@ def _named_files(given: list[str]) -> dict[str, str]:
     if not all(names):
         raise InputError("a model has no name: write NAME=FILE")
     return {name: path for name, (_, path) in zip(names, told, strict=True)}
+
+
+def _stands_for_several(text: str) -> bool:
+    """Whether it is a folder or a pattern. Among other files each is one model in several parts."""
+    place = os.path.expanduser(text)
+    return os.path.isdir(place) or (glob.has_magic(place) and not os.path.lexists(place))
 
 
 def _in_one_file(options: argparse.Namespace, path: str) -> Models:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,21 @@ from typing import Any
 from calibrant import whole_files
 from calibrant.errors import InputError
 
+PAGE_ENDINGS = (".html", ".htm")
 
-def refuse_unwritable(path: str | None) -> None:
-    """An error before the work and not after it, if a file cannot be put there."""
+
+def refuse_unwritable(
+    path: str | None, inputs: Iterable[str | None] = (), format: str | None = None
+) -> None:
+    """An error before the work and not after it, if a file cannot be put there, or if it is one
+    of the `inputs`, which would be lost.
+    """
     if path is None:
         return
     place = Path(path)
     if place.is_dir():
         raise InputError(f"{path} is a folder: name a file in it")
+    _refuse_input(place, inputs, format)
     try:
         # A file of a few bytes tells more than the folder's permissions do.
         beside = whole_files.neighbour(place)
@@ -27,6 +35,28 @@ def refuse_unwritable(path: str | None) -> None:
         beside.unlink()
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def refuse_no_page(path: str | None) -> None:
+    """An error if the name of a file does not say that it is a page."""
+    if path is not None and not path.lower().endswith(PAGE_ENDINGS) and not Path(path).is_dir():
+        raise InputError(f"{path}: a page is HTML; give it a name that ends in .html")
+
+
+def _refuse_input(place: Path, inputs: Iterable[str | None], format: str | None) -> None:
+    from calibrant.inputs.readers.find import find_files
+
+    if not place.exists():
+        return
+    for given in inputs:
+        if given is None:
+            continue
+        try:
+            found = [file.path for file in find_files(given, format)]
+        except InputError:  # told when it is read, unless it is this very file
+            found = [Path(given)]
+        if any(each.exists() and os.path.samefile(each, place) for each in found):
+            raise InputError(f"{place} is read by this command: give the output another name")
 
 
 def refuse_no_folder(path: str | None) -> None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from calibrant.errors import nearest
+from calibrant.errors import InputError, nearest
 
 # Not argparse's 2, which is a check's "undecided".
 NOT_DONE = 3
@@ -76,6 +76,8 @@ def bins(text: str) -> Any:
 
             return Quantile(int(text.removeprefix("quantile:")))
         return [float(edge) for edge in text.split(",")] if "," in text else int(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     except ValueError:
         raise argparse.ArgumentTypeError(
             f"{text!r} is neither a count, nor edges such as 0,0.5,1, nor quantile:15"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
-from calibrant.cli.output import print_json, refuse_unwritable, tell
+from calibrant.cli.output import print_json, refuse_no_page, refuse_unwritable, tell
 from calibrant.cli.parsing import add_json, distinct, number
 from calibrant.errors import InputError
 
@@ -56,7 +56,8 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    refuse_unwritable(options.out)
+    refuse_no_page(options.out)
+    refuse_unwritable(options.out, options.files, options.format)
     streamed = options.stream or options.one_pass
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
@@ -57,14 +58,14 @@ def run(options: argparse.Namespace) -> None:
 
     _refuse_unclear(options)
     map_file = options.scaler if options.apply is not None else options.scaler or options.out
-    for path in (options.out, map_file if options.fit is not None else None):
-        refuse_unwritable(path)
+    written_map = None if options.fit is None else map_file
+    _refuse_lost(options, written_map)
     if options.fit is not None:
         found = fitted(
             inputs.wanted_of(options, options.fit), METHODS[options.method], options.bins
         )
-        if map_file is not None:
-            with replacing(map_file) as beside:
+        if written_map is not None:
+            with replacing(written_map) as beside:
                 beside.write_text(found.to_json() + "\n", encoding="utf-8")
     else:
         found = loaded(options.scaler)
@@ -73,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
         said["fit"] = {"file": options.fit, **found.told}
     if options.apply is not None:
         said["apply"] = _apply(found, options)
-    for path in dict.fromkeys((map_file if options.fit is not None else None, options.out)):
+    for path in dict.fromkeys((written_map, options.out)):
         if path is not None:
             tell(f"written: {path}")
     if options.json:
@@ -97,6 +98,20 @@ def _refuse_unclear(options: argparse.Namespace) -> None:
         raise InputError("--scaler and -o both name the map's file: leave out one of them")
     elif options.keep is not None:
         raise InputError("--keep copies columns to the recalibrated rows: it needs --apply")
+
+
+def _refuse_lost(options: argparse.Namespace, map_file: str | None) -> None:
+    """An error if a file that is read, or rows by their name, would be lost to what is written."""
+    from calibrant.cli.written_rows import refuse_rows_name
+
+    read = [options.fit, options.apply, None if options.fit is not None else options.scaler]
+    for path in dict.fromkeys((options.out, map_file)):
+        refuse_unwritable(path, read, options.format)
+    if map_file is None:
+        return
+    refuse_rows_name(map_file)
+    if options.apply is not None and os.path.realpath(map_file) == os.path.realpath(options.out):
+        raise InputError("--scaler and -o name one file: the map and the rows need one each")
 
 
 def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:

@@ -26,6 +26,13 @@ def format_of(path: str | Path) -> str:
     return FORMATS[suffix]
 
 
+def refuse_rows_name(path: str | Path) -> None:
+    """An error if a map would be written under a name that says rows, which it may replace."""
+    suffix = Path(path).suffix.lower()
+    if suffix != ".json" and suffix in FORMATS:
+        raise InputError(f"{path}: a map is JSON; give it a name that ends in .json")
+
+
 def write_rows(path: Path, rows: Rows, mapped: NDArray[Any], *, labelled: bool) -> None:
     """y_true, y_proba (y_proba_0, ... or y_proba_CLASS), weights and the columns to keep."""
     format = format_of(path)

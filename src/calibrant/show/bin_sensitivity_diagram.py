@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.options import public
 from calibrant.results.bin_sensitivity import BinSensitivity
 from calibrant.show.canvas import Drawn, canvas, panels
-from calibrant.show.diagram_parts import below
+from calibrant.show.legends import below, below_panels
 from calibrant.show.style import COLUMN, GREY, look
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ class BinSensitivityDisplay(Drawn):
                 self.figure_, self.axes_ = axes.figure, [axes]
                 self._panel(axes, scales[0], values, turns, mark)
                 self._finish(axes)
+                below(axes, list(self.lines_.values()))
             return self
         size = (COLUMN, 0.7 + 1.35 * len(scales) + 0.08 * len(names))
         with panels(ax, len(scales), 1, size, sharex=True) as (figure, grid):
@@ -138,6 +139,7 @@ class BinSensitivityDisplay(Drawn):
                 of_scale = {n: v for n, v in values.items() if self.found.scales[n] == scale}
                 self._panel(axes, scale, of_scale, turns, mark)
             self._finish(self.axes_[-1])
+            below_panels(figure, self.axes_[-1], list(self.lines_.values()))
         return self
 
     def _panel(
@@ -164,7 +166,7 @@ class BinSensitivityDisplay(Drawn):
         ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useMathText=False)
 
     def _finish(self, ax: Axes) -> None:
-        """Ticks at round numbers of bins, and the legend below the last panel."""
+        """Ticks at round numbers of bins."""
         from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
         low, high = self.found.bins[0], self.found.bins[-1]
@@ -173,7 +175,6 @@ class BinSensitivityDisplay(Drawn):
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(ScalarFormatter())
         ax.set_xlabel("bins")
-        below(ax, list(self.lines_.values()))
 
 
 def _markers(bins: tuple[int, ...], turn: int) -> list[int]:

@@ -104,9 +104,14 @@ def panels(
         yield part, part.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
 
 
+def is_ours(ax: Axes) -> bool:
+    """Whether the axes were made here, and not by the caller."""
+    return bool(ax.get_gid() == _OURS)
+
+
 def in_style_of(ax: Axes) -> Any:
     """The settings that axes were made with: ours, or the caller's."""
-    if ax.get_gid() == _OURS:
+    if is_ours(ax):
         return need_matplotlib().rc_context(_style())
     return nullcontext()
 
@@ -117,7 +122,7 @@ def fit_height(ax: Axes) -> None:
     A square as wide as the figure, a strip over it and a legend under it have no height that could
     be told beforehand.
     """
-    if ax.get_gid() != _OURS or len(ax.figure.axes) > 1:
+    if not is_ours(ax) or len(ax.figure.axes) > 1:
         return
     figure: Any = ax.figure
     ax.set_anchor("N")  # what is over a square stays next to it

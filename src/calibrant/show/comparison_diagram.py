@@ -14,7 +14,7 @@ from calibrant.errors import InputError, one_of
 from calibrant.options import public
 from calibrant.results.comparison import Comparison
 from calibrant.show.canvas import Drawn, canvas, panels
-from calibrant.show.diagram_parts import below, below_all
+from calibrant.show.legends import below, below_all
 from calibrant.show.names import shown_name
 from calibrant.show.rows_of_dots import checked_cap, dots, height_of, name_rows
 from calibrant.show.style import COLOURS, COLUMN, GREY

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant.show.legends import below
 from calibrant.show.style import GREY, PALE
 
 if TYPE_CHECKING:
@@ -85,48 +86,6 @@ def legend(ax: Axes) -> None:
                        markeredgewidth=1.6, alpha=0.7, label=label)
             )  # fmt: skip
     below(ax, handles)
-
-
-def below(ax: Axes, handles: list[Any]) -> None:
-    """A legend under the axes' own label, in as many columns as its texts have room for."""
-    from matplotlib.transforms import ScaledTranslation
-
-    labels = _labels(handles)
-    down = _height_of_labels(ax)
-    ax.legend(
-        handles, labels, loc="upper center", ncols=_columns(labels), bbox_to_anchor=(0.5, 0.0),
-        frameon=False, handlelength=1.8, borderaxespad=0.2, columnspacing=1.2,
-        bbox_transform=ax.transAxes + ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans),
-    )  # fmt: skip
-
-
-def below_all(figure: Any, handles: list[Any]) -> None:
-    """A legend under all that is on a figure, or on a part of one."""
-    labels = _labels(handles)
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=_columns(labels), frameon=False,
-        handlelength=1.8, columnspacing=1.2,
-    )  # fmt: skip
-
-
-def _labels(handles: list[Any]) -> list[str]:
-    labels = [str(handle.get_label()) for handle in handles]
-    # A name that begins with an underscore is a name too.
-    return [f" {label}" if label.startswith("_") else label for label in labels]
-
-
-def _columns(labels: list[str]) -> int:
-    longest = max(map(len, labels), default=0)
-    columns = next((c for c in (3, 2) if longest * c <= 46), 1)
-    return min(columns, max(len(labels), 1))
-
-
-def _height_of_labels(ax: Axes) -> float:
-    """Points that tick labels and the axis label take below the axes."""
-    ticks = ax.get_xticklabels()
-    size = float(ticks[0].get_fontsize()) if ticks else 0.0
-    lines = ax.get_xlabel().count("\n") + 1 if ax.get_xlabel() else 0
-    return 1.25 * (size + lines * float(ax.xaxis.label.get_fontsize())) + 9.0
 
 
 def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from itertools import takewhile
 
 # What a legend one column wide has room for.
 LEGEND = 30
@@ -14,20 +15,88 @@ def shown_name(name: object, most: int = LEGEND) -> str:
 
     Dollar signs would begin a formula, so they are escaped; what cannot be printed is left out.
     """
-    text = " ".join(str(name).split())
-    text = "".join(letter for letter in text if letter.isprintable())
-    return _shortened(text, most).replace("$", r"\$")
+    return _escaped(_shortened(_plain(name), most))
 
 
 def shown_names(names: Iterable[object], most: int = LEGEND) -> list[str]:
-    """Names side by side: those that would look the same are numbered."""
+    """Names side by side: where short forms look the same, what tells the names apart is shown,
+    and names that are the same are numbered.
+    """
+    texts = [_plain(name) for name in names]
+    alike: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        alike.setdefault(_shortened(text, most), []).append(text)
+    short: dict[str, str] = {}
+    for form, group in alike.items():
+        forms = [form] if len(group) == 1 else _told_apart(group, most)
+        short |= dict(zip(group, forms, strict=True))
+    return [_escaped(text) for text in _numbered([short[text] for text in texts], most)]
+
+
+def _plain(name: object) -> str:
+    text = " ".join(str(name).split())
+    return "".join(letter for letter in text if letter.isprintable())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("$", r"\$")
+
+
+def _numbered(texts: list[str], most: int) -> list[str]:
     out: list[str] = []
-    seen: dict[str, int] = {}
-    for name in names:
-        text = shown_name(name, most)
-        seen[text] = seen.get(text, 0) + 1
-        out.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
+    for text in texts:
+        shown, number = text, 1
+        while shown in out:
+            number += 1
+            end = f" ({number})"
+            shown = _shortened(text, most - len(end)) + end
+        out.append(shown)
     return out
+
+
+def _told_apart(texts: list[str], most: int) -> list[str]:
+    """Short forms of names that begin and end alike: the parts in which they differ."""
+    start = _n_alike(texts)
+    end = _n_alike([text[start:][::-1] for text in texts])
+    return [_around(text, start, len(text) - end, most) for text in texts]
+
+
+def _n_alike(texts: list[str]) -> int:
+    """Letters with which all begin: as many as the first and the last of the alphabet share."""
+    pairs = zip(min(texts), max(texts), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _around(text: str, start: int, stop: int, most: int) -> str:
+    """A part of a text, with as many of the words around it as there is room for."""
+    if _room(_cut(text, start, stop)) > most:
+        return f"…{_shortened(text[start:stop].strip(), most - 2)}…"
+    first, last = start, stop
+    while last < len(text) and _is_inside(text, last) and _fits(text, first, last + 1, most):
+        last += 1
+    while first > 0 and _fits(text, first - 1, last, most):
+        first -= 1
+    if first < start and _is_inside(text, first):  # a word that has no room is left out whole
+        first = next((i for i in range(first, start) if not _is_inside(text, i)), first)
+    stop = last
+    while last < len(text) and _fits(text, first, last + 1, most):
+        last += 1
+    if last < len(text) and _is_inside(text, last):
+        last = next((i for i in range(last, stop, -1) if not _is_inside(text, i)), last)
+    return _cut(text, first, last)
+
+
+def _is_inside(text: str, at: int) -> bool:
+    """Whether a cut there goes through a word."""
+    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
+
+
+def _fits(text: str, start: int, stop: int, most: int) -> bool:
+    return _room(_cut(text, start, stop)) <= most
+
+
+def _cut(text: str, start: int, stop: int) -> str:
+    return f"{'…' * (start > 0)}{text[start:stop].strip()}{'…' * (stop < len(text))}"
 
 
 def _shortened(text: str, most: int) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.options import public
 from calibrant.results.slices import Slices
 from calibrant.show.canvas import Drawn, canvas
-from calibrant.show.diagram_parts import below, below_all
+from calibrant.show.legends import below, below_all
 from calibrant.show.names import shown_name
 from calibrant.show.rows_of_dots import checked_cap, dots, height_of, name_rows
 from calibrant.show.style import COLOURS, COLUMN, GREY

@@ -16,7 +16,7 @@ from calibrant.errors import InputError, nearest
 from calibrant.options import public
 from calibrant.results.windows import Windows
 from calibrant.show.canvas import Drawn, canvas
-from calibrant.show.diagram_parts import below
+from calibrant.show.legends import below
 from calibrant.show.style import COLOURS, COLUMN, GREY
 
 if TYPE_CHECKING:
