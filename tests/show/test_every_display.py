@@ -200,6 +200,8 @@ class TestLegendsOnTheAxesOfOthers:
         figure, ax = plt.subplots(figsize=size)
         cal.reliability(*binary()).plot(ax=ax)
         everything_is_in_view(figure, ax.get_legend(), but=[ax])
+        (strip,) = ax.child_axes
+        assert strip.get_window_extent().y1 <= figure.bbox.y1
 
     def test_over_another_row(self):
         figure, axes = plt.subplots(2, 2, figsize=(7, 7))

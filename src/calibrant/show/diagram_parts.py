@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant.show.canvas import is_ours
 from calibrant.show.legends import below
 from calibrant.show.style import GREY, PALE
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 # Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
 CURVE = "calibrant reliability"
+# Where the strip begins over the square, its width and height, in parts of the square; and how high
+# it may reach in a figure.
+_STRIP = (1.04, 1.0, 0.15)
+_TOP = 0.97
 # By these the strip, and the words in the corners, are found again for a second curve.
 _COUNTS = "calibrant counts"
 _CORNER = "calibrant corner"
@@ -113,12 +118,26 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
 
 
+def _make_room(ax: Axes) -> None:
+    """Lower the caller's axes where the strip over them would leave the figure."""
+    figure: Any = ax.figure.figure
+    if is_ours(ax) or figure.get_layout_engine() is not None:
+        return
+    ax.apply_aspect()
+    box = ax.get_position()
+    over_them = _STRIP[0] + _STRIP[2]
+    if box.y0 + box.height * over_them > _TOP:
+        height = (_TOP - box.y0) / over_them
+        ax.set_position((box.x0, box.y0, box.width, height))
+
+
 def strip_axes(ax: Axes, label: str) -> Any:
     """The axes over the diagram on which it is shown where reports lie."""
     known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
     over: Any = next(known, None)
     if over is None:
-        over = ax.inset_axes((0, 1.04, 1, 0.15), label=_COUNTS)
+        over = ax.inset_axes((0, *_STRIP), label=_COUNTS)
+        _make_room(ax)
         over.set(xlim=(0, 1), xticks=[], ylim=(0, 1e-9))
         over.spines[["left", "right", "top"]].set_visible(False)
         over.spines["bottom"].set(color=GREY, linewidth=0.8)
