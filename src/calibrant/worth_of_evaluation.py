@@ -79,7 +79,10 @@ def with_worth(result: Evaluation, worth: Worth, tolerance: Any, *, asked: bool)
     headline = next((e for e in estimates if e.name == "ece"), None)
     verdict = None
     if headline is not None and headline.interval is not None:
-        verdict = verdict_of(headline.interval, headline.noise_floor, samples.n, float(tolerance))
+        verdict = verdict_of(
+            headline.interval, headline.noise_floor, samples.n, float(tolerance),
+            clustered=worth.groups is not None,
+        )  # fmt: skip
     recipe = {
         **result.recipe,
         "level": worth.level,

@@ -403,6 +403,22 @@ def test_options_out_of_range_are_refused(function, options, words):
         function([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], **options)
 
 
+def test_rows_of_one_game_do_not_condemn_a_forecast():
+    """Right forecasts, each repeated through its game: as single rows they look far off."""
+    rng = np.random.default_rng(4)
+    games = np.repeat(np.arange(60), 40)
+    u = rng.uniform(0.05, 0.95, 60)
+    y = (rng.random(60) < u).astype(int)[games]
+    p = np.clip(u[games] + rng.normal(0, 0.01, games.size), 0, 1)
+    apart, together = cal.verdict(y, p), cal.verdict(y, p, groups=games)
+    assert apart.verdict == "miscalibrated"
+    assert together.low == 0 and together.p_value < 0.025
+    assert together.verdict == "not enough data"
+    assert "on rows that do not belong together" in together.sentence
+    found = cal.evaluate(y, p, measures=["ece"], uncertainty=True, groups=games)
+    assert found.verdict == together
+
+
 def test_groups_may_be_names_or_a_column():
     y, u = sample(200)
     groups = np.arange(200) // 10

@@ -151,11 +151,14 @@ def verdict(
         groups=group_index(groups, samples, data), votes=votes,
     )  # fmt: skip
     return verdict_of(
-        worth.interval(chosen, value), worth.noise_floor(chosen, value), samples.n, tolerance
-    )
+        worth.interval(chosen, value), worth.noise_floor(chosen, value), samples.n, tolerance,
+        clustered=worth.groups is not None,
+    )  # fmt: skip
 
 
-def verdict_of(interval: Interval, floor: NoiseFloor | None, n: int, tolerance: float) -> Verdict:
+def verdict_of(
+    interval: Interval, floor: NoiseFloor | None, n: int, tolerance: float, *, clustered: bool
+) -> Verdict:
     """The verdict that an interval and a noise floor give."""
     name, low, high = interval.measure, interval.low, interval.high
     span = f"its true value lies between {low:.4f} and {high:.4f} ({interval.level:.0%})"
@@ -166,10 +169,9 @@ def verdict_of(interval: Interval, floor: NoiseFloor | None, n: int, tolerance: 
     else:
         p, upper = floor.p_value, floor.upper
         # Clusters scatter more than single rows, which is what the interval knows and p does not.
-        beyond = p < 0.05 and (low > 0 or p < 0.025)
-        seen = (
-            f"{name} is {interval.value:.4f}; calibrated reports show up to {upper:.4f} by chance"
-        )
+        beyond = p < 0.05 and (low > 0 or (p < 0.025 and not clustered))
+        chance = "by chance" + (" on rows that do not belong together" if clustered else "")
+        seen = f"{name} is {interval.value:.4f}; calibrated reports show up to {upper:.4f} {chance}"
     rows_needed: int | None = None
     if beyond:
         kind = "miscalibrated"
