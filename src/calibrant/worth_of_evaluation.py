@@ -16,7 +16,9 @@ from calibrant.samples.samples import Samples
 from calibrant.scores.uncertainty import check_resamples, group_index, verdict_of
 
 # Entries of (n, k) reports, and classes, up to which measures of all classes are resampled unasked.
-CLASSWISE_UP_TO = 2_000_000
+CLASSWISE_UP_TO = 500_000
+# Reports up to which a report draws as often as anything else.
+ALL_DRAWS_UP_TO = 100_000
 CLASSES_UP_TO = 100
 
 
@@ -24,7 +26,7 @@ def draws_of_report(n_reports: int) -> int:
     """Draws behind a report's intervals and noise floors, on the terminal and as a page: as many as
     anywhere, and half as many where they take seconds and intervals are narrow.
     """
-    return 1000 if n_reports <= CLASSWISE_UP_TO else 500
+    return 1000 if n_reports <= ALL_DRAWS_UP_TO else 500
 
 
 def worth_of(
