@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -37,8 +38,11 @@ class Interval(_Plain):
     seed: int | None = None
     # How much the value itself varies from sample to sample; None where it was not drawn.
     standard_error: float | None = None
-    # The true value of which `value` is as likely too high as too low; None where there is none.
+    # The true value of which `value` is as likely too high as too low: the companion without the
+    # upward bias; None where there is none.
     estimate: float | None = None
+    # What a reader must know beside the limits: too few events, a value below what chance allows.
+    note: str = ""
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -74,6 +78,8 @@ class NoiseFloor(_Plain):
     method: str
     exact_mean: bool = False
     seed: int | None = None
+    # The chance of a value at most as large as the one seen.
+    p_low: float = math.nan
 
     def __repr__(self) -> str:
         return (
