@@ -1,17 +1,23 @@
-"""How often intervals hold the truth, in worlds whose truth is known.
+"""How often intervals hold the truth, and tests are wrong, in populations whose truth is known.
 
-    python benchmarks/coverage.py [WORLD ...] [--reps 400] [--rows 300 1000 ...] [--smooth]
+    python benchmarks/coverage.py [KIND ...] [--reps 200] [--rows 100 1000] [--measures ece ...]
+    python benchmarks/coverage.py --tests [KIND ...] ...
 
-Prints, for each world, number of rows and measure, the share of samples whose 95 % interval holds
-the true value, and how many lie wholly below it and wholly above it. In the calibrated world the
-truth is 0: there the share is that of the samples whose interval reaches 0.
+Prints, for each population, number of rows and measure, the share of samples whose 95 % interval
+holds the true value, its standard error, and how many lie wholly below the truth and wholly above
+it. In calibrated populations errors are 0. With --tests: how often p-values fall below 0.05 and
+verdicts say "miscalibrated" where the predictions are exactly right.
+
+The true value is the measure in the whole population, in the bins of the sample.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,123 +25,314 @@ import numpy as np
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant.inference.cells import problem_of
-from calibrant.inference.family import Family, family_of
+from calibrant.binning import Edges, EqualWidth, Quantile, Rule
+from calibrant.engines.counting import bin_table, class_columns
 from calibrant.inference.worth import Worth
 from calibrant.inputs.accept import accept
-from calibrant.measures.catalogue import find
-from calibrant.results.uncertainty import Interval
-from calibrant.statistics.bins import BinTable
+from calibrant.measures.binned import binned_errors
+from calibrant.measures.catalogue import Measure, catalogue
+from calibrant.measures.truthful import linear_errors
+from calibrant.samples.samples import Samples
 from calibrant.summary import Summary
 
 Array = NDArray[Any]
+Draw = Callable[[int, np.random.Generator], tuple[Array, Array]]
 
-BINS = cal.EqualWidth(15)
-ROWS = (300, 1000, 3000, 10_000, 30_000)
-MEASURES = ("ece", "rmsce", "lin_ce", "debiased_l2", "brier")
-SMOOTH = ("ls_ece", "smooth_ece")
+FIXED, MASS = EqualWidth(15), Quantile(15)
 # Rows that stand for infinitely many.
-VERY_MANY = 2_000_000
+VERY_MANY = 200_000
+ALPHA = 0.05
 
 
 def sigmoid(x: Array) -> Array:
     return 1.0 / (1.0 + np.exp(-x))
 
 
-class World(NamedTuple):
-    """Reports and the right ones: u and q of n rows, and the cluster of each where there are any.
+@dataclass(frozen=True)
+class Population:
+    """Predictions u and right probabilities q of n rows; how labels, weights and clusters come."""
 
-    h is normal about `centre`; the logit of u is ``slope h + shift``, that of q is h. Clusters of
-    `size` rows share the part `alike` of the variance of h, and add one normal number of standard
-    deviation `common` to the logit of q.
-    """
-
-    slope: float = 1.0
-    shift: float = 0.0
-    centre: float = 0.0
-    spread: float = 1.5
-    size: int = 1
-    common: float = 0.0
-    alike: float = 0.0
-
-    def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-        groups = np.arange(n) // self.size
-        own, shared, added = rng.normal(size=n), *rng.normal(size=(2, groups[-1] + 1))
-        both = np.sqrt(1 - self.alike) * own + np.sqrt(self.alike) * shared[groups]
-        h = self.centre + self.spread * both
-        q = sigmoid(h + self.common * added[groups])
-        return sigmoid(self.slope * h + self.shift), q, groups
+    draw: Draw
+    calibrated: bool = False
+    labels: str = "outcomes"
+    weights: bool = False
+    clusters: bool = False
+    votes: int = 5
 
 
-WORLDS = {
-    "overconfident": World(slope=2.0),
-    "underconfident": World(slope=0.5),
-    "biased": World(shift=0.5),
-    "slightly overconfident": World(slope=1.15),
-    "rare event": World(slope=0.9, shift=0.1, centre=-4.0, spread=1.0),
-    "calibrated": World(),
-    "clusters": World(slope=1.5, size=20, common=1.0, alike=0.9),
+class Sample(NamedTuple):
+    y: Array
+    u: Array
+    w: Array | None
+    groups: Array | None
+
+
+def scalar(u: Callable[[np.random.Generator, int], Array], q: Callable[[Array], Array]) -> Draw:
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        predicted = u(rng, n)
+        return predicted, np.clip(q(predicted), 0.0, 1.0)
+
+    return draw
+
+
+def logistic(slope: float, shift: float = 0.0, centre: float = 0.0, spread: float = 1.5) -> Draw:
+    """The logit of u is ``slope h + shift``, that of q is h, which is normal."""
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        h = rng.normal(centre, spread, n)
+        return sigmoid(slope * h + shift), sigmoid(h)
+
+    return draw
+
+
+def network(k: int, temperature: float, spread: float = 2.0) -> Draw:
+    """Rows of k classes whose logits are too large by a factor, the temperature."""
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        h = rng.normal(0.0, spread, (n, k))
+
+        def softmax(x: Array) -> Array:
+            p = np.exp(x - x.max(axis=1, keepdims=True))
+            return p / p.sum(axis=1, keepdims=True)
+
+        return softmax(h * temperature), softmax(h)
+
+    return draw
+
+
+def _crowds(rng: np.random.Generator, n: int) -> Array:
+    side = rng.random(n)
+    return np.where(side < 0.35, 0.0, np.where(side < 0.7, 1.0, rng.random(n)))
+
+
+def _tenths(rng: np.random.Generator, n: int) -> Array:
+    shares = np.array([4, 1, 1, 1, 1, 2, 1, 1, 2, 2, 4])
+    return rng.choice(11, n, p=shares / shares.sum()) / 10
+
+
+def _same(u: Array) -> Array:
+    return u
+
+
+ORDINARY = {
+    "overconfident": logistic(2.0),
+    "underconfident": logistic(0.5),
+    "biased": logistic(1.0, 0.5),
+    "slightly overconfident": logistic(1.15),
+    "oscillating": scalar(lambda r, n: r.beta(2, 2, n), lambda u: u + 0.08 * np.sin(9 * u)),
+    "tenths": scalar(_tenths, lambda u: 0.5 + 0.8 * (u - 0.5)),
+    "imbalanced": scalar(lambda r, n: r.beta(1, 12, n), lambda u: u**1.2),
+    "one bin off": scalar(
+        lambda r, n: r.beta(2, 2, n), lambda u: u + 0.3 * ((u > 0.4) & (u < 7 / 15))
+    ),
+}
+CALIBRATED = {
+    "calibrated": scalar(lambda r, n: r.random(n), _same),
+    "calibrated at the ends": scalar(lambda r, n: r.beta(0.15, 0.15, n), _same),
+    "calibrated tenths": scalar(_tenths, _same),
+}
+CROWDS = {
+    "crowds at 0 and 1": scalar(
+        _crowds, lambda u: np.where(u == 0, 0.06, np.where(u == 1, 0.9, u))
+    ),
+    "wrong at the ends": scalar(
+        lambda r, n: sigmoid(r.normal(0, 4, n)),
+        lambda u: np.where(u < 0.02, 0.03, np.where(u > 0.98, 0.95, u)),
+    ),
+}
+RARE = {"rare": logistic(1.0, 0.4, -5.0, 0.8)}
+RARE_RIGHT = {"rare, calibrated": scalar(lambda r, n: sigmoid(r.normal(-5.0, 0.8, n)), _same)}
+
+
+def _each(draws: dict[str, Draw], **options: Any) -> dict[str, Population]:
+    return {name: Population(draw, **options) for name, draw in draws.items()}
+
+
+def _some(draws: dict[str, Draw], *names: str) -> dict[str, Draw]:
+    return {name: draws[name] for name in names}
+
+
+_FEW = _some(ORDINARY, "overconfident", "oscillating")
+_RIGHT = _some(CALIBRATED, "calibrated")
+KINDS: dict[str, dict[str, Population]] = {
+    "ordinary": _each(ORDINARY),
+    "calibrated": _each(CALIBRATED, calibrated=True),
+    "crowds": _each(CROWDS),
+    "rare": _each(RARE) | _each(RARE_RIGHT, calibrated=True),
+    "weights": _each(_FEW, weights=True) | _each(_RIGHT, weights=True, calibrated=True),
+    "clusters": _each(_FEW, clusters=True) | _each(_RIGHT, clusters=True, calibrated=True),
+    "soft": _each(_FEW, labels="votes") | _each(_RIGHT, labels="votes", calibrated=True),
+    "scattered": _each(_FEW, labels="scattered")
+    | _each(_RIGHT, labels="scattered", calibrated=True),
+    "classes": {
+        f"{k} classes, {name}": Population(network(k, t), t == 1.0)
+        for k in (3, 10)
+        for name, t in (("too sure", 1.6), ("not sure", 0.7), ("calibrated", 1.0))
+    },
+    "many classes": {
+        f"100 classes, {name}": Population(network(100, t, 3.0), t == 1.0)
+        for name, t in (("too sure", 1.5), ("calibrated", 1.0))
+    },
 }
 
 
-@cache
-def truths(world: str, measures: tuple[str, ...] = (*MEASURES, *SMOOTH)) -> dict[str, float]:
-    """The true values: with the right reports as soft targets, in very many rows."""
-    u, q, _ = WORLDS[world].draw(VERY_MANY, np.random.default_rng(99))
-    found = cal.evaluate(q, u, bins=BINS, measures=measures).values
-    if "brier" in found:  # an outcome scatters about the right report
-        found["brier"] += float((q * (1 - q)).mean())
-    return found
-
-
-class Remembering:
-    """A family that draws each of its worlds once, for all measures."""
-
-    def __init__(self, family: Family) -> None:
-        self.n_shapes = family.n_shapes
-        self._family = family
-        self._tables: dict[Any, tuple[BinTable, BinTable]] = {}
-
-    def _both(self, shape: int, c: float) -> tuple[BinTable, BinTable]:
-        if (shape, c) not in self._tables:
-            self._tables[shape, c] = (
-                self._family.true_table(shape, c),
-                self._family.drawn_tables(shape, c),
-            )
-        return self._tables[shape, c]
-
-    def true_table(self, shape: int, c: float) -> BinTable:
-        return self._both(shape, c)[0]
-
-    def drawn_tables(self, shape: int, c: float) -> BinTable:
-        return self._both(shape, c)[1]
-
-
-def intervals(
-    y: Array,
-    u: Array,
-    measures: Sequence[str],
-    n_resamples: int = 1000,
-    groups: Array | None = None,
-) -> dict[str, Interval]:
-    """What `calibrant.interval` finds for each measure, with the draws of worlds shared."""
-    samples = accept(y, u)
-    chosen = tuple(find(name, "binary") for name in measures)
-    worth = Worth(samples, BINS, BINS, chosen, n_resamples=n_resamples, groups=groups)
-    summary = Summary(samples, BINS, BINS)
-    problem = problem_of(samples, "binary", BINS)
-    assert problem is not None
-    family = Remembering(family_of(problem, max(200, n_resamples * 2 // 5), 0, groups))
-    worth._families = {("scalar", "fixed"): family, ("scalar", "quantile"): family}
-    return {m.name: worth.interval(m, m.compute(summary)) for m in chosen}
-
-
-def drawn(world: str, n: int, reps: int, seed: int = 0) -> Iterator[tuple[Array, Array, Array]]:
-    """Outcomes, reports and clusters of `reps` samples."""
+def samples_of(population: Population, n: int, reps: int, seed: int = 0) -> Iterator[Sample]:
+    """Independent samples of a population."""
     for rep in range(reps):
-        rng = np.random.default_rng((seed, n, rep, *map(ord, world)))
-        u, q, groups = WORLDS[world].draw(n, rng)
-        yield (rng.random(n) < q).astype(np.int64), u, groups
+        rng = np.random.default_rng((seed, n, rep))
+        u, q = population.draw(n, rng)
+        weights = np.exp(rng.normal(0.0, 1.0, n)) if population.weights else None
+        groups, y = None, None
+        if population.clusters:
+            sizes = rng.geometric(1 / 8, n)
+            groups = np.repeat(np.arange(n), sizes)[:n]
+            # In three of ten clusters all rows share their luck.
+            common = rng.random(n) < 0.3
+            luck = np.where(common[groups], rng.random(n)[groups], rng.random(n))
+            y = (luck < q).astype(np.int64)
+        elif population.labels == "outcomes":
+            if q.ndim == 2:
+                y = (np.cumsum(q, axis=1) < rng.random(n)[:, None]).sum(axis=1)
+            else:
+                y = (rng.random(n) < q).astype(np.int64)
+        else:
+            if population.labels == "scattered":  # right on average, not row by row
+                q = rng.beta(4 * q + 1e-9, 4 * (1 - q) + 1e-9)
+            y = rng.binomial(population.votes, q) / population.votes
+        yield Sample(y, u, weights, groups)
+
+
+# --- truth ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Truth:
+    """A population of very many rows, with its right probabilities as soft labels."""
+
+    population: Population
+    _whole: dict[Any, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        u, q = self.population.draw(
+            VERY_MANY if not self._many() else 40_000, np.random.default_rng(12345)
+        )
+        self.u, self.q = u, q
+        self.samples = accept(q, u)
+
+    def _many(self) -> bool:
+        return self.population.draw(2, np.random.default_rng(0))[0].ndim == 2
+
+    def value(self, measure: Measure, like: Samples) -> float:
+        """The measure in the population, in the bins of a sample."""
+        scattered = self.population.labels != "outcomes" and measure.statistic in (
+            "losses", "distribution",
+        )  # fmt: skip
+        if self.population.calibrated and measure.statistic != "losses" and not _part(measure):
+            return 0.0
+        if measure.statistic in _IN_BINS:
+            return self._binned(measure, like)
+        if measure.name not in self._whole:
+            self._whole[measure.name] = (
+                self._mean(measure) if measure.statistic == "losses" else self._plain(measure)
+            )
+        if scattered:
+            raise ValueError("losses of soft labels have no simple truth")
+        return self._whole[measure.name]
+
+    def _plain(self, measure: Measure) -> float:
+        if measure.name == "brier_uncertainty":
+            _, q = self._scalar()
+            return float(q.mean() * (1 - q.mean()))
+        return float(measure.compute(Summary(self.samples, FIXED, MASS)))
+
+    def _scalar(self) -> tuple[Array, Array]:
+        if self.u.ndim == 1:
+            return self.u, self.q
+        rows, top = np.arange(len(self.u)), self.u.argmax(axis=1)
+        return self.u[rows, top], self.q[rows, top]
+
+    def _mean(self, measure: Measure) -> float:
+        """The expected loss: outcomes scatter about the right probabilities."""
+        value = float(measure.compute(Summary(self.samples, FIXED, MASS)))
+        _, q = self._scalar()
+        if measure.name == "brier":
+            spread = q * (1 - q) if self.u.ndim == 1 else 1 - (self.q**2).sum(axis=1)
+            return value + float(spread.mean())
+        if measure.name == "confidence_loss":
+            return value + float((q * (1 - q)).mean())
+        return value
+
+    def _binned(self, measure: Measure, like: Samples) -> float:
+        quantile = "quantile" in measure.statistic or measure.statistic in (
+            "confidence_bins", "above", "full_bins",
+        )  # fmt: skip
+        rule: Rule = MASS if quantile else FIXED
+        if measure.notion == "classwise" or measure.statistic == "above":
+            columns = zip(_columns(self.samples), _columns(like), strict=True)
+            found = [self._one(measure, mine, own, rule) for mine, own in columns]
+            return float(np.mean([f for f in found if f is not None]))
+        if measure.statistic == "full_bins":
+            edges = _edges(like, "confidence", rule)
+            top = self.u.argmax(axis=1)
+            cell = top * edges.m + np.searchsorted(_inner(edges), self.u.max(1), side="right")
+            size = int(cell.max()) + 1
+            residual = [np.bincount(cell, c, size) for c in (self.u - self.q).T]
+            return float((np.square(residual)).sum() / len(self.u) ** 2)
+        notion = "confidence" if like.multiclass else "binary"
+        edges = _edges(like, notion, rule)
+        table, _, _ = bin_table(self.samples, notion, edges)
+        if measure.name == "debiased_l2":
+            return float(binned_errors(table, "l2")[0])
+        if measure.notion == "confidence":
+            return float(linear_errors(table)[0])
+        assert measure.of_tables is not None
+        return float(measure.of_tables(table)[0])
+
+    @staticmethod
+    def _one(measure: Measure, mine: Samples, own: Samples, rule: Rule) -> float | None:
+        if measure.statistic == "above":
+            mine, own = (
+                Samples(s.reports[s.reports > 0.01], s.targets[s.reports > 0.01])
+                for s in (mine, own)
+            )
+            if not own.n:
+                return None
+        table, _, _ = bin_table(mine, "binary", _edges(own, "binary", rule))
+        assert measure.of_tables is not None
+        return float(measure.of_tables(table)[0])
+
+
+_IN_BINS = (
+    "bins", "quantile_bins", "confidence_bins", "class_bins", "class_quantile_bins", "above",
+    "full_bins",
+)  # fmt: skip
+
+
+def _part(measure: Measure) -> bool:
+    return measure.name in ("brier_uncertainty", "brier_discrimination")
+
+
+def _columns(samples: Samples) -> Iterator[Samples]:
+    return class_columns(samples) if samples.multiclass else iter([samples])
+
+
+def _edges(samples: Samples, notion: Any, rule: Rule) -> Edges:
+    _, cuts, _ = bin_table(samples, notion, rule)
+    inner = np.unique(cuts.inner)
+    inner = inner[(inner > 0) & (inner < 1)]
+    return Edges([0.0, *inner.tolist(), 1.0])
+
+
+def _inner(edges: Edges) -> Array:
+    return np.asarray(edges.edges)[1:-1]
+
+
+@cache
+def truth_of(kind: str, name: str) -> Truth:
+    return Truth(KINDS[kind][name])
+
+
+# --- shares --------------------------------------------------------------------------------------
 
 
 class Count(NamedTuple):
@@ -147,58 +344,110 @@ class Count(NamedTuple):
 
     @property
     def share(self) -> float:
-        return self.holds / sum(self)
+        return self.holds / max(1, sum(self))
+
+    @property
+    def standard_error(self) -> float:
+        return math.sqrt(max(self.share * (1 - self.share), 0.01) / max(1, sum(self)))
+
+    def __str__(self) -> str:
+        return f"{self.share:.0%}±{self.standard_error:.0%} ({self.below}/{self.above})"
+
+
+def measured(kind: str, name: str, measures: Sequence[str] | None) -> tuple[Measure, ...]:
+    """The measures that a population has a truth for."""
+    population = KINDS[kind][name]
+    shape = "multiclass" if population.draw(2, np.random.default_rng(0))[0].ndim == 2 else "binary"
+    soft = population.labels != "outcomes"
+    return tuple(
+        m
+        for m in catalogue(shape)
+        if (measures is None or m.name in measures)
+        and not m.soft_only
+        and not (soft and (m.statistic == "losses" or m.name == "brier_uncertainty"))
+    )
 
 
 def coverage(
-    world: str,
-    n: int,
-    reps: int,
-    measures: Sequence[str],
-    *,
-    n_resamples: int = 1000,
-    clustered: bool = False,
-    seed: int = 0,
-) -> dict[str, Count]:
+    kind: str, name: str, n: int, reps: int, measures: Sequence[str] | None = None, *,
+    seed: int = 0, n_resamples: int = 1000, level: float = 0.95,
+) -> dict[str, Count]:  # fmt: skip
     """How often the interval of each measure holds its true value."""
-    true = truths(world)
-    if world == "calibrated":
-        true = {name: value if name == "brier" else 0.0 for name, value in true.items()}
-    counts = {name: [0, 0, 0] for name in measures}
-    for y, u, groups in drawn(world, n, reps, seed):
-        found = intervals(y, u, measures, n_resamples, groups if clustered else None)
-        for name, interval in found.items():
-            where = 1 if interval.high < true[name] else 2 if interval.low > true[name] else 0
-            counts[name][where] += 1
+    truth, chosen = truth_of(kind, name), measured(kind, name, measures)
+    counts = {m.name: [0, 0, 0] for m in chosen}
+    for sample in samples_of(truth.population, n, reps, seed):
+        samples = accept(sample.y, sample.u, sample_weight=sample.w)
+        worth = Worth(
+            samples, FIXED, MASS, chosen, level=level, n_resamples=n_resamples, groups=sample.groups
+        )
+        summary = Summary(samples, FIXED, MASS)
+        for measure in chosen:
+            interval = worth.interval(measure, measure.compute(summary))
+            true = truth.value(measure, samples)
+            where = 1 if interval.high < true else 2 if interval.low > true else 0
+            counts[measure.name][where] += 1
     return {name: Count(*count) for name, count in counts.items()}
+
+
+def false_alarms(kind: str, name: str, n: int, reps: int, *, seed: int = 1) -> dict[str, float]:
+    """How often what is exactly right is called wrong, at 5 %."""
+    population = KINDS[kind][name]
+    alarms: dict[str, list[bool]] = {}
+
+    def note(test: str, wrong: bool) -> None:
+        alarms.setdefault(test, []).append(wrong)
+
+    for y, u, w, groups in samples_of(population, n, reps, seed):
+        found = cal.evaluate(
+            y, u, sample_weight=w, groups=groups, uncertainty=True, n_resamples=500,
+            measures=[m.name for m in measured(kind, name, TESTED)],
+        )  # fmt: skip
+        for e in found.estimates:
+            if e.noise_floor is not None:
+                note(e.name, e.noise_floor.p_value < ALPHA)
+        assert found.verdict is not None
+        note("verdict", found.verdict.verdict == "miscalibrated")
+        hard = population.labels == "outcomes"
+        options: dict[str, Any] = {} if w is None else {"sample_weight": w}
+        if groups is not None:
+            options["groups"] = groups
+        note("cox", cal.cox_calibration(y, u, **options).p_value < ALPHA)
+        if hard and groups is None:
+            note("spiegelhalter", cal.spiegelhalter(y, u, **options).p_value < ALPHA)
+            note("truthful", cal.truthful_test(y, u, **options).p_value < ALPHA)
+            if w is None:
+                note("hosmer-lemeshow", cal.hosmer_lemeshow(y, u).p_value < ALPHA)
+    return {test: float(np.mean(wrong)) for test, wrong in alarms.items()}
+
+
+TESTED = ("ece", "rmsce", "ace", "tace", "lin_ce", "classwise_ece", "classwise_ce", "ks_error",
+          "ls_ece", "smooth_ece", "brier_miscalibration", "debiased_l2")  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("worlds", nargs="*", choices=[[], *WORLDS], help="which; default all")
-    parser.add_argument("--reps", type=int, default=400, help="samples of each world and size")
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="rows of a sample")
-    parser.add_argument("--resamples", type=int, default=1000, help="n_resamples of an interval")
-    parser.add_argument(
-        "--smooth", action="store_true", help="smooth measures too, which take long"
-    )
+    parser.add_argument("kinds", nargs="*", help=f"which: {', '.join(KINDS)}; default all")
+    parser.add_argument("--reps", type=int, default=200, help="samples of each population and size")
+    parser.add_argument("--rows", type=int, nargs="+", default=(100, 1000, 10_000))
+    parser.add_argument("--measures", nargs="+", help="default: all that have a truth")
+    parser.add_argument("--tests", action="store_true", help="false alarms in place of coverage")
     options = parser.parse_args()
-    measures = (*MEASURES, *SMOOTH) if options.smooth else MEASURES
-    print("share of samples whose 95 % interval holds the truth (wholly below it / above it)")
-    print(f"{'world':24}{'rows':>7}" + "".join(f"{name:>18}" for name in measures))
-    for world in options.worlds or WORLDS:
-        for n in options.rows:
-            for clustered in (False, True) if world == "clusters" else (False,):
+    for kind in options.kinds or KINDS:
+        for name, population in KINDS[kind].items():
+            for n in options.rows:
                 began = time.perf_counter()
-                found = coverage(
-                    world, n, options.reps, measures, n_resamples=options.resamples,
-                    clustered=clustered,
-                )  # fmt: skip
-                cells = "".join(
-                    f"{f'{c.share:.1%} ({c.below}/{c.above})':>18}" for c in found.values()
-                )
-                name = f"{world}, groups=" if clustered else world
-                print(f"{name:24}{n:7}{cells}   {time.perf_counter() - began:.0f} s", flush=True)
+                if options.tests:
+                    if not population.calibrated:
+                        continue
+                    shares = false_alarms(kind, name, n, options.reps)
+                    error = math.sqrt(0.05 * 0.95 / options.reps)
+                    told = "  ".join(f"{test} {share:.1%}" for test, share in shares.items())
+                    told += f"  (±{error:.1%} at 5 %)"
+                else:
+                    found = coverage(kind, name, n, options.reps, options.measures)
+                    told = "  ".join(f"{m} {count}" for m, count in found.items())
+                took = time.perf_counter() - began
+                print(f"{kind}: {name}, {n} rows: {told}  [{took:.0f} s]", flush=True)
 
 
 if __name__ == "__main__":

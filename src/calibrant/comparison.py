@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calibrant.binning import Bins, EqualWidth, Quantile, both_rules
 from calibrant.errors import CalibrantError, InputError
 from calibrant.evaluation import choose, notes_of, said_of
-from calibrant.inference.paired import draw_lots, replicates
+from calibrant.inference.paired import Scatter, difference_limits, draw_lots, replicates
 from calibrant.inference.robustness import rank_robustness
 from calibrant.inference.worth import Worth
 from calibrant.inputs.accept import accept
@@ -108,10 +108,11 @@ def compare(
             summaries.append(summary)
     draws = draw_lots(first.n, int(n_resamples), int(seed), index, first.weights)
     drawn = [replicates(each, chosen, fixed, quantile, draws) for each in samples.values()]
-    own = []
+    own, scatters = [], []
     for row, each in zip(values, samples.values(), strict=True):
-        worth = Worth(each, fixed, quantile, chosen, float(level), 750, int(seed), index)
+        worth = Worth(each, fixed, quantile, chosen, float(level), 1000, int(seed), index)
         own.append([_limits(worth, m, v) for m, v in zip(chosen, row, strict=True)])
+        scatters.append([worth.scatter(m) for m in chosen])
     slices: dict[str, Slices] | None = None
     if by is not None:
         slices = {
@@ -125,6 +126,7 @@ def compare(
         np.array(values),
         tuple(np.stack([d[j] for d in drawn]) for j in range(len(chosen))),
         np.array(own),
+        _pairs(np.array(values), scatters, float(level)),
         float(level),
         _robustness(samples, shape, bin_counts),
         slices,
@@ -171,12 +173,26 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
 
 
 def _limits(worth: Worth, measure: Measure, value: float) -> tuple[float, float, float]:
-    """An interval and its estimate, of errors over bins."""
-    if measure.of_tables is None or measure.notion == "classwise":
-        return math.nan, math.nan, math.nan
+    """An interval and its estimate."""
     found = worth.interval(measure, value)
-    estimate = math.nan if found.estimate is None else found.estimate
-    return found.low, found.high, estimate
+    return found.low, found.high, math.nan if found.estimate is None else found.estimate
+
+
+def _pairs(
+    values: NDArray[np.float64], scatters: list[list[Scatter]], level: float
+) -> NDArray[np.float64]:
+    """Limits and estimate of every difference, (measures, predictors, predictors, 3)."""
+    n, n_measures = values.shape
+    out = np.zeros((n_measures, n, n, 3))
+    for j in range(n_measures):
+        for a in range(n):
+            for b in range(a + 1, n):
+                low, high, estimate = difference_limits(
+                    float(values[a, j] - values[b, j]), scatters[a][j], scatters[b][j], level
+                )
+                out[j, a, b] = low, high, estimate
+                out[j, b, a] = -high, -low, -estimate
+    return out
 
 
 def _robustness(

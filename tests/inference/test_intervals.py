@@ -13,8 +13,7 @@ import pytest
 import calibrant as cal
 from calibrant.errors import InputError
 from calibrant.inference.cells import problem_of
-from calibrant.inference.family import ResidualFamily, family_of, invert
-from calibrant.inference.squared import debiased_square
+from calibrant.inference.family import SHAPES, family_of, invert
 from calibrant.inputs.accept import accept
 from needs import need
 
@@ -131,54 +130,60 @@ def test_levels_of_bins_out_of_range_are_refused(level):
 # --- how intervals are made -----------------------------------------------------------------------
 
 
-def test_the_debiased_square_is_a_mean_over_pairs():
-    y, u = sample(60, 1.6)
-    problem = problem_of(accept(y, u), "binary", cal.EqualWidth(4))
-    r = problem.u - problem.z
-    total = 0.0
-    for b in range(4):
-        rows = np.flatnonzero(problem.bins == b)
-        pairs = [r[i] * r[j] for i in rows for j in rows if i != j]
-        total += rows.size / 60 * np.mean(pairs) if pairs else 0.0
-    assert debiased_square(problem)[0] == pytest.approx(total, rel=1e-10)
-
-
-def test_the_variance_of_the_debiased_square():
-    drawn = []
-    for seed in range(400):
-        y, u = sample(500, 1.6, seed=seed)
-        drawn.append(debiased_square(problem_of(accept(y, u), "binary", cal.EqualWidth(5))))
-    squares, variances = np.array(drawn).T
-    # Positive noise in the square enters its variance: rather too much than too little.
-    assert 0.85 < variances.mean() / squares.var() < 1.5
-
-
 def test_inversion_of_a_known_law():
     """Values normal about the truth c with standard deviation 1: the interval is c +- 1.96."""
+    from scipy.special import ndtri
 
-    def world(c):
-        return 10 * c - 1.96, 10 * c + 1.96, 10 * c
+    normal = ndtri((np.arange(2000) + 0.5) / 2000)
 
-    low, high = invert(5.0, world, 60)
-    assert (low, high) == pytest.approx((3.04, 6.96), abs=1e-9)
-    assert invert(1.0, world, 60) == pytest.approx((0.0, 2.96), abs=1e-9)
+    def member(shape, t):
+        return -t, -t + normal
+
+    grid = {"smooth": [-t for t in np.linspace(20, 0, 81)]}
+    found = invert(5.0, member, grid, 0.95)
+    assert (found.low, found.high) == pytest.approx((3.04, 6.96), abs=0.01)
+    assert found.estimate == pytest.approx(5.0, abs=0.01)
+    found = invert(1.0, member, grid, 0.95)
+    assert (found.low, found.high) == pytest.approx((0.0, 2.96), abs=0.01)
+    # A value lower than calibrated data show on a day in six has the limit of such a day.
+    assert invert(-4.0, member, grid, 0.95).high == pytest.approx(1.96 - 0.9945, abs=0.02)
 
 
-def test_families_tend_to_their_own_truth():
+@pytest.mark.parametrize("kind", ["rows", "weights", "clusters", "soft"])
+def test_families_tend_to_their_own_truth(kind):
     y, u = sample(2000, 1.8)
-    for weights, groups in ((None, None), (np.ones(2000), None), (None, np.arange(2000) // 4)):
-        problem = problem_of(accept(y, u, sample_weight=weights), "binary", cal.EqualWidth(8))
-        family = family_of(problem, 400, 0, groups)
-        assert isinstance(family, ResidualFamily) == (weights is not None or groups is not None)
-        for shape in range(family.n_shapes):
-            calm = family.true_table(shape, 0.0)
-            np.testing.assert_allclose(calm.residual, 0, atol=1e-9)
-            drawn, true = family.drawn_tables(shape, 1.0), family.true_table(shape, 1.0)
-            np.testing.assert_allclose(drawn.residual.mean(axis=0), true.residual[0], atol=8)
-            np.testing.assert_allclose(drawn.sum_w.sum(axis=1), 2000)
-        # The first shape at its full size is the sample itself.
-        seen = family.true_table(0, 1.0).residual[0]
-        np.testing.assert_allclose(seen, cal.reliability(y, u, bins=8).table.residual[0], atol=1e-8)
+    if kind == "soft":
+        y = np.random.default_rng(0).binomial(5, sigmoid(np.log(u / (1 - u)) / 1.8)) / 5
+    weights = np.random.default_rng(1).random(2000) + 0.5 if kind == "weights" else None
+    groups = np.arange(2000) // 4 if kind == "clusters" else None
+    problem = problem_of(accept(y, u, sample_weight=weights), "binary", cal.EqualWidth(8))
+    family = family_of(problem, problem.coarse_cells, 400, 0, groups)
+    assert family.outcomes == (kind in ("rows", "weights"))
+    for shape in SHAPES:
+        grid = family.grid(shape)
+        calm = family.member(shape, grid[-1])[0].tables()
+        np.testing.assert_allclose(calm.residual, 0, atol=1e-9)
+        seen_at = -1.0 if shape == "smooth" else 0.0
+        truth, drawn = family.member(shape, seen_at)
+        true, tables = truth.tables(), drawn.tables()
+        scatter = tables.residual.std(axis=0) / np.sqrt(400)
+        away = tables.residual.mean(axis=0) - true.residual[0]
+        assert (np.abs(away) < 5 * scatter + 1e-9).all()
+    # As seen, the first shape is the sample itself.
+    seen = family.member("threshold", 0.0)[0].tables().residual[0]
+    exact = cal.reliability(y, u, bins=8, sample_weight=weights).table.residual[0]
+    np.testing.assert_allclose(seen, exact, atol=1e-8)
+
+
+def test_rates_stay_between_0_and_1_and_keep_the_gap():
+    """Half of a bin's predictions are 0: a gap below 0 comes out of the others."""
+    u = np.repeat([0.0, 0.06], 100)
+    problem = problem_of(accept(np.zeros(200, int), u), "binary", cal.EqualWidth(5))
+    family = family_of(problem, problem.coarse_cells, 50, 0, None)
+    for t in (-4.0, 0.0, 0.5):
+        truth, drawn = family.member("threshold", t)
+        assert (truth.wz >= 0).all() and (drawn.wz >= 0).all()
+    assert family.member("threshold", 0.0)[0].tables().residual[0, 0] == pytest.approx(6.0)
 
 
 def test_equal_weights_change_little():
@@ -275,7 +280,8 @@ def test_one_row_excludes_nothing():
     for name in ("ece", "rmsce", "debiased_l2"):
         found = cal.verdict([1], [0.9], measure=name)
         assert found.verdict == "not enough data", name
-    assert cal.interval([1], [0.9], measure="debiased_l2").high == 1.0
+        # Whoever said 0.9 and was right once may be right in one of twenty.
+        assert cal.interval([1], [0.9], measure=name).high > 0.7, name
 
 
 def test_a_resample_may_miss_what_a_measure_is_about(no_warning):
@@ -342,8 +348,7 @@ def test_verdicts_of_soft_labels_come_from_the_interval():
     right = rng.binomial(5, u) / 5
     plain, voted = cal.verdict(right, u), cal.verdict(right, u, votes=5)
     assert plain.verdict == voted.verdict == "calibrated within noise"
-    assert math.isnan(plain.p_value) and 0 < voted.p_value <= 1
-    assert json.loads(plain.to_json())["p_value"] is None
+    assert plain.p_value == voted.p_value and 0.05 < plain.p_value <= 1
     wrong = cal.verdict(rng.binomial(5, u**2) / 5, u)
     assert wrong.verdict == "miscalibrated" and wrong.low > 0
 
@@ -359,7 +364,7 @@ def test_weights_and_groups_reach_zero_exactly():
 
 def test_same_seed_same_answer():
     y, u = sample(300, 1.5)
-    for options in ({}, {"measure": "brier"}, {"measure": "ks_error"}):
+    for options in ({}, {"measure": "ace"}, {"measure": "ks_error"}):
         one, same, other = (cal.interval(y, u, seed=seed, **options) for seed in (1, 1, 2))
         assert one == same
         assert (one.low, one.high) != (other.low, other.high)
@@ -373,7 +378,7 @@ def test_what_an_interval_says():
     assert not found.reaches_zero and "sample value" in repr(found) and "95%" in repr(found)
     again = json.loads(found.to_json())
     assert again == found.to_dict()
-    assert "closed form" in cal.interval(y, u, measure="debiased_l2").method
+    assert "test inversion" in cal.interval(y, u, measure="debiased_l2").method
     assert "clusters" in cal.interval(y, u, measure="brier", groups=np.arange(500) // 5).method
 
 
@@ -412,9 +417,10 @@ def test_rows_of_one_game_do_not_condemn_a_forecast():
     p = np.clip(u[games] + rng.normal(0, 0.01, games.size), 0, 1)
     apart, together = cal.verdict(y, p), cal.verdict(y, p, groups=games)
     assert apart.verdict == "miscalibrated"
-    assert together.low == 0 and together.p_value < 0.025
+    assert apart.p_value < 0.025
+    # What clusters show by chance is known to the noise floor too.
+    assert together.low == 0 and together.p_value > 0.05
     assert together.verdict == "not enough data"
-    assert "on rows that do not belong together" in together.sentence
     found = cal.evaluate(y, p, measures=["ece"], uncertainty=True, groups=games)
     assert found.verdict == together
 
@@ -454,16 +460,17 @@ def test_an_evaluation_with_uncertainty():
     assert cal.evaluate(y, u, measures=names).verdict is None
 
 
-def test_an_evaluation_of_soft_labels_says_that_there_is_no_noise_floor():
+def test_the_floor_of_soft_labels_is_that_of_their_scatter():
     rng = np.random.default_rng(4)
     u = rng.random(100)
     z = rng.binomial(4, u) / 4
-    result = cal.evaluate(z, u, measures=["ece"], uncertainty=True, n_resamples=50)
-    assert result.estimate("ece").noise_floor is None
-    assert any("votes=" in note for note in result.notes)
-    voted = cal.evaluate(z, u, measures=["ece"], uncertainty=True, n_resamples=50, votes=4)
-    assert voted.estimate("ece").noise_floor is not None
-    assert math.isnan(result.columns()["noise_95"][0])
+    result = cal.evaluate(
+        z, u, measures=["ece", "brier", "dist_ce"], uncertainty=True, n_resamples=50
+    )
+    assert "scatter" in result.estimate("ece").noise_floor.method
+    # How far labels are from predictions row by row, only votes can tell.
+    assert result.estimate("dist_ce").noise_floor is None
+    assert result.estimate("brier").noise_floor is None
 
 
 @pytest.mark.parametrize(

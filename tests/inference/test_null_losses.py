@@ -1,4 +1,4 @@
-"""Losses under the reports: closed forms of many rows, beside draws of every one."""
+"""Losses: what they are when the predictions are right, and limits of a mean of rows."""
 
 from __future__ import annotations
 
@@ -6,37 +6,87 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.inference import null_losses as module
+from calibrant.inference.means import influences, mean_limits, null_losses, row_values
 from calibrant.inputs.accept import accept
+from needs import need
 
-LOSSES = ("brier", "log_loss", "spherical_loss", "classification_error", "confidence_loss")
+LOSSES = {
+    "brier": cal.brier_score, "log_loss": cal.log_loss, "spherical_loss": cal.spherical_loss,
+    "classification_error": cal.classification_error, "confidence_loss": cal.confidence_loss,
+}  # fmt: skip
+DISTANCES = {"dist_ce": cal.dist_ce, "ent_ce": cal.ent_ce, "rank_cs": cal.rank_cs}
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_mean_and_scatter_are_those_of_drawn_outcomes(weighted):
+@pytest.mark.parametrize("k", [2, 4])
+def test_moments_are_those_of_drawn_outcomes(k, weighted):
     rng = np.random.default_rng(3)
-    n, draws = 600, 3000
-    p = rng.dirichlet([0.6, 1.0, 2.0, 0.3], n)
+    n, draws = 300, 600
+    p = rng.dirichlet(np.array([0.6, 1.0, 2.0, 0.3])[:k], n)
+    given = p if k > 2 else p[:, 1]
     w = rng.random(n) if weighted else None
-    found = module.null_losses(accept(np.zeros(n, int), p, sample_weight=w), draws, 0)
+    found = null_losses(accept(np.zeros(n, int), given, sample_weight=w))
     through = p.cumsum(axis=1)[:, :-1]
-    functions = [cal.brier_score, cal.log_loss, cal.spherical_loss, cal.classification_error,
-                 cal.confidence_loss]  # fmt: skip
-    drawn = np.array([
-        [function(y, p, sample_weight=w) for function in functions]
-        for y in ((through < rng.random(n)[:, None]).sum(axis=1) for _ in range(draws // 5))
-    ])  # fmt: skip
-    for name, column in zip(LOSSES, drawn.T, strict=True):
-        scatter = column.std(ddof=1)
-        assert abs(found[name].mean() - column.mean()) < 5 * scatter / np.sqrt(draws // 5)
-        assert found[name].std(ddof=1) == pytest.approx(scatter, rel=0.15)
+    drawn = {name: [] for name in LOSSES}
+    for _ in range(draws):
+        y = (through < rng.random(n)[:, None]).sum(axis=1)
+        values = row_values(accept(y, given), distribution=False)
+        for name, column in values.items():
+            drawn[name].append(np.average(column, weights=w))
+    for name, column in drawn.items():
+        mean, spread, skew = found[name]
+        assert abs(mean - np.mean(column)) < 5 * spread / np.sqrt(draws), name
+        assert spread == pytest.approx(np.std(column), rel=0.12), name
+        away = (np.array(column) - mean) / spread
+        assert skew == pytest.approx((away**3).mean(), abs=0.45), name
 
 
-def test_many_rows_take_the_closed_form():
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("k", [2, 3])
+def test_rows_have_the_losses_of_the_measures(k, soft):
     rng = np.random.default_rng(4)
-    p = rng.dirichlet(np.ones(50), module.MANY_ENTRIES // 50 + 1)
-    y = (p.cumsum(axis=1)[:, :-1] < rng.random(len(p))[:, None]).sum(axis=1)
-    floor = cal.noise_floor(y, p, measure="brier")
-    assert floor.method == "mean and variance under the reports"
-    assert floor.mean == pytest.approx(1 - (p**2).sum(axis=1).mean(), abs=1e-4)
-    assert floor.p_value > 0.001
+    p = rng.dirichlet(np.ones(k), 60)
+    y = rng.dirichlet(np.ones(k), 60) if soft else rng.integers(0, k, 60)
+    if k == 2:
+        p, y = p[:, 1], y[:, 1] if soft else y
+    for distribution, functions in ((False, LOSSES), (True, DISTANCES)):
+        rows = row_values(accept(y, p), distribution=distribution)
+        for name, function in functions.items():
+            assert rows[name].mean() == pytest.approx(function(y, p), rel=1e-10, abs=1e-14), name
+
+
+def test_limits_of_a_mean_are_those_of_the_bootstrap():
+    """Of a skewed mean BCa limits, without any resampling."""
+    stats = need("scipy.stats")
+    values = np.random.default_rng(5).exponential(size=200) ** 2
+    slow = stats.bootstrap(
+        (values,), np.mean, n_resamples=4000, method="BCa", random_state=0
+    ).confidence_interval
+    low, high, error = mean_limits(influences(values, None, None), 0.95)
+    assert error == pytest.approx(values.std(ddof=1) / np.sqrt(200), rel=1e-9)
+    assert values.mean() + low == pytest.approx(slow.low, abs=0.2 * error)
+    assert values.mean() + high == pytest.approx(slow.high, abs=0.25 * error)
+
+
+def test_limits_of_a_mean_know_weights_and_clusters():
+    rng = np.random.default_rng(6)
+    values = rng.random(120)
+    plain = mean_limits(influences(values, None, None), 0.9)
+    for weight in (1e-3, 7.0, 1e6):
+        same = mean_limits(influences(values, np.full(120, weight), None), 0.9)
+        np.testing.assert_allclose(same, plain, rtol=1e-9)
+    # Rows that were written down four times are no more rows.
+    four = np.repeat(values, 4)
+    again = mean_limits(influences(four, None, np.repeat(np.arange(120), 4)), 0.9)
+    np.testing.assert_allclose(again, plain, rtol=1e-9)
+
+
+def test_rare_losses_reach_further_up_than_down():
+    """Five events in a thousand rows: a symmetric interval misses the truth above it."""
+    y = np.zeros(1000, int)
+    y[:5] = 1
+    found = cal.interval(y, np.full(1000, 0.005), measure="classification_error")
+    assert found.high - found.value > 1.5 * (found.value - found.low)
+    assert found.low > 0
+    exact = need("scipy.stats").binomtest(5, 1000).proportion_ci(0.95)
+    assert found.high == pytest.approx(exact.high, rel=0.1)

@@ -159,13 +159,19 @@ def _by_rank(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, 
     order = np.argsort(u, kind="stable")
     if w is None:
         bins = rank_bins(u.size, m)
-    else:  # ranks are cumulative weights
-        through = np.cumsum(w[order])
-        if not through[-1] > 0:
-            raise InputError(NO_WEIGHT)
-        place = np.ceil(through * m / through[-1] * (1 - ROUNDING)) - 1
-        bins = np.clip(place, 0, m - 1).astype(np.intp)
+    else:
+        bins = weighted_rank_bins(w[order], m)
     sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])
     firsts = np.searchsorted(bins, np.arange(1, m))
     cuts = Cuts(np.append(u[order], 1.0)[firsts])  # for display: ties may straddle a cut
     return BinTable(sums[None]), cuts, findings
+
+
+def weighted_rank_bins(ordered: NDArray[np.float64], m: int) -> NDArray[np.intp]:
+    """The bin of each row in order, where ranks are cumulative weights."""
+    through = np.cumsum(ordered)
+    if not through[-1] > 0:
+        raise InputError(NO_WEIGHT)
+    place = np.ceil(through * m / through[-1] * (1 - ROUNDING)) - 1
+    out: NDArray[np.intp] = np.clip(place, 0, m - 1).astype(np.intp)
+    return out

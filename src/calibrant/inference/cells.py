@@ -1,36 +1,36 @@
-"""A scalar problem as resampling needs it: rows with their bins, gathered into cells."""
+"""A scalar problem as inference needs it: rows with their bins, gathered into cells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import LevelSets, Quantile, Rule
-from calibrant.engines.counting import bin_table
+from calibrant.binning import Quantile, Rule, rank_bins
+from calibrant.engines.counting import bin_table, weighted_rank_bins
 from calibrant.engines.numpy_kernels import sums_by_index
 from calibrant.engines.passes import whole_problem
+from calibrant.inference.blocks import summed
 from calibrant.samples.links import logit
 from calibrant.samples.samples import Notion, Samples
 from calibrant.statistics.bins import FIELDS, BinTable
 
 Array = NDArray[np.float64]
 
-# Reports in one cell differ by less than this on the logit scale: outcomes drawn from their mean
-# are as good as drawn from each. At 1/2 it is a width of 1/256. Where only sums over bins matter,
-# wider cells do: within one the variance of an outcome is off by less than 1e-3 of itself.
+# Predictions in one cell differ by less than this on the logit scale: outcomes drawn from their
+# mean are as good as drawn from each. At 1/2 it is a width of 1/256. Where only sums over bins
+# matter, wider cells do: within one the variance of an outcome is off by less than 1 % of itself.
 FINE = 1.0 / 64.0
-COARSE = 1.0 / 8.0
-# Beyond this logit all reports share a cell.
+COARSE = 1.0 / 2.0
+# Beyond this logit all predictions share a cell.
 CELL_LIMIT = 14.0
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Reports, targets, weights and bins of every row; `hard` says that targets are 0 or 1."""
+    """Predictions, targets, weights and bins of every row; `hard`: all targets are 0 or 1."""
 
     u: Array
     z: Array
@@ -49,8 +49,8 @@ class Problem:
 
     @cached_property
     def fine_cells(self) -> Cells:
-        """Cells in which reports are all but equal."""
-        return cells_of(self)
+        """Cells in which predictions are all but equal."""
+        return cells_of(self, FINE)
 
     @cached_property
     def coarse_cells(self) -> Cells:
@@ -58,7 +58,7 @@ class Problem:
         return cells_of(self, COARSE)
 
     def gaps(self) -> Array:
-        """Mean target less mean report of each bin, 0 where a bin is empty."""
+        """Mean target less mean prediction of each bin, 0 where a bin is empty."""
         w = self.weights
         total = np.bincount(self.bins, w, self.m)
         gap = np.bincount(self.bins, w * (self.z - self.u), self.m)
@@ -66,12 +66,20 @@ class Problem:
 
 
 def problem_of(samples: Samples, notion: Notion, rule: Rule) -> Problem | None:
-    """The problem in the bins of a rule; None where a rule is not one of edges."""
-    if isinstance(rule, LevelSets) or (isinstance(rule, Quantile) and rule.ties == "rank"):
+    """The problem in the bins of a rule; None where the rule drops rows."""
+    if getattr(rule, "drop_one", False):
         return None
     _, cuts, findings = bin_table(samples, notion, rule)
     u, z, w, _ = whole_problem(samples, notion)
-    return Problem(u, z, w, cuts.find(u), cuts.m, not findings.soft)
+    if isinstance(rule, Quantile) and rule.ties == "rank":
+        order = np.argsort(u, kind="stable")
+        bins = np.empty(u.size, dtype=np.intp)
+        bins[order] = (
+            rank_bins(u.size, rule.m) if w is None else weighted_rank_bins(w[order], rule.m)
+        )
+    else:
+        bins = cuts.find(u)
+    return Problem(u, z, w, bins, cuts.m, not findings.soft)
 
 
 def table_of(problem: Problem) -> BinTable:
@@ -82,48 +90,98 @@ def table_of(problem: Problem) -> BinTable:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows of one bin with nearly the same report: how many, their mean report, how many happened.
+    """Rows of one bin with nearly the same prediction, in the order of predictions.
 
-    Only of unweighted problems with hard labels: then a cell's outcomes are a binomial draw.
+    `index` is each row's cell; `bins`, `n`, `w`, `u` (the mean prediction) and `wz` are of cells.
     """
 
-    n: NDArray[np.int64]
-    u: Array
-    positives: NDArray[np.int64]
+    index: NDArray[np.intp]
     bins: NDArray[np.intp]
     m: int
+    n: Array
+    w: Array
+    w2: Array
+    u: Array
+    wz: Array
+    wz2: Array
 
-    def tables(self, n: NDArray[Any], positives: NDArray[Any]) -> BinTable:
-        """Bin tables of drawn cells: n and positives (draws, cells), or n (cells,)."""
-        # Cells are in the order of their bins.
-        held, firsts = np.unique(self.bins, return_index=True)
-        sums = np.zeros((positives.shape[0], self.m, len(FIELDS)))
+    @property
+    def size(self) -> int:
+        return int(self.bins.size)
 
-        def by_bin(values: NDArray[Any]) -> NDArray[Any]:
-            out: NDArray[Any] = np.add.reduceat(values, firsts, axis=-1)
-            return out
+    def sums(self, values: Array) -> Array:
+        """Sums of something that rows have, by cell."""
+        return summed(self.index, values, self.size)
 
-        for j, values in ((0, n), (3, n * self.u), (4, positives)):
-            sums[:, held, j] = by_bin(values)
-        sums[:, :, 1] = sums[:, :, 2] = sums[:, :, 0]
-        sums[:, :, 7] = sums[:, :, 4]
-        return BinTable(sums, has_squares=False)
+    @cached_property
+    def _nonempty(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return np.unique(self.bins, return_index=True)
+
+    def by_bin(self, values: Array) -> Array:
+        """Sums of cells (..., cells) by bin: (..., m)."""
+        nonempty, firsts = self._nonempty
+        out = np.zeros((*values.shape[:-1], self.m))
+        out[..., nonempty] = np.add.reduceat(values, firsts, axis=-1)
+        return out
 
 
-def cells_of(problem: Problem, width: float = FINE) -> Cells:
-    """The cells of an unweighted problem with hard labels."""
+def cells_of(problem: Problem, width: float) -> Cells:
+    """The cells of a problem, of a width on the logit scale, cut at the borders of its bins."""
     h = np.clip(logit(np.clip(problem.u, 1e-7, 1.0 - 1e-7)), -CELL_LIMIT, CELL_LIMIT)
     per_bin = int(2 * CELL_LIMIT / width) + 1
     key = problem.bins * per_bin + ((h + CELL_LIMIT) / width).astype(np.intp)
-    size = problem.m * per_bin
-    if size > 4 * problem.n + 1024:  # many bins, few rows: a dense count would be mostly empty
-        _, key = np.unique(key, return_inverse=True)
-        size = int(key.max()) + 1
-    n = np.bincount(key, minlength=size)
-    held = np.flatnonzero(n)
-    n = n[held]
-    u = np.bincount(key, problem.u, size)[held] / n
-    positives = np.rint(np.bincount(key, problem.z, size)[held]).astype(np.int64)
+    if problem.m * per_bin > 4 * problem.n + 1024:
+        _, index = np.unique(key, return_inverse=True)
+    else:  # renumbered without a sort
+        used = np.zeros(problem.m * per_bin, dtype=bool)
+        used[key] = True
+        index = (np.cumsum(used) - 1)[key]
+    size = int(index.max()) + 1
     bins = np.zeros(size, dtype=np.intp)
-    bins[key] = problem.bins
-    return Cells(n, u, positives, bins[held], problem.m)
+    bins[index] = problem.bins
+    w = problem.weights
+    n = np.bincount(index, minlength=size).astype(np.float64)
+    weight = summed(index, w, size)
+    plain = summed(index, problem.u, size) / n
+    u = np.divide(summed(index, w * problem.u, size), weight, out=plain, where=weight > 0)
+    wz = summed(index, w * problem.z, size)
+    wz2 = summed(index, w * problem.z**2, size)
+    w2 = summed(index, w * w, size)
+    return Cells(index.astype(np.intp), bins, problem.m, n, weight, w2, u, wz, wz2)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Sums of cells in every draw, (draws, cells): weight, weight times prediction and target."""
+
+    cells: Cells
+    w: Array
+    wu: Array
+    wz: Array
+    wz2: Array
+
+    @property
+    def u(self) -> Array:
+        return self.cells.u
+
+    def tables(self) -> BinTable:
+        """Bin tables, a draw being a class of the result."""
+        cells = self.cells
+        each = np.divide(cells.w2, cells.w, out=np.zeros(cells.size), where=cells.w > 0)
+        columns = (self.w, self.w * each, self.wu, self.wz, self.wz2)
+        return drawn_tables(*(cells.by_bin(column) for column in columns))
+
+
+def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array) -> BinTable:
+    """Sums (draws, bins) as one table of so many classes."""
+    sums = np.zeros((*w.shape, len(FIELDS)))
+    columns = {"n": w, "sum_w": w, "sum_w2": w2, "sum_wu": wu, "sum_wz": wz, "sum_wz2": wz2}
+    for name, column in columns.items():
+        sums[..., FIELDS.index(name)] = column
+    return BinTable(sums, has_squares=False)
+
+
+def as_seen(cells: Cells) -> Drawn:
+    """The data themselves, as one draw."""
+    row = (cells.w, cells.w * cells.u, cells.wz, cells.wz2)
+    return Drawn(cells, *(column[None] for column in row))

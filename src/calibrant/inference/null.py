@@ -1,4 +1,9 @@
-"""What a measure shows when the reports are exactly right: targets redrawn from the reports."""
+"""What a measure shows when the predictions are exactly right.
+
+Hard labels are redrawn from the predictions. Soft labels, and rows that belong together, scatter in
+ways that no prediction tells: there the residuals' own signs are redrawn, block by block, which
+asks nothing but that their means are 0.
+"""
 
 from __future__ import annotations
 
@@ -9,50 +14,68 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.cells import Cells, Problem
+from calibrant.inference.blocks import Blocks
+from calibrant.inference.cells import Cells, Drawn, Problem
 from calibrant.measures.catalogue import Measure
 from calibrant.samples.samples import Samples
-from calibrant.statistics.bins import FIELDS, BinTable
 
 Array = NDArray[np.float64]
 
-# Numbers drawn at a time.
+# Numbers drawn at a time, and rows times draws up to which weighted outcomes are drawn singly.
 CHUNK = 1 << 22
+SINGLE_ROWS = 100_000_000
 
 
-def null_tables(
-    problem: Problem, n_draws: int, rng: np.random.Generator, votes: Any = None
-) -> BinTable:
-    """Bin tables of targets drawn from the reports: one class of the table is one draw.
+def null_drawn(
+    problem: Problem, cells: Cells, blocks: Blocks, n_draws: int, rng: np.random.Generator
+) -> Drawn:
+    """Samples of a scalar problem whose predictions are right."""
+    wu = cells.w * cells.u
+    if problem.hard and not blocks.clustered:
+        if problem.w is None:
+            rows = cells.n.astype(np.int64)
+            wz = rng.binomial(rows, cells.u, (n_draws, cells.size)).astype(np.float64)
+        else:
+            wz = wu + outcome_noise(problem, cells, cells.u, n_draws, rng)
+        wz2 = wz
+    else:
+        w = problem.weights
+        residual = blocks.sums(cells.index, cells.size, w * (problem.z - problem.u))
+        wz = wu + blocks.signs(n_draws, rng) @ residual
+        safe = np.where(cells.w > 0, cells.w, 1.0)
+        spread = np.maximum(cells.wz2 - cells.wz**2 / safe, 0.0)
+        wz2 = spread + wz**2 / safe
+    shape = wz.shape
+    return Drawn(cells, np.broadcast_to(cells.w, shape), np.broadcast_to(wu, shape), wz, wz2)
 
-    Of unweighted problems whole cells are drawn at once; weights, or votes behind soft labels, are
-    drawn row by row.
-    """
-    if problem.w is None and votes is None:
-        cells = problem.fine_cells
-        return cells.tables(cells.n, rng.binomial(cells.n, cells.u, (n_draws, cells.n.size)))
-    order = np.argsort(problem.bins, kind="stable")
-    u, w = problem.u[order], problem.weights[order]
-    firsts = np.searchsorted(problem.bins[order], np.arange(problem.m))
-    held = np.append(firsts[1:], u.size) > firsts
-    counts = np.ones(1, np.int64) if votes is None else np.broadcast_to(votes, u.shape)[order]
-    sums = np.zeros((n_draws, problem.m, len(FIELDS)))
-    for j, column in ((0, w > 0), (1, w), (2, w * w), (3, w * u)):
-        sums[:, :, j] = np.bincount(problem.bins[order], column, problem.m)
-    step = max(1, CHUNK // u.size)
+
+def outcome_noise(
+    problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator,
+    single_rows: int = SINGLE_ROWS,
+) -> Array:  # fmt: skip
+    """How weighted outcomes scatter about the rates of their cells: (draws, cells)."""
+    if problem.n * n_draws > single_rows:
+        # A cell's outcomes as so many equal ones as its weights are worth.
+        trials = np.divide(cells.w**2, cells.w2, out=np.zeros(cells.size), where=cells.w2 > 0)
+        whole = np.maximum(1, np.rint(trials)).astype(np.int64)
+        drawn = rng.binomial(whole, np.clip(rates, 0.0, 1.0), (n_draws, cells.size))
+        out: Array = cells.w * (drawn / whole - rates)
+        return out
+    order = np.argsort(cells.index, kind="stable")
+    of_row, w = rates[cells.index[order]], problem.weights[order]
+    firsts = np.searchsorted(cells.index[order], np.arange(cells.size))
+    step = max(1, CHUNK // problem.n)
+    parts = []
     for start in range(0, n_draws, step):
-        rows = min(step, n_draws - start)
-        z = rng.binomial(counts, u, (rows, u.size)) / counts
-        for j, column in ((4, w * z), (7, w * z * z)):
-            part = np.add.reduceat(column, np.minimum(firsts, u.size - 1), axis=1)
-            sums[start : start + rows, :, j] = np.where(held, part, 0.0)
-    return BinTable(sums, has_squares=False)
+        hits = rng.random((min(step, n_draws - start), problem.n), dtype=np.float32) < of_row
+        parts.append(np.add.reduceat(w * (hits - of_row), firsts, axis=1))
+    return np.concatenate(parts)
 
 
 def drawn_samples(
     samples: Samples, n_draws: int, rng: np.random.Generator, votes: Any = None
 ) -> Iterator[Samples]:
-    """Whole samples with targets drawn from the reports, for measures that are not of bins."""
+    """Whole samples with targets drawn from the predictions, for measures that compare rows."""
     reports = samples.block(0, samples.n).reports.astype(np.float64)
     plain = replace(samples, reports=reports, from_logits=False)
     if not samples.multiclass:
@@ -73,28 +96,11 @@ def drawn_samples(
         yield replace(plain, targets=targets)
 
 
-def cell_samples(
-    cells: Cells, like: Samples, n: NDArray[np.int64], positives: NDArray[Any]
-) -> Samples:
-    """Drawn cells as a binary sample: a row for what happened and one for what did not.
-
-    Positives may be fractions, those expected in a world: the sample is then the world itself.
-    """
-    reports = np.concatenate([cells.u, cells.u])
-    weights = np.concatenate([positives, n - positives]).astype(np.float64)
-    targets = np.repeat([1.0, 0.0], cells.u.size)
-    held = weights > 0
-    return replace(
-        like, reports=reports[held], targets=targets[held], weights=weights[held],
-        from_logits=False, class_names=None,
-    )  # fmt: skip
-
-
 def null_mean(measure: Measure, problem: Problem) -> float | None:
-    """The exact mean of a truthful error under the reports (Lu et al., theorem 3.1), or None.
+    """The exact mean of a truthful error under the predictions (Lu et al., theorem 3.1), or None.
 
-    A calibrated report's residuals have mean 0, so ``E[sum_B R_B^2] = sum_i w_i^2 u_i (1 - u_i)``
-    whatever the bins.
+    Calibrated predictions have residuals of mean 0, so ``E[sum_B R_B^2] = sum_i w_i^2 u_i (1 -
+    u_i)`` whatever the bins.
     """
     if measure.name not in ("lin_ce", "confidence_ce", "confidence_ce_corrected"):
         return None

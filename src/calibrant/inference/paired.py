@@ -14,6 +14,8 @@ from calibrant.engines.counting import class_columns
 from calibrant.engines.losses import loss_sums
 from calibrant.errors import InputError
 from calibrant.inference.cells import Problem, problem_of
+from calibrant.inference.means import Influences, mean_limits
+from calibrant.inference.tails import quantile
 from calibrant.measures.catalogue import Measure
 from calibrant.samples.samples import Samples
 from calibrant.statistics.bins import FIELDS, BinTable
@@ -33,6 +35,38 @@ _TABLES = {
     "class_bins": ("classwise", "fixed"),
     "class_quantile_bins": ("classwise", "quantile"),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """How a measure of a sample scatters about its true value.
+
+    Of means what each block moves it by; of others the errors of common resamples, (members of the
+    family, draws).
+    """
+
+    influences: Influences | None
+    errors: Array | None
+
+
+def difference_limits(
+    value: float, first: Scatter, second: Scatter, level: float
+) -> tuple[float, float, float]:
+    """Limits of the true difference of two predictors on the same rows, and its estimate.
+
+    What a resample does to both cancels, bias included: the limits shrink with the difference. The
+    limits cover all members of the family.
+    """
+    if first.influences is not None and second.influences is not None:
+        moved = first.influences.moved - second.influences.moved
+        low, high, _ = mean_limits(Influences(moved, first.influences.units), level)
+        return value + low, value + high, value
+    assert first.errors is not None and second.errors is not None
+    tail = (1.0 - level) / 2.0
+    errors = first.errors - second.errors
+    lows = [value - quantile(drawn, 1.0 - tail) for drawn in errors]
+    highs = [value - quantile(drawn, tail) for drawn in errors]
+    return min(lows), max(highs), value - float(np.median(errors))
 
 
 @dataclass(frozen=True, eq=False)

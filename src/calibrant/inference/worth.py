@@ -9,31 +9,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.bootstrap import basic_limits, resampled_counts, resampled_tables
-from calibrant.inference.cells import Problem, table_of
-from calibrant.inference.family import Family, family_of, limits
+from calibrant.binning import Rule
+from calibrant.inference.blocks import summed
+from calibrant.inference.bootstrap import basic_limits
+from calibrant.inference.cells import Cells, Drawn, Problem, as_seen, table_of
+from calibrant.inference.classes import ClassFamily, Errors
+from calibrant.inference.decomposition import discrimination_limits, uncertainty_limits
+from calibrant.inference.family import SHAPES, Family, Limits, family_of, invert
 from calibrant.inference.judged import Judged
-from calibrant.inference.null import cell_samples, drawn_samples, null_mean, null_tables
-from calibrant.inference.null_classes import class_problems, null_class_values
-from calibrant.inference.null_losses import MANY_ENTRIES, null_losses
-from calibrant.inference.paired import draw_lots, drawn_table, replicates
-from calibrant.inference.squared import l2_limits
-from calibrant.inference.worlds import world_curves, world_limits
+from calibrant.inference.means import (
+    Influences,
+    influences,
+    mean_limits,
+    null_losses,
+    row_values,
+)
+from calibrant.inference.null import drawn_samples, null_drawn, null_mean
+from calibrant.inference.paired import Scatter, draw_lots, replicates
+from calibrant.inference.places import class_places, full_places, smooth_gap
+from calibrant.inference.tails import lower_tail, upper_chance, upper_tail
 from calibrant.measures.catalogue import Measure
 from calibrant.results.uncertainty import Interval, NoiseFloor
-from calibrant.samples.samples import Samples
-from calibrant.statistics.bins import BinTable
+from calibrant.statistics.bins import FIELDS, BinTable
 
 Array = NDArray[np.float64]
 
-# Draws of a world when a whole measure must be computed for each.
-FEW_DRAWS = 40
-# Errors of the scalar problem that are not sums over bins but vanish with the gap all the same.
-GAP_MEASURES = ("sweep_ece", "ks_error", "ls_ece", "smooth_ece", "brier_miscalibration")
+# Entries of a table of all classes that are measured at a time.
+CHUNK = 1 << 21
+# Outcomes of the rarer kind below which limits rest on the predictions more than on the outcomes.
+FEW_EVENTS = 5
+# Members of the family in which the scatter of a difference is looked at: gaps nearly as seen, and
+# none that could be noise. How much an error is biased depends on which it is.
+PAIRED_MEMBERS = (0.5, 2.0)
+INVERTED = "test inversion over a least-favourable family"
+OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
 
 SOFT_HAVE_NO_FLOOR = (
-    "soft labels have no noise floor of their own: how much they would scatter about the right "
-    "reports depends on how they came about. Give votes=, the number of votes behind each label"
+    "soft labels have no noise floor for this measure: how much they would scatter about the right "
+    "predictions depends on how they came about. Give votes=, the number of votes behind each label"
 )
 
 
@@ -42,182 +55,409 @@ class Worth(Judged):
     """Intervals and noise floors of one set of samples; draws are shared between measures."""
 
     _families: dict[Any, Family] = field(default_factory=dict)
-    _null: dict[Any, BinTable] = field(default_factory=dict)
+    _classes: dict[Any, tuple[ClassFamily, int] | None] = field(default_factory=dict)
+    _null: dict[Any, Any] = field(default_factory=dict)
+    _wholes: dict[Any, Any] = field(default_factory=dict)
 
     # --- intervals -------------------------------------------------------------------------------
 
     def interval(self, measure: Measure, value: float) -> Interval:
-        """Where the true value lies."""
+        """A confidence interval for the true value."""
         low, high, method, error, centre = self._limits(measure, value)
         low = min(max(low, measure.low), measure.high)
         high = min(max(high, low), measure.high)
+        centre = value if centre is None else min(max(centre, low), high)
         return Interval(
-            measure.name, value, low, high, self.level, method, self.seed, error, centre
-        )
+            measure.name, value, low, high, self.level, method, self.seed, error, centre,
+            self._note(low, high, value, centre),
+        )  # fmt: skip
+
+    def _note(self, low: float, high: float, value: float, estimate: float) -> str:
+        notes = []
+        few = self.fewest_outcomes
+        if few is not None and few < FEW_EVENTS:
+            seen = "none" if few == 0 else str(few)
+            notes.append(
+                f"{seen} of the rarer outcome in these rows: the limits rest on the predictions"
+            )
+        if not low <= value <= high:
+            where = "above" if value > high else "below"
+            notes.append(
+                f"the value of these rows lies {where} the interval, because it is biased upward; "
+                f"{estimate:.4g} is the estimate without that bias"
+            )
+        return "; ".join(notes)
 
     def _limits(
         self, measure: Measure, value: float
     ) -> tuple[float, float, str, float | None, float | None]:
-        """The limits, how they were found, the standard error of the value, and its bias-free
-        counterpart.
+        """Limits, method, standard error of the value, and the estimate without its bias."""
+        if measure.statistic in ("losses", "distribution"):
+            low, high, error = mean_limits(self._influences(measure), self.level)
+            kind = "clusters" if self.groups is not None else "rows"
+            return value + low, value + high, f"BCa limits of a mean of {kind}", error, value
+        if measure.name == "brier_uncertainty":
+            low, high = uncertainty_limits(self.plain_problem, self.groups, self.level)
+            return low, high, "limits of the rate", None, value
+        if measure.name == "brier_discrimination":
+            found = discrimination_limits(
+                self.plain_problem, self.plain_problem.fine_cells, self.blocks,
+                self._few_draws, self.level, self.seed,
+            )  # fmt: skip
+            return found.low, found.high, INVERTED, None, found.estimate
+        inverted = self._inverted(measure, value)
+        if inverted is not None:
+            return inverted
+        drawn = self._resampled(measure)
+        kind = "clusters" if self.groups is not None else "rows"
+        return (
+            *basic_limits(value, drawn, self.level), f"basic bootstrap of {kind}",
+            float(drawn.std(ddof=1)), None,
+        )  # fmt: skip
+
+    def _inverted(
+        self, measure: Measure, value: float
+    ) -> tuple[float, float, str, float | None, float | None] | None:
+        """Limits by test inversion; None where a measure has no family."""
+        found, error, correction = None, None, 0.0
+        binned = self.binned(measure)
+        if binned is not None:
+            key, problem = binned
+            formula = measure.of_tables
+            assert formula is not None
+            population = measure.of_population or formula
+            correction = self._correction(measure, problem)
+            family = self._family(key, problem, problem.coarse_cells, self._many_draws)
+            found = _of_family(
+                family, lambda drawn: formula(drawn.tables()), value, self.level,
+                lambda drawn: population(drawn.tables()),
+            )  # fmt: skip
+            # How much the value itself varies from sample to sample.
+            error = float(formula(family.member("threshold", 0.0)[1].tables()).std(ddof=1))
+        elif measure.of_cells is not None:
+            cells = self.plain_problem.fine_cells
+            family = self._family("cells", self.plain_problem, cells, self._few_draws)
+            seen = float(measure.of_cells(as_seen(cells))[0])
+            found = _of_family(family, measure.of_cells, seen, self.level)
+        else:
+            classes = self._class_family(measure)
+            if classes is not None:
+                family_, errors = classes
+                found = invert(
+                    value, lambda shape, t: family_.member(shape, t, errors),
+                    {shape: family_.grid(shape) for shape in SHAPES}, self.level,
+                )  # fmt: skip
+        if found is None:
+            return None
+        low = found.low
+        # Whether the data can be told from calibrated ones, the noise floor says.
+        floor = self._null_values(measure)
+        if floor is not None:
+            p = upper_tail(floor[0], self._on_null_scale(measure, value))
+            low = 0.0 if p > (1.0 - self.level) / 2.0 else low
+        return low, found.high + correction, INVERTED, error, found.estimate
+
+    @staticmethod
+    def _correction(measure: Measure, problem: Problem) -> float:
+        """What a truthful error adds to its squared gaps because rows are few: the interval is to
+        hold the value with it and without.
         """
+        if measure.notion != "confidence" or measure.of_population is None:
+            return 0.0
+        table = table_of(problem)
+        assert measure.of_tables is not None
+        return max(0.0, float(measure.of_tables(table)[0] - measure.of_population(table)[0]))
+
+    def _family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
+        if key not in self._families:
+            self._families[key] = family_of(problem, cells, n_draws, self.seed, self.groups)
+        return self._families[key]
+
+    @property
+    def _many_draws(self) -> int:
+        return max(200, self.n_resamples * 2 // 5)
+
+    @property
+    def _few_draws(self) -> int:
+        """Draws where a measure costs more than a sum over bins; limits are of a fitted law."""
+        return max(100, self.n_resamples // 5)
+
+    def _influences(self, measure: Measure) -> Influences:
+        """What rows or clusters move a mean by."""
+        distribution = measure.statistic == "distribution"
+        key = ("row values", distribution)
+        if key not in self._wholes:
+            self._wholes[key] = row_values(self.samples, distribution=distribution)
+        weights = self.samples.weights
+        w = None if weights is None else weights.astype(np.float64)
+        return influences(self._wholes[key][measure.name], w, self.groups)
+
+    def _resampled(self, measure: Measure) -> Array:
+        """The measure's value in resamples of the rows, for one that has no family."""
+        if measure.name not in self._wholes:
+            draws = draw_lots(self.samples.n, self.n_resamples, self.seed, self.groups)
+            self._wholes[measure.name] = replicates(
+                self.samples, (measure,), self.fixed, self.quantile, draws, self._few_draws
+            )[0]
+        out: Array = self._wholes[measure.name]
+        return out
+
+    # --- what a pair of predictors has in common -------------------------------------------------
+
+    def scatter(self, measure: Measure) -> Scatter:
+        """How the measure of a sample scatters about its true value, resample by resample: the same
+        resamples for every predictor on the same rows.
+        """
+        if measure.statistic in ("losses", "distribution"):
+            parts = self._influences(measure)
+            if self.groups is None:
+                moved = summed(self.blocks.index, parts.moved, self.blocks.size)
+                parts = Influences(moved, parts.units)
+            return Scatter(parts, None)
         binned = self.binned(measure)
         if binned is not None and measure.of_tables is not None:
             key, problem = binned
-            error = self._standard_error(key, problem, measure.of_tables)
-            if measure.name == "debiased_l2":
-                method = "closed form of the debiased squared error"
-                return *l2_limits(problem, self.level, self.groups), method, error, value
-            if key not in self._families:
-                draws = max(200, self.n_resamples * 2 // 5)
-                self._families[key] = family_of(problem, draws, self.seed, self.groups)
-            found = limits(value, self._families[key], measure.of_tables, self.level)
-            method = "worlds through the data that could have shown the value"
-            return found[0], min(found[1], measure.high), method, error, found[2]
-        if measure.name in GAP_MEASURES and self.counts_rows:
-            low, high = self._world_limits(measure, value)
-            return low, min(high, measure.high), "worlds through the data, drawn", None, None
-        drawn = self._bootstrapped(measure)
-        kind = "clusters" if self.groups is not None else "rows"
-        limits_ = basic_limits(value, drawn, self.level)
-        return *limits_, f"basic bootstrap of {kind}", float(drawn.std(ddof=1)), None
+            formula, population = measure.of_tables, measure.of_population or measure.of_tables
+            family = self._common_family(key, problem, problem.coarse_cells, self._many_draws)
+            members = (family.member("threshold", t) for t in PAIRED_MEMBERS)
+            errors = [
+                formula(drawn.tables()) - float(population(truth.tables())[0])
+                for truth, drawn in members
+            ]
+        elif measure.of_cells is not None:
+            problem = self.plain_problem
+            family = self._common_family("cells", problem, problem.fine_cells, self._few_draws)
+            members = (family.member("threshold", t) for t in PAIRED_MEMBERS)
+            errors = [
+                measure.of_cells(drawn) - float(measure.of_cells(truth)[0])
+                for truth, drawn in members
+            ]
+        else:
+            errors = self._class_scatter(measure)
+        return Scatter(None, np.array(errors))
 
-    def _standard_error(
-        self, key: tuple[str, str], problem: Problem, statistic: Callable[[BinTable], Array]
-    ) -> float:
-        """The bootstrap's standard deviation: cells are drawn where rows are interchangeable."""
-        drawn = ("drawn tables", key)
-        if drawn not in self.wholes:
-            rng = np.random.default_rng((self.seed, 8))
-            if self.counts_rows:
-                table = table_of(problem)
-                self.wholes[drawn] = resampled_tables(table, self.n_resamples, rng)
-            else:
-                lots = draw_lots(problem.n, self.n_resamples, self.seed, self.groups)
-                self.wholes[drawn] = drawn_table(problem, lots)
-        return float(statistic(self.wholes[drawn]).std(ddof=1))
-
-    def _world_limits(self, measure: Measure, value: float) -> tuple[float, float]:
-        """Of all measures that read the same statistic at once: drawing it is what costs."""
-        group = [
-            m for m in self.measures if m.statistic == measure.statistic and m.name in GAP_MEASURES
-        ]
-
-        def measured(samples: Samples) -> list[float]:
-            summary = self.summary(samples)
-            return [m.compute(summary) for m in group]
-
-        key = ("worlds", measure.statistic)
-        if key not in self.wholes:
-            self.wholes[key] = world_curves(
-                self.plain_problem, self.samples, measured, self.level, FEW_DRAWS, self.seed
+    def _common_family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
+        """A family whose resamples are the same for every predictor on the same rows."""
+        if ("common", key) not in self._families:
+            self._families["common", key] = Family(
+                problem, cells, self.blocks, n_draws, self.seed, common=True
             )
-        j = [m.name for m in group].index(measure.name)
-        low, high, truth = (curve[:, j] for curve in self.wholes[key])
-        return world_limits(value, low, high, truth)
+        return self._families["common", key]
 
-    def _bootstrapped(self, measure: Measure) -> Array:
-        """The measure's value in resamples of the rows, or of the cells where those will do."""
-        n = self.n_whole
-        if self.by_cells(measure):
-            cells = self.plain_problem.fine_cells
-            sample = cell_samples(cells, self.samples, cells.n, cells.positives)
-            rng = np.random.default_rng((self.seed, 3))
-            return self.measured(
-                measure, "cells", lambda: resampled_counts(sample, n, rng), GAP_MEASURES
-            )
-        # Rows, or clusters, are drawn for all measures together.
-        if "rows" not in self.wholes:
-            draws = draw_lots(self.samples.n, self.n_resamples, self.seed, self.groups)
-            wanted = tuple(m for m in self.measures if not self._has_own_limits(m))
-            found = replicates(self.samples, wanted, self.fixed, self.quantile, draws, self.n_whole)
-            self.wholes["rows"] = {m.name: f for m, f in zip(wanted, found, strict=True)}
-        out: Array = self.wholes["rows"][measure.name]
-        return out
+    def _class_scatter(self, measure: Measure) -> list[Array]:
+        found = self._class_family(measure)
+        if found is None:
+            drawn = self._resampled(measure)
+            return [drawn - drawn.mean()]
+        own, formula = found
+        key = ("common", measure.statistic)
+        if key not in self._classes:
+            family = ClassFamily(own.places, self.blocks, self._many_draws, self.seed, common=True)
+            self._classes[key] = (family, 0)
+        common = self._classes[key]
+        assert common is not None
+        members = (common[0].member("threshold", t, formula) for t in PAIRED_MEMBERS)
+        return [drawn - truth for truth, drawn in members]
 
-    def _has_own_limits(self, measure: Measure) -> bool:
-        """Whether a measure's interval comes from worlds or cells, not from rows."""
-        if self.binned(measure) is not None or self.by_cells(measure):
-            return True
-        return measure.name in GAP_MEASURES and self.counts_rows
+    # --- all classes -----------------------------------------------------------------------------
+
+    def _class_family(self, measure: Measure) -> tuple[ClassFamily, Errors] | None:
+        """The family of an error over all classes, and its formula; None for others."""
+        rules = {
+            "class_bins": self.fixed, "class_quantile_bins": self.quantile, "above": self.quantile,
+            "full_bins": self.quantile,
+        }  # fmt: skip
+        rule = rules.get(measure.statistic)
+        if rule is None or getattr(rule, "drop_one", False):
+            return None
+        key = (measure.statistic, str(rule))
+        if key not in self._classes:
+            self._classes[key] = self._class_places(measure.statistic, rule)
+        found = self._classes[key]
+        if found is None:
+            return None
+        family, k = found
+        if measure.statistic == "full_bins":
+            return family, _vector_errors(k)
+        assert measure.of_tables is not None
+        return family, _table_errors(measure.of_tables, k)
+
+    def _class_places(self, statistic: str, rule: Rule) -> tuple[ClassFamily, int] | None:
+        if statistic == "full_bins":
+            places = full_places(self.samples, rule)
+        else:
+            places = class_places(self.samples, rule, above=statistic == "above")
+        if places is None:
+            return None
+        found, k = places
+        family = ClassFamily(found, self.blocks, self._many_draws, self.seed)
+        family.smooth = smooth_gap(found, self.samples)
+        return family, k
 
     # --- noise floors ----------------------------------------------------------------------------
 
     def noise_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
-        """What the measure shows when the reports are right; None for soft labels without votes."""
-        if self.soft and self.votes is None:
+        """What the measure shows when the predictions are right; None where nothing tells."""
+        if measure.statistic == "losses" and self.votes is None:
+            return self._loss_floor(measure, value)
+        null = self._null_values(measure)
+        if null is None:
             return None
-        drawn, method = self._null_values(measure)
+        drawn, method = null
         exact = None
         binned = self.binned(measure)
-        if binned is not None and self.votes is None:
+        if binned is not None and not self.soft and self.groups is None:
             exact = null_mean(measure, binned[1])
-        if measure.higher_is_better:
-            beyond = int(np.count_nonzero(drawn <= value))
-        else:
-            beyond = int(np.count_nonzero(drawn >= value * (1.0 - 1e-12)))
+        seen = self._on_null_scale(measure, value)
+        scale = value / seen if seen > 0 and measure.of_cells is not None else 1.0
+        better = measure.higher_is_better
+        p, p_low = upper_tail(drawn, seen), lower_tail(drawn, seen)
         return NoiseFloor(
             measure.name,
             value,
-            float(drawn.mean()) if exact is None else exact,
-            float(np.quantile(drawn, 0.05 if measure.higher_is_better else 0.95)),
-            (1.0 + beyond) / (1.0 + drawn.size),
+            scale * float(drawn.mean()) if exact is None else exact,
+            scale * float(np.quantile(drawn, 0.05 if better else 0.95)),
+            p_low if better else p,
             int(drawn.size),
             method,
             exact is not None,
             self.seed,
+            p if better else p_low,
         )
 
-    def _null_values(self, measure: Measure) -> tuple[Array, str]:
+    def _on_null_scale(self, measure: Measure, value: float) -> float:
+        """The value as the null is drawn: on cells, where measures are not of bins."""
+        if self.binned(measure) is None and measure.of_cells is not None:
+            return float(measure.of_cells(as_seen(self.plain_problem.fine_cells))[0])
+        return value
+
+    def _null_values(self, measure: Measure) -> tuple[Array, str] | None:
+        """The measure's value in samples whose predictions are right, and how they were drawn."""
+        scatter = self.soft or self.groups is not None
+        method = SCATTER if scatter else OUTCOMES
         binned = self.binned(measure)
-        said = "outcomes" if self.votes is None else "votes"
         if binned is not None and measure.of_tables is not None:
             key, problem = binned
-            if key not in self._null:
-                rng = np.random.default_rng((self.seed, 5))
-                self._null[key] = null_tables(problem, self.n_resamples, rng, self.votes)
-            return measure.of_tables(self._null[key]), f"{said} drawn from the reports"
-        n = self.n_whole
-        rng = np.random.default_rng((self.seed, 6))
-        if self.by_cells(measure) and self.votes is None:
-            cells = self.plain_problem.fine_cells
-
-            def draws() -> Any:
-                for positives in rng.binomial(cells.n, cells.u, (n, cells.n.size)):
-                    yield cell_samples(cells, self.samples, cells.n, positives)
-
-            return self.measured(measure, "null cells", draws), f"{said} drawn from the reports"
-        if self.samples.multiclass and self.votes is None:
-            drawn_classes = self._null_classes(measure)
-            if drawn_classes is not None:
-                return drawn_classes, f"{said} drawn from the reports"
-        many = self.samples.multiclass and self.samples.reports.size > MANY_ENTRIES
-        if measure.statistic == "losses" and many and self.votes is None:
-            if "null losses" not in self.wholes:
-                found = null_losses(self.samples, self.n_resamples, self.seed)
-                self.wholes["null losses"] = found
-            return self.wholes["null losses"][measure.name], "mean and variance under the reports"
-        drawn = self.measured(
-            measure, "null rows", lambda: drawn_samples(self.samples, n, rng, self.votes)
-        )
-        return drawn, f"{said} drawn from the reports"
-
-    def _null_classes(self, measure: Measure) -> Array | None:
-        """Of errors over all classes the bins stay, and only labels are drawn."""
-        rules = {"class_bins": self.fixed, "class_quantile_bins": self.quantile}
-        above = measure.statistic == "above"
-        rule = self.quantile if above else rules.get(measure.statistic)
-        if rule is None:
+            drawn = self._null_drawn(key, problem, problem.fine_cells, self.n_resamples)
+            return measure.of_tables(drawn.tables()), method
+        if measure.of_cells is not None:
+            key_: Any = ("null", measure.name)
+            if key_ not in self._null:
+                problem = self.plain_problem
+                draws = max(200, self.n_resamples * 2 // 5)
+                cells = self._null_drawn("cells", problem, problem.fine_cells, draws)
+                self._null[key_] = measure.of_cells(cells)
+            return self._null[key_], method
+        classes = self._class_family(measure)
+        if classes is not None:
+            family, errors = classes
+            key_ = ("null", measure.statistic, str(self.fixed))
+            if key_ not in self._null:
+                self._null[key_] = family.null(self._many_draws)
+            residual = self._null[key_]
+            return errors(residual, np.broadcast_to(family.places.weight, residual.shape)), method
+        if self.soft and self.votes is None:
             return None
-        group = [m for m in self.measures if m.statistic == measure.statistic]
-        key = ("null classes", measure.statistic)
-        if key not in self.wholes:
-            problems = class_problems(self.samples, rule, above=above)
+        return self._null_rows(measure)
+
+    def _null_drawn(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Drawn:
+        if ("drawn", key) not in self._null:
+            rng = np.random.default_rng((self.seed, 5))
+            self._null["drawn", key] = null_drawn(problem, cells, self.blocks, n_draws, rng)
+        found: Drawn = self._null["drawn", key]
+        return found
+
+    def _null_rows(self, measure: Measure) -> tuple[Array, str]:
+        """Whole samples drawn row by row: predictions equal to the distributions of labels."""
+        group = tuple(m for m in self.measures if m.statistic == measure.statistic)
+        group = group if measure in group else (*group, measure)
+        key = ("rows", measure.statistic, len(group))
+        if key not in self._null:
             rng = np.random.default_rng((self.seed, 6))
-            self.wholes[key] = (
-                None
-                if problems is None
-                else null_class_values(problems, group, self.samples, self.n_whole, rng)
-            )
-        found: Array | None = self.wholes[key]
-        return None if found is None else found[:, [m.name for m in group].index(measure.name)]
+            values = []
+            for sample in drawn_samples(self.samples, self._few_draws, rng, self.votes):
+                summary = self.summary(sample)
+                values.append([m.compute(summary) for m in group])
+            self._null[key] = np.array(values)
+        said = "outcomes" if self.votes is None else "votes"
+        drawn: Array = self._null[key][:, group.index(measure)]
+        return drawn, f"{said} drawn from the predictions"
+
+    def _loss_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
+        """Of losses the law under the predictions is known: mean, variance, skewness."""
+        if self.soft or self.groups is not None:
+            return None
+        if "losses" not in self._null:
+            self._null["losses"] = null_losses(self.samples)
+        mean, spread, skew = self._null["losses"][measure.name]
+        if spread > 0:
+            x = (value - mean) / spread
+            p, p_low = upper_chance(x, skew), upper_chance(-x, -skew)
+            upper = mean + spread * self._upper_point(skew)
+        else:
+            p = p_low = 1.0
+            upper = mean
+        return NoiseFloor(
+            measure.name, value, mean, upper, p, 0, "moments under the predictions", True,
+            self.seed, p_low,
+        )  # fmt: skip
+
+    @staticmethod
+    def _upper_point(skew: float) -> float:
+        # Cornish and Fisher's point of a law with a little skewness.
+        return 1.6448536269514722 + skew * (1.6448536269514722**2 - 1.0) / 6.0
+
+
+def _of_family(
+    family: Family,
+    statistic: Callable[[Drawn], Array],
+    value: float,
+    level: float,
+    population: Callable[[Drawn], Array] | None = None,
+) -> Limits:
+    true = population or statistic
+
+    def member(shape: str, t: float) -> tuple[float, Array]:
+        truth, drawn = family.member(shape, t)
+        return float(true(truth)[0]), statistic(drawn)
+
+    return invert(value, member, {shape: family.grid(shape) for shape in SHAPES}, level)
+
+
+def _table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
+    """A mean over classes of a formula of bin tables, for residuals (draws, k m)."""
+
+    def errors(residual: Array, weight: Array) -> Array:
+        m = residual.shape[1] // k
+        step = max(1, CHUNK // residual.shape[1])
+        out = []
+        for start in range(0, residual.shape[0], step):
+            r, w = residual[start : start + step], weight[start : start + step]
+            sums = np.zeros((len(r) * k, m, len(FIELDS)))
+            for name in ("n", "sum_w", "sum_w2"):
+                sums[:, :, FIELDS.index(name)] = w.reshape(-1, m)
+            sums[:, :, FIELDS.index("sum_wz")] = r.reshape(-1, m)
+            table = BinTable(sums, has_squares=False)
+            held = table.total_weight > 0  # a resample may hold no row of a class
+            values = np.where(held, formula(table), 0.0) if held.all() else _some(formula, table)
+            count = np.maximum(held.reshape(len(r), k).sum(axis=1), 1)
+            out.append(values.reshape(len(r), k).sum(axis=1) / count)
+        return np.concatenate(out)
+
+    return errors
+
+
+def _some(formula: Callable[[BinTable], Array], table: BinTable) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(formula(table))
+
+
+def _vector_errors(k: int) -> Errors:
+    """Squared norms of cells over the squared total, for residuals (draws, cells k)."""
+
+    def errors(residual: Array, weight: Array) -> Array:
+        total = weight.sum(axis=1) / k
+        out: Array = np.einsum("ij,ij->i", residual, residual) / total**2
+        return out
+
+    return errors

@@ -13,6 +13,14 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, nearest
 from calibrant.measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
 from calibrant.measures.decomposition import decompose, isotonic_fit
+from calibrant.measures.of_cells import (
+    CellSums,
+    brier_miscalibrations,
+    ks_errors,
+    ls_eces,
+    smooth_eces,
+    sweep_errors,
+)
 from calibrant.measures.ordered import ks_error, sweep_error
 from calibrant.measures.smooth import LS_SIGMA, ls_ece_of_grid
 from calibrant.measures.truthful import (
@@ -68,6 +76,10 @@ class Measure:
     # The value of every class of a table at once, where the measure is one of bins: a thousand
     # resampled tables are then one call.
     of_tables: Callable[[BinTable], NDArray[np.float64]] | None = None
+    # The same of a whole population, where the measure corrects for the number of rows.
+    of_population: Callable[[BinTable], NDArray[np.float64]] | None = None
+    # The value of many drawn samples at once from sums over fine cells, where it is not of bins.
+    of_cells: Callable[[CellSums], NDArray[np.float64]] | None = None
 
     # The upper end in words, where it depends on the data.
     high_text: str = ""
@@ -129,15 +141,17 @@ _ENTRIES = (
             "quantile_bins", 0, 1, _BINNED,
             "Kumar, Liang and Ma (2019), arXiv:1909.10155; Broecker (2012), "
             "doi:10.1007/s00382-011-1191-1", "debiased_l2",
-            lambda s: debiased_l2(s.quantile_bins), of_tables=_root_debiased),
+            lambda s: debiased_l2(s.quantile_bins), of_tables=_root_debiased,
+            of_population=lambda t: binned_errors(t, "l2")),
     Measure("sweep_ece", "ECE with a sweep over the number of bins",
             "ECE at the most equal-mass bins whose mean targets never fall", "scalar", _BOTH,
             "levels", 0, 1, Claims(False, False, True, False),
             "Roelofs, Cain, Shlens and Mozer (2022), arXiv:2012.08668", "sweep_ece",
-            lambda s: sweep_error(s.levels)),
+            lambda s: sweep_error(s.levels), of_cells=sweep_errors),
     Measure("ks_error", "Kolmogorov-Smirnov calibration error",
             "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
-            "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels)),
+            "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels),
+            of_cells=ks_errors),
     # --- over all classes ---
     Measure("classwise_ece", "classwise calibration error", "(1/k) sum_r (1/W) sum_B |R_{B,r}|",
             "classwise", _MULTI, "class_bins", 0, 1, _BINNED,
@@ -153,23 +167,24 @@ _ENTRIES = (
     Measure("tace", "thresholded adaptive calibration error",
             "adaptive calibration error of the reports above 0.01", "classwise", _MULTI,
             "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
-            lambda s: binned_error(s.above(0.01))),
+            lambda s: binned_error(s.above(0.01)), of_tables=binned_errors),
     Measure("tace", "thresholded adaptive calibration error",
             "adaptive calibration error of the reports above 0.01", "scalar", _BINARY,
             "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
-            lambda s: binned_error(s.above(0.01))),
+            lambda s: binned_error(s.above(0.01)), of_tables=binned_errors),
     # --- smooth ---
     # The top label of a row changes hands at a tie, which no smoothing of its confidence mends.
     *(Measure("ls_ece", "logit-smoothed calibration error",
               "integral |(1/W) sum w K(t - h)(z - sigmoid(t))| dt", "scalar", (shape,),
               "logit_grid", 0, 1, Claims(False, shape == "binary", True, True),
               "Chidambaram, Lee, McSwiggen and Rezchikov (2024), ICML", "ls_ece(sigma=0.1)",
-              lambda s: ls_ece_of_grid(s.logit_grid, LS_SIGMA)) for shape in _BOTH),
+              lambda s: ls_ece_of_grid(s.logit_grid, LS_SIGMA), of_cells=ls_eces)
+      for shape in _BOTH),
     *(Measure("smooth_ece", "smooth calibration error",
               "sigma with integral |(1/W) sum w (z - u) K(t, u)| dt = sigma", "scalar", (shape,),
               "smooth", 0, 1, Claims(False, shape == "binary", True, True),
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
-              lambda s: s.smooth) for shape in _BOTH),
+              lambda s: s.smooth, of_cells=smooth_eces) for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
             _BINARY, "quantile_bins", 0, 1, _LINEAR, _LU + ", theorem 3.1", "lin_ce",
@@ -190,7 +205,8 @@ _ENTRIES = (
     Measure("confidence_ce_corrected", "truthful confidence error",
             "(1/W^2) sum_B R_B^2 + (1/W)(1 - sum wz / W) of the top label", "confidence", _BOTH,
             "confidence_bins", 0, math.inf, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
-            _corrected, high_text="1 + 1/W", of_tables=corrected_errors),
+            _corrected, high_text="1 + 1/W", of_tables=corrected_errors,
+            of_population=linear_errors),
     # --- losses ---
     Measure("brier", "Brier score", "(1/W) sum w (u - z)^2", "loss", _BINARY, "losses",
             0, 1, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
@@ -215,7 +231,7 @@ _ENTRIES = (
     Measure("brier_miscalibration", "Brier score: miscalibration",
             "Brier score less that of the isotonic recalibration", "scalar", _BOTH, "levels",
             0, 1, Claims(False, False, True, True), _CORP, "brier_decomposition",
-            _isotonic("miscalibration")),
+            _isotonic("miscalibration"), of_cells=brier_miscalibrations),
     Measure("brier_discrimination", "Brier score: discrimination",
             "uncertainty less the Brier score of the isotonic recalibration", "scalar", _BOTH,
             "levels", 0, 0.25, _NONE, _CORP, "brier_decomposition", _isotonic("discrimination"),

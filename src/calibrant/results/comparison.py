@@ -32,12 +32,10 @@ Array = NDArray[np.float64]
 class Difference:
     """One measure of `first` less that of `second`, on the same rows.
 
-    `value` is the difference of the sample's values. Both lie above their true ones, each by its
-    own amount, so for errors over bins the limits are about the difference of the estimates
-    without that bias, and `value` need not be between them. Where both errors are clear of 0 they
-    come from common resamples; where one may be 0, from the intervals of the two (Zou and Donner,
-    2008, doi:10.1002/sim.3095). Of other measures they are the basic bootstrap's. `better` is None
-    where they hold 0: the data do not tell the two apart.
+    `value` is the difference of the sample's values. Each lies above its true one by an amount of
+    its own; `estimate` is the difference without that bias, and the limits are about it. They come
+    from resamples of the rows that are common to both, so they shrink as the two agree. `better`
+    is None where the limits hold 0: the data do not tell the two apart.
     """
 
     measure: str
@@ -48,6 +46,7 @@ class Difference:
     high: float
     level: float
     better: str | None
+    estimate: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +62,10 @@ class Comparison:
     higher_is_better: tuple[bool, ...]
     values: Array
     draws: tuple[Array, ...]
-    # For errors over bins, (predictors, measures, 3): limits and estimate of each; NaN for others.
+    # Limits and estimate of each value, (predictors, measures, 3).
     limits: Array
+    # Limits and estimate of each difference, (measures, predictors, predictors, 3).
+    pairs: Array
     level: float
     robustness: RankRobustness | None
     slices: dict[str, Slices] | None
@@ -95,61 +96,27 @@ class Comparison:
         seen = float(self.values[a, j] - self.values[b, j])
         if a == b:
             return Difference(measure, first, second, 0.0, 0.0, 0.0, self.level, None)
-        if np.isnan(self.limits[a, j]).any() or np.isnan(self.limits[b, j]).any():
-            drawn = self.draws[j][a] - self.draws[j][b]
-            tail = (1.0 - self.level) / 2.0
-            ends = np.quantile(drawn, [tail, 1.0 - tail], method="weibull")
-            low, high = 2.0 * seen - float(ends[1]), 2.0 * seen - float(ends[0])
-        else:
-            low, high = self._recovered(a, b, j)
+        low, high, estimate = (float(x) for x in self.pairs[j, a, b])
         better = None
         if low > 0 or high < 0:
             better = first if (low > 0) == self.higher_is_better[j] else second
-        return Difference(measure, first, second, seen, low, high, self.level, better)
-
-    def _recovered(self, a: int, b: int, j: int) -> tuple[float, float]:
-        """Limits of a difference of errors over bins, about the difference of their estimates."""
-        (low_a, high_a, at_a), (low_b, high_b, at_b) = self.limits[a, j], self.limits[b, j]
-        centre = float(at_a - at_b)
-        if low_a > 0 and low_b > 0:  # both clear of 0: they scatter to either side, and together
-            drawn = self.draws[j][a] - self.draws[j][b]
-            tail = (1.0 - self.level) / 2.0
-            positions = [tail, 1.0 - tail]
-            ends = np.quantile(drawn - drawn.mean(), positions, method="weibull")
-            # Resamples scatter less than samples; by how much, each one's own interval tells.
-            own = np.quantile(self.draws[j][[a, b]], positions, axis=1, method="weibull")
-            scatter = float((own[1] - own[0]).sum())
-            wider = float(high_a - low_a + high_b - low_b) / scatter if scatter > 0 else 1.0
-            ends = ends * max(1.0, wider)
-            return centre - float(ends[1]), centre - float(ends[0])
-        low = centre - math.hypot(at_a - low_a, high_b - at_b)
-        high = centre + math.hypot(high_a - at_a, at_b - low_b)
-        # The estimate of an error that may be 0 cannot fall below it half the time: at that end
-        # nothing averages out.
-        if low_a <= 0:
-            low = min(low, float(low_a - high_b))
-        if low_b <= 0:
-            high = max(high, float(high_a - low_b))
-        return low, high
+        return Difference(measure, first, second, seen, low, high, self.level, better, estimate)
 
     def intervals(self, measure: str = "ece") -> dict[str, list[Any]]:
         """Each predictor's value with limits of its true value, best first.
 
-        A sample's error over bins lies above the true one, so a value may be above its `high`.
+        A sample's error lies above the true one, so a value may be above its `high`; `estimate` is
+        the value without that bias.
         """
         j = self._measure(measure)
         order = [self.names.index(name) for name in self.order(measure)]
-        tail = (1.0 - self.level) / 2.0
-        ends = np.quantile(self.draws[j], [1.0 - tail, tail], axis=1, method="weibull")
-        # The basic bootstrap's, but for errors over bins, which have their own.
-        limits = 2.0 * self.values[:, j] - ends
-        own = self.limits[:, j, :2].T
-        limits = np.where(np.isnan(own), limits, own)
+        limits = self.limits[:, j]
         return {
             "predictor": [self.names[i] for i in order],
             measure: [float(self.values[i, j]) for i in order],
-            "low": [float(limits[0, i]) for i in order],
-            "high": [float(limits[1, i]) for i in order],
+            "low": [float(limits[i, 0]) for i in order],
+            "high": [float(limits[i, 1]) for i in order],
+            "estimate": [float(limits[i, 2]) for i in order],
         }
 
     def differences(self, measure: str = "ece", reference: str | None = None) -> list[Difference]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant.binning import Bins, both_rules
 from calibrant.errors import InputError
-from calibrant.inference.bootstrap import as_groups
+from calibrant.inference.blocks import as_groups
 from calibrant.inference.judged import checked_votes
 from calibrant.inference.worth import SOFT_HAVE_NO_FLOOR, Worth
 from calibrant.inputs.accept import accept

@@ -1,0 +1,72 @@
+"""Blocks of rows that are resampled whole: clusters, or rows dealt out at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Rows, or clusters, are dealt into at most this many blocks.
+MAX_BLOCKS = 1000
+# Of fewer clusters two signs alone have too few arrangements (Webb, 2023, doi:10.1111/caje.12661).
+FEW_BLOCKS = 12
+_WEBB = np.sqrt([0.5, 1.0, 1.5])
+
+
+def summed(index: NDArray[np.intp], values: Array, size: int) -> Array:
+    """Sums of values that share an index."""
+    return np.bincount(index, values, size).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The block of every row; `clustered` where rows of a block belong together."""
+
+    index: NDArray[np.intp]
+    size: int
+    clustered: bool
+
+    def counts(self, n_draws: int, rng: np.random.Generator, weights: Array | None = None) -> Array:
+        """How often each block is in each resample; one without any weight is the sample itself."""
+        share = np.full(self.size, 1.0 / self.size)
+        out: Array = rng.multinomial(self.size, share, n_draws).astype(np.float64)
+        if weights is not None:
+            out[out @ summed(self.index, weights, self.size) <= 0] = 1.0
+        return out
+
+    def signs(self, n_draws: int, rng: np.random.Generator) -> Array:
+        """A random factor of mean 0 and variance 1 for each block in each draw."""
+        shape = (n_draws, self.size)
+        signs: Array = rng.integers(0, 2, shape).astype(np.float64) * 2.0 - 1.0
+        if self.size <= FEW_BLOCKS:
+            signs *= _WEBB[rng.integers(0, 3, shape)]
+        return signs
+
+    def sums(self, column: NDArray[np.intp], n_columns: int, values: Array) -> Array:
+        """Sums of what rows have, by block and column: (blocks, columns)."""
+        key = self.index * n_columns + column
+        return summed(key, values, self.size * n_columns).reshape(self.size, n_columns)
+
+
+def blocks_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> Blocks:
+    """Rows, or clusters of them, dealt into blocks."""
+    units = n if groups is None else int(groups.max()) + 1
+    block = np.arange(units)
+    if units > MAX_BLOCKS:
+        block = np.random.default_rng((seed, 2)).permutation(units) % MAX_BLOCKS
+    index = block if groups is None else block[groups]
+    return Blocks(index.astype(np.intp), min(units, MAX_BLOCKS), groups is not None)
+
+
+def as_groups(groups: Any, n: int) -> NDArray[np.intp]:
+    """Names of groups as numbers from 0."""
+    values = np.asarray(groups)
+    if values.dtype == object:  # names of several types, or missing ones, have no order
+        values = np.array([f"{type(v).__name__} {v}" for v in values])
+    _, index = np.unique(values, return_inverse=True)
+    out: NDArray[np.intp] = index.reshape(n).astype(np.intp)
+    return out

@@ -1,0 +1,82 @@
+"""Quantiles and tail probabilities of drawn values, beyond the draws themselves too.
+
+A thousand draws have no quantile beyond 1/1001, and a hundred slices ask for one. Beyond what the
+draws hold, their tail is taken to be that of the gamma law (Pearson's type III) with their mean,
+variance and skewness; where they lean to the other side, of the normal one, which is the longer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Draws that must lie beyond a point before it is read off them.
+ENOUGH = 10.0
+# A skewness below this is none.
+NO_SKEW = 1e-3
+# No draw can tell that a chance is 0.
+SMALLEST = 1e-300
+
+
+def quantile(drawn: Array, q: float) -> float:
+    """The q-quantile of the law that values were drawn from."""
+    tail = min(q, 1.0 - q)
+    if tail * drawn.size >= ENOUGH * (1.0 - 1e-9):
+        # Weibull's positions: another draw lies beyond them just as often as it should.
+        return float(np.quantile(drawn, q, method="weibull"))
+    sign = 1.0 if q >= 0.5 else -1.0
+    mean, spread, skew = _moments(sign * drawn)
+    edge = float(np.max(sign * drawn))
+    fitted = mean + spread * _upper_point(tail, skew)
+    # Where the draws themselves reach that far, they are not contradicted.
+    seen = float(np.quantile(sign * drawn, 1.0 - tail, method="weibull"))
+    return sign * (max(fitted, edge) if tail * (drawn.size + 1) < 1.0 else max(fitted, seen))
+
+
+def upper_tail(drawn: Array, value: float) -> float:
+    """The chance of a value at least as large, of the law that values were drawn from."""
+    n = drawn.size
+    beyond = int(np.count_nonzero(drawn >= value * (1.0 - 1e-12)))
+    seen = (1.0 + beyond) / (1.0 + n)
+    if beyond >= ENOUGH:
+        return seen
+    mean, spread, skew = _moments(drawn)
+    if not spread > 0:
+        return seen if beyond else SMALLEST
+    fitted = upper_chance((value - mean) / spread, skew)
+    return min(max(fitted, SMALLEST), (1.0 + ENOUGH) / (1.0 + n))
+
+
+def lower_tail(drawn: Array, value: float) -> float:
+    """The chance of a value at most as large."""
+    beyond = int(np.count_nonzero(drawn <= value * (1.0 + 1e-12)))
+    return (1.0 + beyond) / (1.0 + drawn.size)
+
+
+def _moments(drawn: Array) -> tuple[float, float, float]:
+    """Mean, standard deviation and skewness; one to the left counts as none."""
+    mean, spread = float(drawn.mean()), float(drawn.std(ddof=1)) if drawn.size > 1 else 0.0
+    if not spread > 1e-12 * abs(mean):
+        return mean, 0.0, 0.0
+    return mean, spread, max(0.0, float((((drawn - mean) / spread) ** 3).mean()))
+
+
+def _upper_point(tail: float, skew: float) -> float:
+    from scipy.special import gammainccinv, ndtri
+
+    if skew < NO_SKEW:
+        return -float(ndtri(tail))
+    shape = 4.0 / skew**2
+    return float((gammainccinv(shape, tail) - shape) / np.sqrt(shape))
+
+
+def upper_chance(x: float, skew: float) -> float:
+    """P(X >= x) of a law of mean 0, variance 1 and this skewness; one to the left is none."""
+    from scipy.special import gammaincc, ndtr
+
+    if skew < NO_SKEW:
+        return float(ndtr(-x))
+    shape = 4.0 / skew**2
+    return float(gammaincc(shape, max(0.0, shape + np.sqrt(shape) * x)))
