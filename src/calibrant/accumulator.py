@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -50,6 +51,8 @@ class Accumulator:
     With `measures` only the sums that these need are kept, which is faster and smaller.
     ``missing="drop"`` leaves rows without a report, label or weight out, counts and tells them;
     otherwise they are an error.
+
+    Threads may share one: no update is lost, and whoever reads sees whole updates only.
     """
 
     def __init__(
@@ -78,6 +81,8 @@ class Accumulator:
         self._state: dict[str, NDArray[np.float64]] = {}
         self._findings = Findings()
         self._n_classes = 0  # 0: nothing seen; 1: (n,) reports
+        # Held while sums are put in the place of others, never while rows are summed.
+        self._lock = threading.Lock()
 
     def update(
         self, y_true: Any, y_proba: Any, *, sample_weight: Any = None, data: Any = None
@@ -107,34 +112,40 @@ class Accumulator:
 
     def add(self, sums: StreamSums, columns: int) -> Accumulator:
         """Add sums that an engine has made; `columns` is 1 for (n,) reports."""
-        if self._n_classes not in (0, columns):
-            raise InputError(
-                f"y_proba has {columns} column{'s' if columns > 1 else ''}; this Accumulator has "
-                f"been given {self._n_classes} so far"
-            )
-        self._n_classes = columns
-        self._findings = self._findings + sums.findings
-        self.n_rows += sums.n_rows
-        self.n_missing += sums.n_missing
-        self._add(sums.arrays)
+        with self._lock:
+            if self._n_classes not in (0, columns):
+                raise InputError(
+                    f"y_proba has {columns} column{'s' if columns > 1 else ''}; this Accumulator "
+                    f"has been given {self._n_classes} so far"
+                )
+            self._take(sums.arrays, sums.findings, sums.n_rows, sums.n_missing, columns)
         return self
 
-    def _add(self, part: dict[str, NDArray[np.float64]]) -> None:
-        for name, values in part.items():
-            self._state[name] = self._state[name] + values if name in self._state else values
+    def _take(
+        self, arrays: Mapping[str, NDArray[np.float64]], findings: Findings, n_rows: int,
+        n_missing: int, columns: int,
+    ) -> None:  # fmt: skip
+        """Add to everything that is held, or to nothing; for those who hold the lock."""
+        # Arrays and their mapping are never changed, only replaced: copies may share them.
+        state = dict(self._state)
+        for name, values in arrays.items():
+            state[name] = state[name] + values if name in state else values
+        self._state, self._findings = state, self._findings + findings
+        self.n_rows, self.n_missing = self.n_rows + n_rows, self.n_missing + n_missing
+        self._n_classes = columns
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add another accumulator's samples to this one's; recipes must agree."""
         refuse_different(self.recipe(), other.recipe())
-        if 0 not in (self._n_classes, other._n_classes) and self._n_classes != other._n_classes:
-            raise StateError(
-                f"states of {self._n_classes} and {other._n_classes} columns cannot be merged"
+        # A copy first: two locks at a time could wait for each other for ever.
+        other = other.copy()
+        with self._lock:
+            mine, theirs = self._n_classes, other._n_classes
+            if 0 not in (mine, theirs) and mine != theirs:
+                raise StateError(f"states of {mine} and {theirs} columns cannot be merged")
+            self._take(
+                other._state, other._findings, other.n_rows, other.n_missing, max(mine, theirs)
             )
-        self._n_classes = max(self._n_classes, other._n_classes)
-        self._findings = self._findings + other._findings
-        self.n_rows += other.n_rows
-        self.n_missing += other.n_missing
-        self._add(other._state)
         return self
 
     def evaluate(
@@ -144,6 +155,10 @@ class Accumulator:
 
         `exact` is for those who can read the rows again: the exact quantile bins of a notion.
         """
+        # Of one moment, whatever other threads add meanwhile.
+        return self.copy()._evaluate(measures, exact)
+
+    def _evaluate(self, measures: Iterable[str] | None, exact: ExactQuantiles | None) -> Evaluation:
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = StreamSummary(self._cells, self._state, self._n_classes, self._findings, exact)
@@ -214,9 +229,15 @@ class Accumulator:
 
     def copy(self) -> Accumulator:
         """Another accumulator with the same samples; what is added to one is not in the other."""
-        out = copy.copy(self)
-        out._state = dict(self._state)  # arrays are never changed, only replaced
-        return out
+        return copy.copy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: all of one moment, without the lock."""
+        with self._lock:
+            return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
 
     @property
     def columns(self) -> int:
@@ -238,7 +259,7 @@ class Accumulator:
         # Late, as in load(): most users never touch a state file, and it takes time to import.
         from calibrant.state_file import State, write
 
-        write(path, State("accumulator", self.recipe(), self.packed()))
+        write(path, State("accumulator", self.recipe(), self.copy().packed()))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Accumulator:

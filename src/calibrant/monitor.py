@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+import threading
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,7 @@ class Monitor:
 
     ``missing="drop"`` leaves out rows in which a time, report, label or weight is missing, counts
     and tells them; otherwise they are an error. `bins`, `from_logits` and `classes` are those of
-    an `Accumulator`.
+    an `Accumulator`. Threads may share a monitor: no update is lost.
     """
 
     @public
@@ -81,6 +82,8 @@ class Monitor:
         self._sums = WindowedSums(blank, every_of(every), None if keep is None else int(keep))
         # Rows that had no time, and were left out because the caller said so.
         self.n_without_time = 0
+        # Held while windows are put in the place of others, never while rows are summed.
+        self._lock = threading.Lock()
 
     @public
     def update(
@@ -99,15 +102,16 @@ class Monitor:
         batch = batch_of(
             held.blank, held.every, y_true, y_proba, time, sample_weight=sample_weight, data=data
         )
-        if held.columns not in (0, batch.columns):
-            raise InputError(
-                f"y_proba has {batch.columns} column{'s' if batch.columns > 1 else ''}; this "
-                f"Monitor has been given {held.columns} so far"
-            )
-        if not held.columns:
-            self._refuse_unmeasurable(batch.columns)
-        held.add(batch.parts, batch.columns)
-        self.n_without_time += batch.n_without_time
+        with self._lock:
+            if held.columns not in (0, batch.columns):
+                raise InputError(
+                    f"y_proba has {batch.columns} column{'s' if batch.columns > 1 else ''}; this "
+                    f"Monitor has been given {held.columns} so far"
+                )
+            if not held.columns:
+                self._refuse_unmeasurable(batch.columns)
+            held.add(batch.parts, batch.columns)
+            self.n_without_time += batch.n_without_time
         return self
 
     def _refuse_unmeasurable(self, columns: int) -> None:
@@ -127,30 +131,47 @@ class Monitor:
         if not isinstance(other, Monitor):
             raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
         refuse_different(self.recipe(), other.recipe())
-        mine, theirs = self._sums.columns, other._sums.columns
-        if 0 not in (mine, theirs) and mine != theirs:
-            raise StateError(f"states of {mine} and {theirs} columns cannot be merged")
-        self._sums.merge(other._sums)
-        self.n_without_time += other.n_without_time
+        # What the other holds first: two locks at a time could wait for each other for ever.
+        more, n_without_time = other._now()
+        with self._lock:
+            mine, theirs = self._sums.columns, more.columns
+            if 0 not in (mine, theirs) and mine != theirs:
+                raise StateError(f"states of {mine} and {theirs} columns cannot be merged")
+            self._sums.merge(more)
+            self.n_without_time += n_without_time
         return self
+
+    def _now(self) -> tuple[WindowedSums, int]:
+        """The windows and the rows without a time of one moment."""
+        with self._lock:
+            return self._sums.copy(), self.n_without_time
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: all of one moment, without the lock."""
+        sums, n_without_time = self._now()
+        return {"_sums": sums, "n_without_time": n_without_time}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
 
     def windows(self) -> dict[datetime, Accumulator]:
         """The start of each window and its sums, the oldest first, as copies."""
-        held = self._sums.windows
+        held = self._now()[0].windows
         return {moment(start): held[start].copy() for start in sorted(held)}
 
     @property
     def earlier(self) -> Accumulator | None:
         """Everything before the oldest window that is held, where `keep` has put it together."""
-        return None if self._sums.earlier is None else self._sums.earlier.sums.copy()
+        earlier = self._sums.earlier
+        return None if earlier is None else earlier.sums.copy()
 
     def total(self) -> Accumulator:
         """Everything together."""
-        return self._sums.between(None, None)
+        return self._now()[0].between(None, None)
 
     def between(self, start: Any, stop: Any) -> Accumulator:
         """The windows from `start` to before `stop` together; None leaves a side open."""
-        return self._sums.between(*self._span(start, stop))
+        return self._now()[0].between(*self._span(start, stop))
 
     def _span(self, start: Any, stop: Any) -> tuple[int | None, int | None]:
         first = None if start is None else self._edge(start, "start")
@@ -188,14 +209,16 @@ class Monitor:
         from calibrant.monitoring.tables import evaluated
 
         span = self._span(start, stop)
-        return evaluated(self._sums, self.n_without_time, span, measures, baseline)
+        other = baseline.copy() if isinstance(baseline, Accumulator) else baseline
+        return evaluated(*self._now(), span, measures, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file; the old file stays whole until the new one is complete."""
         from calibrant.state_file import State, write
 
-        arrays, index = self._sums.packed()
-        index["n_without_time"] = self.n_without_time
+        held, n_without_time = self._now()
+        arrays, index = held.packed()
+        index["n_without_time"] = n_without_time
         write(path, State("monitor", self.recipe(), arrays, index))
 
     @classmethod
@@ -245,15 +268,15 @@ class Monitor:
     @property
     def n_rows(self) -> int:
         """Rows in all windows, and before."""
-        return sum(stream.n_rows for stream in self._sums.streams())
+        return sum(stream.n_rows for stream in self._now()[0].streams())
 
     @property
     def n_missing(self) -> int:
         """Rows left out because a report, label or weight was missing; see `n_without_time` too."""
-        return sum(stream.n_missing for stream in self._sums.streams())
+        return sum(stream.n_missing for stream in self._now()[0].streams())
 
     def __repr__(self) -> str:
-        held = sorted(self._sums.windows)
+        held = sorted(self._now()[0].windows)
         if not held:
             return f"Monitor(no rows yet, windows of {self.every}, {self.rule})"
         span = f"from {moment(held[0]).isoformat()} to {moment(held[-1]).isoformat()}"

@@ -49,6 +49,12 @@ class WindowedSums:
         """Columns of y_proba: 1 for (n,) reports, 0 before the first rows."""
         return next(iter(self.windows.values())).columns if self.windows else 0
 
+    def copy(self) -> WindowedSums:
+        """The same windows; what is added to one is not in the other."""
+        out = WindowedSums(self.blank, self.every, self.keep)
+        out.windows, out.earlier = dict(self.windows), self.earlier
+        return out
+
     def streams(self) -> list[Accumulator]:
         """All that is held: each window, and what came before."""
         before = [] if self.earlier is None else [self.earlier.sums]
