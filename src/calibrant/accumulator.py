@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from calibrant.samples.samples import Notion
 from calibrant.samples.source import Source
 from calibrant.statistics.bins import BinTable
 from calibrant.stream_summary import StreamSummary
+
+if TYPE_CHECKING:
+    from calibrant.state_file import Saved
 
 ExactQuantiles = Callable[[Notion, NDArray[np.float64]], BinTable]
 
@@ -268,7 +271,36 @@ class Accumulator:
 
         state = read(path, "accumulator")
         with refused(path):
-            return cls.unpacked(state.recipe, state.arrays)
+            return cls.restored(state)
+
+    @classmethod
+    def restored(cls, saved: Saved) -> Accumulator:
+        """The accumulator that a file holds."""
+        blank = cls.unpacked(saved.recipe, {"counts": np.zeros(7)})
+        return cls.unpacked(saved.recipe, saved.arrays(blank.shapes))
+
+    def shapes(self, columns: int) -> dict[str, tuple[int, ...]]:
+        """The arrays that hold the sums of reports with so many columns, and their shapes."""
+        if columns == 0:
+            return {}
+        if columns == 1:
+            return {name: array.shape for name, array in self._sums_of_one_row(0).items()}
+        if self.classes is not None and columns != len(self.classes):
+            raise StateError(f"{columns} columns, and {len(self.classes)} classes")
+        # Lengths that differ between two and three classes are those that go with the classes.
+        two, three = self._sums_of_one_row(2), self._sums_of_one_row(3)
+        return {
+            name: tuple(
+                columns if a != b else a
+                for a, b in zip(two[name].shape, three[name].shape, strict=True)
+            )
+            for name in two
+        }
+
+    def _sums_of_one_row(self, columns: int) -> dict[str, NDArray[np.float64]]:
+        row = np.full((1, columns) if columns else 1, 1.0 / (columns or 2))
+        samples = accept_anywhere(row, row, from_logits=False)
+        return self.sums_of(samples).arrays
 
     def packed(self) -> dict[str, NDArray[np.float64]]:
         """Everything but the recipe, as arrays (docs/state-file.md)."""
@@ -289,6 +321,7 @@ class Accumulator:
         cls, recipe: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]]
     ) -> Accumulator:
         """The accumulator of a recipe with these arrays."""
+        _check_recipe(recipe)
         rule = recipe["rule"]
         bins: EqualWidth | Edges = (
             EqualWidth(rule["m"], rule["closed"], rule["drop_one"])
@@ -304,13 +337,14 @@ class Accumulator:
         )
         if recipe["cells"] != out._cells.m:
             raise StateError(
-                f"the state was summed in {recipe['cells']} cells; this Calibrant has "
+                f"the state was summed in {recipe['cells']!r:.20} cells; this Calibrant has "
                 f"{out._cells.m}"
             )
-        counts = arrays["counts"]
-        out.n_rows, out._n_classes = int(counts[0]), int(counts[1])
-        out.n_missing = int(counts[6])
-        out._findings = Findings(int(counts[2]), int(counts[3]), int(counts[4]), bool(counts[5]))
+        if not np.isfinite(arrays["counts"]).all() or (arrays["counts"] < 0).any():
+            raise StateError("its counts are not numbers of rows")
+        rows, columns, clipped, off_simplex, log_clipped, soft, missing = map(int, arrays["counts"])
+        out.n_rows, out._n_classes, out.n_missing = rows, columns, missing
+        out._findings = Findings(clipped, off_simplex, log_clipped, bool(soft))
         out._state = {name: array for name, array in arrays.items() if name != "counts"}
         return out
 
@@ -334,6 +368,21 @@ class Accumulator:
 
     def __repr__(self) -> str:
         return f"Accumulator({self.n_rows} rows, {self.rule})"
+
+
+def _check_recipe(recipe: Mapping[str, Any]) -> None:
+    """A StateError for what no constructor would notice."""
+    flags = [recipe["from_logits"], recipe["rule"].get("drop_one", False)]
+    if not all(isinstance(flag, bool) for flag in flags):
+        raise StateError("from_logits and drop_one must be true or false")
+    if recipe["rule"]["kind"] not in ("equal-width", "edges"):
+        raise StateError("its bins must be of the kind equal-width or edges")
+    for key in ("classes", "measures"):
+        values = [] if recipe[key] is None else recipe[key]
+        if not isinstance(values, list) or not all(
+            isinstance(v, str | int | float) for v in values
+        ):
+            raise StateError(f"{key} must be a list of numbers or texts")
 
 
 def refuse_different(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:

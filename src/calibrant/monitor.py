@@ -26,7 +26,7 @@ from calibrant.results.windows import Windows
 from calibrant.stream_summary import StreamSummary
 
 if TYPE_CHECKING:
-    from calibrant.state_file import State
+    from calibrant.state_file import Saved
 
 # What a window holds unless told: bins and losses, a kilobyte (docs/monitoring.md).
 MEASURES = ("ece", "brier", "log_loss", "classification_error", "rmsce", "mce")
@@ -228,16 +228,19 @@ class Monitor:
 
         state = read(path, "monitor")
         with refused(path):
-            return cls.unpacked(state)
+            return cls.restored(state)
 
     @classmethod
-    def unpacked(cls, state: State) -> Monitor:
-        """The monitor whose state was read from a file."""
-        recipe = state.recipe
+    def restored(cls, saved: Saved) -> Monitor:
+        """The monitor that a file holds."""
+        from calibrant.state_file import whole_number
+
+        recipe, index = saved.recipe, saved.index
         out = cls(every=recipe["every"], keep=recipe["keep"])
         out._sums.blank = Accumulator.unpacked(recipe, {"counts": np.zeros(7)})
-        out._sums.unpack(recipe, state.arrays, state.index)
-        out.n_without_time = int(state.index["n_without_time"])
+        n_windows = len(index["windows"]) + (index["earlier"] is not None)
+        out._sums.unpack(recipe, saved.arrays(out._sums.blank.shapes, n_windows), index)
+        out.n_without_time = whole_number(index["n_without_time"], "n_without_time")
         return out
 
     def recipe(self) -> dict[str, Any]:

@@ -82,8 +82,8 @@ def _load(path: str) -> Accumulator | Monitor:
         raise StateError(f"{path} cannot be read: {error.strerror}") from error
     with refused(path):
         if state.kind == "monitor":
-            return Monitor.unpacked(state)
-        return Accumulator.unpacked(state.recipe, state.arrays)
+            return Monitor.restored(state)
+        return Accumulator.restored(state)
 
 
 def _save(state: Accumulator | Monitor, path: str) -> None:

@@ -130,8 +130,6 @@ class WindowedSums:
             raise ValueError(f"windows that do not begin every {self.every}")
         span = index["earlier"]
         n = len(starts) + (span is not None)
-        if any(len(array) != n for array in arrays.values()):
-            raise ValueError(f"arrays that are not of {n} windows")
         parts = [
             Accumulator.unpacked(recipe, {name: array[j] for name, array in arrays.items()})
             for j in range(n)
@@ -139,6 +137,8 @@ class WindowedSums:
         self.windows = dict(zip(starts, parts, strict=False))
         if span is not None:
             start, stop = (single(text, "earlier") for text in span)
+            if not start < stop:
+                raise ValueError(f"earlier windows {span} that end before they begin")
             self.earlier = Earlier(start, stop, parts[-1])
 
 
