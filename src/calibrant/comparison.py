@@ -27,6 +27,7 @@ from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.robustness import RankRobustness
 from calibrant.results.slices import Slices
 from calibrant.samples.samples import Samples
+from calibrant.scaling.same_rows import about_mapped
 from calibrant.scores.uncertainty import check_resamples, group_index
 from calibrant.slicing import sliced
 from calibrant.summary import Summary
@@ -78,6 +79,9 @@ def compare(
     difference. `robustness` has the rank correlation of each error with the losses and with itself
     at other `bin_counts`, and the maximum dominance set; `by` adds the slices of each predictor.
 
+    Predictions that a `calibrant.scaling` map made, in this session, of rows that it was fitted to
+    are recognised, in any order and in part: `notes` says which share of the rows these are.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -119,6 +123,7 @@ def compare(
             name: sliced(each, by, data, fixed, chosen, votes=votes, seed=int(seed))
             for name, each in samples.items()
         }
+    fitted = about_mapped({name: each.reports for name, each in samples.items()})
     return Comparison(
         tuple(samples),
         tuple(m.name for m in chosen),
@@ -134,7 +139,10 @@ def compare(
         tuple(
             f"{name}: {note}"
             for name, summary in zip(samples, summaries, strict=True)
-            for note in notes_of(summary.findings, summary.bins, summary.n_logits_clipped)
+            for note in (
+                *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
+                *([fitted[name]] if name in fitted else ()),
+            )
         ),
         {
             "n": first.n,

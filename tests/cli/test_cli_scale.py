@@ -55,7 +55,7 @@ def test_fit_then_apply_as_a_user_does(halves):
     assert json.loads(done.stdout)["scaler"] == json.loads(expected.to_json())
     done = run("scale", "--apply", "test.csv", "--scaler", "map.json", "-o", "out.csv", cwd=halves)
     assert done.returncode == 0 and done.stderr == "written: out.csv\n"
-    assert "on rows that the map has not seen" in done.stdout
+    assert "no row of the fit was recognised among these" in done.stdout
     mapped = expected.transform(REPORTS[HALF:])
     found = cal.evaluate_file(halves / "out.csv", measures=["ece", "log_loss"])
     assert found["ece"] == cal.ece(OUTCOMES[HALF:], mapped)
@@ -78,7 +78,7 @@ def test_every_method(halves, capsys, method):
     at = table["measure"].index("ece")
     assert table["as reported"][at] == cal.ece(OUTCOMES[HALF:], REPORTS[HALF:], bins=10)
     assert table["recalibrated"][at] == cal.ece(OUTCOMES[HALF:], mapped, bins=10)
-    assert {"low", "high"} <= set(table) and said["apply"]["same_rows"] is False
+    assert {"low", "high"} <= set(table) and said["apply"]["share_fitted"] == 0
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow", "npz"])
@@ -154,7 +154,7 @@ def test_the_rows_of_the_fit_are_called_so(tmp_path, capsys):
     assert main(["scale", "--fit", path, "--apply", path, "-o", str(tmp_path / "o.csv")]) == 0
     printed = capsys.readouterr()
     assert printed.out.count("on the rows of the fit: every map looks too good there") == 2
-    assert "not seen" not in printed.out and printed.err.count("\n") == 1
+    assert "no row of the fit" not in printed.out and printed.err.count("\n") == 1
 
 
 def test_soft_labels_and_weights(tmp_path, capsys):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.cli.rows import Rows, Wanted, read_rows
-from calibrant.errors import InputError
+from calibrant.errors import InputError, StateError
 from calibrant.inputs.readers.columns import choose_columns, has_usual
 from calibrant.inputs.readers.find import find_files
 from calibrant.inputs.readers.source import open_reader
@@ -72,6 +72,8 @@ def loaded(path: str) -> Fitted:
         classes = json.loads(Path(path).read_bytes()).get("classes")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if classes is not None and not isinstance(classes, list):
+        raise StateError(f"{path} is damaged: its classes are not a list")
     return Fitted(scaler, None if classes is None else tuple(map(str, classes)))
 
 
@@ -95,12 +97,12 @@ def rows_to_map(wanted: Wanted, found: Fitted) -> tuple[Rows, bool]:
     return replace(rows, chosen=chosen, said=chosen.said), False
 
 
-def mapped(rows: Rows, found: Fitted) -> tuple[NDArray[np.float64], bool]:
-    """The rows' reports through the map, and whether it was fitted to these very rows."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+def mapped(rows: Rows, found: Fitted) -> tuple[NDArray[np.float64], float | None]:
+    """The rows' reports through the map, and the share of them that it was fitted to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SameRows)
         out = found.scaler.transform(rows.y_proba)
-    return out, any(issubclass(warning.category, SameRows) for warning in caught)
+    return out, found.scaler.share_fitted(rows.y_proba)
 
 
 def before_and_after(rows: Rows, after: NDArray[np.float64], found: Fitted, bins: Any) -> Columns:

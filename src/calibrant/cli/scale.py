@@ -24,6 +24,7 @@ METHODS = {
     "matrix": "MatrixScaling",
     "dirichlet": "DirichletCalibration",
 }
+ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good there"
 
 
 def add(commands: Any) -> None:
@@ -121,7 +122,7 @@ def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
 
     wanted = inputs.wanted_of(options, options.apply)
     rows, labelled = rows_to_map(wanted, found)
-    after, same_rows = mapped(rows, found)
+    after, share = mapped(rows, found)
     with replacing(options.out) as beside:
         write_rows(beside, rows, after, labelled=labelled)
     return {
@@ -130,7 +131,7 @@ def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
         "n": rows.n,
         "n_missing": rows.n_missing,
         "inferred": list(rows.said),
-        "same_rows": same_rows,
+        "share_fitted": share,
         "measures": before_and_after(rows, after, found, options.bins) if labelled else None,
     }
 
@@ -143,9 +144,7 @@ def _show(found: Fitted, said: dict[str, Any]) -> None:
     for told in (said.get("fit"), said.get("apply")):
         if told is None:
             continue
-        title = "Before and after, on rows that the map has not seen"
-        if told.get("same_rows", True):
-            title = "Before and after, on the rows of the fit: every map looks too good there"
+        title = _title(told["share_fitted"]) if "share_fitted" in told else ON_THE_FIT
         print(f"\n{told['file']}: {told['n']:,} rows")
         for line in told["inferred"]:
             print(f"  {line}")
@@ -156,3 +155,19 @@ def _show(found: Fitted, said: dict[str, Any]) -> None:
         else:
             print()
             print_table(told["measures"], title)
+
+
+def _title(share: float | None) -> str:
+    """What is known of the rows that a map is judged on; never that it has not seen them."""
+    from calibrant.scaling.same_rows import among
+
+    if share is None:
+        return (
+            "Before and after (rows of the fit would not be recognised here: the predictions "
+            "repeat too much)"
+        )
+    if share == 0:
+        return "Before and after (no row of the fit was recognised among these)"
+    if share >= 0.995:
+        return ON_THE_FIT
+    return f"Before and after: {among(share, 'the map')}, and every map looks too good there"

@@ -77,6 +77,16 @@ class HistogramBinning(OneVsRest):
             )
         return rule
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        rule = self._rule()
+        for edges, values in zip(self.edges_, self.values_, strict=True):
+            inner = len(edges) if isinstance(rule, Quantile) else rule.m - 1
+            if np.ndim(edges) != 1 or np.shape(values) != (inner + 1,):
+                raise ValueError("there is not a value for each bin")
+            if not (np.isnan(values) | ((values >= 0) & (values <= 1))).all():
+                raise ValueError("a value of a bin is not a probability")
+
     def _read(self, reports: Reports) -> FloatArray:
         return reports.probabilities()
 

@@ -50,6 +50,14 @@ class IsotonicCalibration(OneVsRest):
     def __init__(self, *, from_logits: bool = False) -> None:
         self.from_logits = from_logits
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        for places, values in zip(self.thresholds_, self.values_, strict=True):
+            if np.ndim(places) != 1 or not len(places) or np.shape(values) != np.shape(places):
+                raise ValueError("there is not a value for each threshold")
+            if not (np.diff(places) > 0).all() or not (np.diff(values) >= 0).all():
+                raise ValueError("its thresholds or values do not increase")
+
     def _read(self, reports: Reports) -> FloatArray:
         return reports.probabilities()
 

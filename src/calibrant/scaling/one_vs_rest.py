@@ -59,6 +59,14 @@ class OneVsRest(Scaler):
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         """The map of the j-th class, on what `_read` gave."""
 
+    def _check_learned(self) -> None:
+        n_maps = self.n_classes_ if self.n_classes_ > 2 else 1
+        for name in self._learned:
+            values = getattr(self, name)
+            flat = isinstance(values, tuple) or np.ndim(values) == 1
+            if not flat or len(values) != n_maps or any(np.ndim(each) > 1 for each in values):
+                raise ValueError(f"{name} is not of {n_maps} maps")
+
     def _solve(self, problem: Problem) -> Solution:
         read = _as_columns(self._read(problem.reports))
         targets = problem.targets[:, 1:] if problem.n_classes == 2 else problem.targets

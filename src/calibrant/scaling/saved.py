@@ -1,9 +1,11 @@
 """Scalers as JSON: text that people can read, numbers that come back to the last bit.
 
     {"format": "calibrant-scaler", "version": 1, "kind": "TemperatureScaling",
-     "options": {"from_logits": true}, "learned": {"temperature_": 1.7}, ...}
+     "options": {"from_logits": true}, "learned": {"temperature_": 1.7}, ...,
+     "fitted_rows": {"n_distinct": 2000, "hashes": "...", "repeated": {}}}
 
-Nothing in it is executed when it is read.
+`fitted_rows` are at most 4,096 hashes of rows, by which those of the fit are recognised. Nothing
+in it is executed when it is read.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.binning import Edges, EqualWidth, LevelSets, Quantile
-from calibrant.errors import CalibrantError, StateError, nearest
-from calibrant.scaling.reports import Reports
+from calibrant.errors import StateError, nearest
+from calibrant.scaling.reports import LARGEST_LOGIT, Reports
+from calibrant.scaling.same_rows import FittedRows
+from calibrant.state_file import parsed_json, shortened, whole_number
 from calibrant.whole_files import replacing
 
 if TYPE_CHECKING:
@@ -30,6 +34,8 @@ VERSION = 1
 RULES = {rule.__name__: rule for rule in (EqualWidth, Quantile, Edges, LevelSets)}
 COUNTS = ("n_classes_", "n_rows_", "n_iter_")
 LOSSES = ("loss_before_", "loss_")
+# A map of more classes than any has: its columns are a number that nothing else bears out.
+MOST_COLUMNS = 1_000_000
 
 
 def to_json(scaler: Scaler) -> str:
@@ -42,6 +48,7 @@ def to_json(scaler: Scaler) -> str:
         "learned": {name: _plain(getattr(scaler, name)) for name in scaler._learned},
         "columns": scaler._columns,
         "fitted_on": scaler._fitted_on,
+        "fitted_rows": None if scaler._fitted_rows is None else scaler._fitted_rows.to_dict(),
         **{name: getattr(scaler, name) for name in (*COUNTS, *LOSSES)},
     }
     return json.dumps(content, allow_nan=False)
@@ -67,44 +74,67 @@ def _read(text: str | bytes, where: str) -> Scaler:
     from calibrant.scaling import SCALERS
 
     try:
-        content = json.loads(text)
-    except ValueError as error:
+        content = parsed_json(text)
+    except (ValueError, RecursionError) as error:
         raise StateError(f"{where} is not a whole JSON document ({error})") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise StateError(f"{where} is not a Calibrant scaler: its format is not {FORMAT!r}")
     if content.get("version") != VERSION:
         raise StateError(
-            f"{where} has the format version {content.get('version')}; this Calibrant reads "
-            f"version {VERSION}: upgrade the older side"
+            f"{where} has the format version {shortened(content.get('version'))}; this Calibrant "
+            f"reads version {VERSION}: upgrade the older side"
         )
-    if content.get("kind") not in SCALERS:
-        hint = nearest(content.get("kind"), SCALERS)
-        raise StateError(
-            f"{where} holds an unknown kind of scaler, {content.get('kind')!r}: {hint}"
-        )
+    kind = content.get("kind")
+    if not isinstance(kind, str) or kind not in SCALERS:
+        said = shortened(kind)
+        hint = nearest(said, SCALERS)
+        raise StateError(f"{where} holds an unknown kind of scaler, {said}: {hint}")
     try:
-        return _restored(SCALERS[content["kind"]], content)
-    except (AttributeError, CalibrantError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise StateError(f"{where} is damaged: {type(error).__name__}: {error}") from None
+        return _restored(SCALERS[kind], content)
+    except Exception as error:  # what anyone may have written: numbers too large, nests too deep
+        said = f"{type(error).__name__}: {str(error)[:500]}"
+        raise StateError(f"{where} is damaged: {said}") from None
 
 
 def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
     scaler = kind(**{name: _rule(value) for name, value in content["options"].items()})
     scaler._check_options()
     for name in kind._learned:
-        setattr(scaler, name, _arrays(content["learned"][name]))
+        learned = _arrays(content["learned"][name])
+        for part in learned if isinstance(learned, tuple) else (learned,):
+            if (np.abs(part) > LARGEST_LOGIT).any():
+                raise ValueError(f"{name} is too large for a map")
+        setattr(scaler, name, learned)
     for name in COUNTS:
-        setattr(scaler, name, int(content[name]))
+        setattr(scaler, name, whole_number(content[name], name))
     for name in LOSSES:
         setattr(scaler, name, float(content[name]))
-    scaler._columns, scaler._fitted_on = content["columns"], content["fitted_on"]
-    # One row through the map shows whether the parts fit together.
-    k = scaler._columns
-    row = Reports(np.full((1, k) if k else 1, 1 / (k or 2)), scaler.from_logits, np.dtype(float))
-    out = scaler._apply(row)
-    if out.shape != row.values.shape or not np.isfinite(out).all():
+    k = content["columns"]
+    scaler._columns = None if k is None else whole_number(k, "columns")
+    if scaler.n_classes_ != (scaler._columns or 2) or scaler.n_classes_ > MOST_COLUMNS:
+        raise ValueError(f"{shortened(k)} columns, and {scaler.n_classes_} classes")
+    scaler._fitted_on = None if content["fitted_on"] is None else str(content["fitted_on"])
+    rows = content.get("fitted_rows")
+    scaler._fitted_rows = None if rows is None else FittedRows.from_dict(rows)
+    scaler._check_learned()
+    # A few rows through the map show whether the parts fit together.
+    tried = _rows_to_try(scaler._columns)
+    with np.errstate(all="ignore"):
+        out = scaler._apply(Reports(tried, scaler.from_logits, np.dtype(float)))
+    if out.shape != tried.shape or not np.isfinite(out).all():
         raise ValueError("its numbers do not make a map")
     return scaler
+
+
+def _rows_to_try(columns: int | None) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Rows that are undecided, and sure of the first class and of the last."""
+    if columns is None:
+        rows = np.array([0.5, 0.0, 1.0])
+    else:
+        rows = np.full((3, columns), 1 / columns)
+        rows[1:] = 0.0
+        rows[1, 0] = rows[2, -1] = 1.0
+    return rows
 
 
 def _option(value: Any) -> Any:

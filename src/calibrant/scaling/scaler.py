@@ -15,7 +15,16 @@ from calibrant.errors import CalibrantWarning, InputError, StateError, UnknownOp
 from calibrant.options import public
 from calibrant.scaling.problem import Problem, accept_problem
 from calibrant.scaling.reports import FloatArray, Reports, accept_reports
-from calibrant.scaling.same_rows import SAME_ROWS, SameRows, fingerprint
+from calibrant.scaling.same_rows import (
+    ADVICE,
+    FittedRows,
+    Overlap,
+    SameRows,
+    all_of,
+    among,
+    fingerprint,
+    remember,
+)
 from calibrant.scaling.solution import Solution, about_absent, about_ruled_out, short
 
 if TYPE_CHECKING:
@@ -44,7 +53,9 @@ class Scaler(ABC):
     # Whether the map is fitted to logarithms of the reports.
     _of_logarithms: ClassVar[bool] = True
     _columns: int | None
+    # What the rows of the fit are recognised by: a digest of all in order, and hashes of each.
     _fitted_on: str | None = None
+    _fitted_rows: FittedRows | None = None
 
     @abstractmethod
     def _solve(self, problem: Problem) -> Solution:
@@ -58,6 +69,9 @@ class Scaler(ABC):
         """An InputError if an option is not what it must be."""
         if not isinstance(self.from_logits, bool | np.bool_):
             raise InputError(f"from_logits must be True or False; got {self.from_logits!r}")
+
+    def _check_learned(self) -> None:  # noqa: B027 - most maps are tried with a row, and no more
+        """A ValueError if fitted attributes that were read do not go together."""
 
     @public
     def fit(
@@ -79,7 +93,40 @@ class Scaler(ABC):
 
     @public
     def transform(self, y_proba: Any, *, data: Any = None) -> FloatArray:
-        """Recalibrated probabilities of new reports: (n,) for (n,), (n, k) for (n, k)."""
+        """Recalibrated probabilities of new reports: (n,) for (n,), (n, k) for (n, k).
+
+        A `SameRows` warning says which share of the rows was among those of the fit, in whatever
+        order they come; see `share_fitted`.
+        """
+        reports = self._reports(y_proba, data)
+        overlap = self._overlap(reports)
+        if overlap.share:
+            said = f"{among(overlap.share, type(self).__name__)}: {ADVICE}"
+            warnings.warn(said, SameRows, stacklevel=3)
+        out = self._apply(reports)
+        remember(type(self).__name__, reports.values, out, overlap)
+        return out
+
+    @public
+    def share_fitted(self, y_proba: Any, *, data: Any = None) -> float | None:
+        """The share of these rows that the map was fitted to, recognised by their predictions.
+
+        It is an estimate where the fit had more than 4,096 rows, for no more are remembered. Rows
+        that are equal by chance do not count: where predictions repeat so much (rounded ones, a few
+        words) that rows of the fit could not be told from others, the answer is None. Shares of a
+        few rows may go unnoticed.
+        """
+        return self._overlap(self._reports(y_proba, data)).share
+
+    def _overlap(self, reports: Reports) -> Overlap:
+        if fingerprint(reports) == self._fitted_on:
+            return all_of(len(reports.values))
+        if self._fitted_rows is None:  # a map that was saved before rows were remembered
+            return Overlap(None, np.empty(0, np.intp), np.empty(0, np.bool_))
+        return self._fitted_rows.overlap(reports.values)
+
+    def _reports(self, y_proba: Any, data: Any) -> Reports:
+        """New reports, if they are of the kind that the map was fitted to."""
         self._check_fitted()
         reports = accept_reports(y_proba, from_logits=self.from_logits, data=data)
         if reports.columns != self._columns:
@@ -88,9 +135,7 @@ class Scaler(ABC):
                 f"y_proba must have the shape {fitted}, as in fit; it is {came}: give the same "
                 "classes in the same order"
             )
-        if fingerprint(reports) == self._fitted_on:
-            warnings.warn(SAME_ROWS.format(name=type(self).__name__), SameRows, stacklevel=3)
-        return self._apply(reports)
+        return reports
 
     @public
     def fit_transform(
@@ -103,7 +148,10 @@ class Scaler(ABC):
         data: Any = None,
     ) -> FloatArray:
         """Fit, and map the same rows. To be passed on, not to be judged: no warning is given."""
-        return self._apply(self._fit(y_true, y_proba, sample_weight, classes, data))
+        reports = self._fit(y_true, y_proba, sample_weight, classes, data)
+        out = self._apply(reports)
+        remember(type(self).__name__, reports.values, out, all_of(len(out)))
+        return out
 
     def _fit(
         self,
@@ -125,6 +173,7 @@ class Scaler(ABC):
         self.n_iter_, self.loss_before_ = solution.n_iter, problem.loss_before
         self._columns = problem.reports.columns
         self._fitted_on = fingerprint(problem.reports)
+        self._fitted_rows = FittedRows.of(problem.reports.values)
         self.loss_ = problem.log_loss(self._apply(problem.reports))
         absent = problem.absent() if self._class_by_class else []
         certain = problem.ruled_out() if self._of_logarithms else (0, 0.0)

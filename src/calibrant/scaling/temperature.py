@@ -51,6 +51,10 @@ class TemperatureScaling(Scaler):
     def __init__(self, *, from_logits: bool = True) -> None:
         self.from_logits = from_logits
 
+    def _check_learned(self) -> None:
+        if not isinstance(self.temperature_, float) or not LOWEST <= self.temperature_ <= HIGHEST:
+            raise ValueError(f"a temperature outside [{LOWEST}, {HIGHEST:.0f}]")
+
     def _solve(self, problem: Problem) -> Solution:
         scores = problem.reports.class_scores()
         # Equal scores become exact zeros: a report that says nothing leaves T where it is.

@@ -1,0 +1,83 @@
+"""Saved scalers that no save has written: each is a StateError, or a map that works."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from scaling_problems import KINDS, SHAPES
+
+from calibrant import scaling
+from calibrant.binning import Quantile
+from calibrant.errors import CalibrantError, StateError
+from calibrant.scaling import SCALERS, HistogramBinning
+
+DEEP = "a nest of 20,000 lists"
+BAD = [
+    None, True, -1, 0, 3, 2.5, 10**9, 10**18, 10**400, 1e308, float("nan"), float("inf"), "", "x",
+    "9" * 5000, [], [[]], ["x"], [None], [1, [2]], [0.5, 0.5], {}, {"each": [[0.5]]}, {"rule": "x"},
+    {"rule": "Quantile", "m": 10**9}, DEEP,
+]  # fmt: skip
+
+
+def places(value, at=()):
+    """Places in a JSON document, as the keys that lead to them; of long lists the first."""
+    yield at
+    if isinstance(value, dict):
+        for key in list(value)[: 2 if at[-1:] == ("repeated",) else None]:
+            yield from places(value[key], (*at, key))
+    elif isinstance(value, list) and value:
+        yield from places(value[0], (*at, 0))
+
+
+def changed(document, at, value):
+    """The document with another value at a place; with `...`, without that place."""
+    if not at:
+        return value
+    out = copy.deepcopy(document)
+    target = out
+    for key in at[:-1]:
+        target = target[key]
+    if value is ...:
+        del target[at[-1]]
+    else:
+        target[at[-1]] = value
+    return out
+
+
+def fitted(kind, shape):
+    made = SHAPES[shape]
+    scaler = SCALERS[kind]() if kind in SCALERS else HistogramBinning(bins=Quantile(3))
+    rows = np.concatenate([made.reports(scaler.from_logits)[:40]] * 2)
+    return scaler.fit(np.concatenate([made.soft[:40]] * 2), rows), rows
+
+
+# Each in one shape, the two by turns.
+CASES = [(kind, list(SHAPES)[i % 2]) for i, kind in enumerate([*KINDS, "quantiles", *KINDS[-2:]])]
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.scaling.SameRows")
+@pytest.mark.parametrize(("kind", "shape"), CASES)
+def test_every_change_is_a_state_error_or_a_map(kind, shape):
+    scaler, rows = fitted(kind, shape)
+    known = json.loads(scaler.to_json())
+    assert known["fitted_rows"]["repeated"]
+    refused = []
+    for at in places(known):
+        for value in [*BAD, *([...] if at else [])]:
+            text = json.dumps(changed(known, at, value))
+            text = text.replace(json.dumps(DEEP), "[" * 20_000 + "]" * 20_000)
+            try:
+                loaded = scaling.from_json(text)
+            except StateError as error:
+                refused.append(str(error))
+                continue
+            repr(loaded)
+            ends = np.zeros_like(rows)
+            ends[::2] = 1
+            for each in (rows, ends):
+                try:
+                    assert loaded.transform(each).shape == each.shape
+                except CalibrantError:
+                    continue
+    assert len(refused) > 200 and max(map(len, refused)) < 1000
