@@ -93,7 +93,7 @@ def test_before_and_after_are_measured_on_rows_not_fitted():
 def test_groups_stay_on_one_side():
     rng = np.random.default_rng(5)
     p = rng.random(400)
-    y = rng.random(400) < p
+    y = rng.random(400) < p**3
     groups = np.repeat(np.arange(40), 10)
     options = {"level": 0.95, "seed": 0}
     found = before_after(accept(y, p), *both_rules(15), groups=groups, **options)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,10 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class BeforeAfter:
-    """What recalibration does: fitted on one half of the rows, measured on the other."""
+    """What recalibration does: a map chosen and fitted on one half of the rows, measured on the
+    other. `why` says how it was chosen, `tried` the Brier scores by which, `outcome` whether it
+    helps on the measured half.
+    """
 
     method: str
     learned: str
@@ -87,11 +91,17 @@ class BeforeAfter:
     before: ReliabilityTable
     after: ReliabilityTable
     notes: tuple[str, ...] = ()
+    why: str = ""
+    tried: dict[str, float] = field(default_factory=dict)
+    outcome: str = ""
 
     def to_dict(self, level: float) -> dict[str, Any]:
         return {
             "method": self.method,
             "learned": self.learned,
+            "why": self.why,
+            "tried": json_value(self.tried),
+            "outcome": self.outcome,
             "split": self.split,
             "n_fitted": self.n_fitted,
             "n_measured": self.n_measured,
@@ -100,6 +110,12 @@ class BeforeAfter:
             "after": self.after.to_dict(level),
             "notes": list(self.notes),
         }
+
+
+def spoken(method: str) -> str:
+    """A map's name as people say it: Platt scaling."""
+    first, *rest = re.findall(r"[A-Z][a-z]+", method) or [method]
+    return " ".join([first, *map(str.lower, rest)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.results.rendering import shown
-from calibrant.results.report import BinView, Report
+from calibrant.results.report import BinView, Report, spoken
 from calibrant.show.page import charts
 from calibrant.show.page.assemble import assembled
 from calibrant.show.page.embed import all_shown, curve_columns, table_columns
@@ -39,6 +39,7 @@ def report_page(report: Report) -> str:
         rules=_RULES,
         classes=class_rows(report),
         changes=change_rows(report.before_after),
+        change_name="" if report.before_after is None else spoken(report.before_after.method),
         slices=slice_rows(report),
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
