@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.measures.smooth_rows import curve_limits
-from calibrant.results.notebook import boxed, html_table, side_by_side
+from calibrant.results.notebook import boxed, html_table, notes, side_by_side
+from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.rendering import as_frame, as_text, json_value
 from calibrant.results.sketch import curve_sketch
 
@@ -21,10 +22,67 @@ if TYPE_CHECKING:
     from calibrant.show.smooth_diagram import SmoothReliabilityDisplay
 
 
+# Bins that a curve is held against, and rows that one of them needs to speak.
+N_CHECKED, ENOUGH = 25, 20
+BIAS = (
+    "The curve is an average over neighbouring predictions: where the frequency changes within a "
+    "bandwidth it does not follow, and its band knows nothing of that bias."
+)
+
+
+@dataclass(frozen=True)
+class OutsideBin:
+    """A bin whose mean target a curve contradicts: their intervals do not meet."""
+
+    lower: float
+    upper: float
+    n: int
+    mean_report: float
+    mean_target: float
+    low: float
+    high: float
+    curve: float
+
+
+def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBin, ...]:
+    """The bins that lie outside a curve's 95% band, by intervals that hold for all bins together.
+
+    Where a curve has no band it is held against the bins' intervals itself.
+    """
+    columns = table.intervals(1 - 0.05 / table.table.n_bins)
+    limits = curve.columns() if curve.n_effective is None else curve.intervals()
+    places = np.asarray(limits["report"])
+    known = np.isfinite(limits["mean_target"])
+    if not known.any():
+        return ()
+
+    def at(name: str, where: float) -> float:
+        return float(np.interp(where, places[known], np.asarray(limits[name])[known]))
+
+    out = []
+    for j, n in enumerate(columns["n"]):
+        if n < ENOUGH:
+            continue
+        u, low, high = (columns[name][j] for name in ("mean_report", "low", "high"))
+        middle = at("mean_target", u)
+        lowest, highest = (at(name, u) if name in limits else middle for name in ("low", "high"))
+        if high < lowest or low > highest:
+            out.append(
+                OutsideBin(columns["lower"][j], columns["upper"][j], int(n), u,
+                           columns["mean_target"][j], low, high, middle)
+            )  # fmt: skip
+    return tuple(out)
+
+
 @dataclass(frozen=True, eq=False)
 class SmoothCurve:
     """Places along the reports (or their logits), with the smoothed density, mean target, and the
     difference whose absolute value integrates to the error.
+
+    It is an average over neighbouring predictions, so where the frequency changes within a
+    bandwidth it does not follow, and its band knows nothing of that bias. `outside` has the bins of
+    the same rows (25 of equal width, those with 20 rows or more) that lie outside its band, `notes`
+    says so; with such bins no page draws it unasked.
 
     `n` is the effective number of rows, `n_effective` that behind each point; it is None for soft
     labels, whose scatter a curve does not know.
@@ -37,6 +95,27 @@ class SmoothCurve:
     n_effective: NDArray[np.float64] | None = None
     n: float = math.nan
     is_hard: bool = True
+    outside: tuple[OutsideBin, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before it is believed: its bias, and the bins that it contradicts."""
+        return (BIAS, *([self.contradiction] if self.outside else ()))
+
+    @property
+    def contradiction(self) -> str:
+        """The bins outside the band, in a sentence; empty if there are none."""
+        if not self.outside:
+            return ""
+        worst = max(self.outside, key=lambda part: abs(part.mean_target - part.curve))
+        many = len(self.outside)
+        bins = "1 bin lies" if many == 1 else f"{many} bins lie"
+        target = "accuracy" if self.notion == "confidence" and self.is_hard else "mean target"
+        return (
+            f"{bins} outside its band: {worst.n:,} predictions from {worst.lower:.2f} to "
+            f"{worst.upper:.2f} have the {target} {worst.mean_target:.3f}, where the curve says "
+            f"{worst.curve:.3f}. Trust the bins."
+        )
 
     def columns(self) -> dict[str, list[Any]]:
         return {name: values.tolist() for name, values in self.points.items()}
@@ -79,6 +158,8 @@ class SmoothCurve:
             "sigma": self.sigma,
             "notion": self.notion,
             "points": json_value(self.columns()),
+            "outside": [json_value(vars(part)) for part in self.outside],
+            "notes": list(self.notes),
         }
 
     def to_json(self) -> str:
@@ -93,7 +174,8 @@ class SmoothCurve:
         return {name: values[::step] for name, values in self.columns().items()}
 
     def __repr__(self) -> str:
-        return f"SmoothCurve ({self._title()})\n" + as_text(self._some(), indent="  ")
+        notes = "".join(f"\n  {note}" for note in self.notes)
+        return f"SmoothCurve ({self._title()}){notes}\n" + as_text(self._some(), indent="  ")
 
     def _repr_html_(self) -> str:
         held = np.where(self.n_near >= 1, self.points["mean_target"], np.nan)
@@ -102,4 +184,4 @@ class SmoothCurve:
         names = "confidence" if top else "report", target
         sketch = curve_sketch(self.points["report"].tolist(), held.tolist(), names)
         shown = html_table(self._some(), f"Smoothed reliability: {self._title()}")
-        return boxed(side_by_side(sketch, shown))
+        return boxed(notes(self.notes), side_by_side(sketch, shown))

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from calibrant.binning import EqualWidth
+from calibrant.engines.dispatch import engine_of
 from calibrant.engines.streams import EPS
 from calibrant.errors import InputError, one_of
 from calibrant.inputs.accept import accept_anywhere
 from calibrant.options import public
-from calibrant.results.smooth_curve import SmoothCurve
+from calibrant.results.reliability import ReliabilityTable
+from calibrant.results.smooth_curve import N_CHECKED, SmoothCurve, bins_outside
 from calibrant.samples.samples import Notion
 from calibrant.samples.source import Source
 from calibrant.smooth_summary import NOISES, SmoothSummary, smallest_sigma
@@ -137,6 +141,10 @@ def smooth_reliability(
     ``kind="unit"`` smooths over the reports as `smooth_ece` does (default sigma: its fixed point),
     ``kind="logit"`` over their logits as `ls_ece` does (default sigma: its schedule).
 
+    The curve is an average over neighbouring predictions: where the frequency changes within a
+    bandwidth it does not follow, and its band knows nothing of that bias. It is held against bins
+    of the same rows: `SmoothCurve.outside` has those that lie outside its band, `notes` says so.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -161,10 +169,13 @@ def smooth_reliability(
     points = summary.curve(kind, width)
     places = points["logit" if kind == "logit" else "report"]
     rows, n = summary.rows_behind(kind, width, places)
-    return SmoothCurve(
+    curve = SmoothCurve(
         points, kind, float(width), settled, n_effective=rows, n=n,
         is_hard=not summary.findings.soft,
     )  # fmt: skip
+    rule = EqualWidth(N_CHECKED)
+    table, cuts, _ = engine_of(samples).bin_table(samples, settled, rule)
+    return replace(curve, outside=bins_outside(curve, ReliabilityTable(table, rule, cuts, settled)))
 
 
 def _settled(samples: Source, notion: str | None) -> Notion:

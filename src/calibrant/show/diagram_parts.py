@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
 CURVE = "calibrant reliability"
+# Bins that are drawn over a curve because it contradicts them.
+OUTSIDE = "bins outside its band"
 # Where the strip begins over the square, its width and height, in parts of the square; and how high
 # it may reach in a figure.
 _STRIP = (1.04, 1.0, 0.15)
@@ -81,6 +83,7 @@ def legend(ax: Axes) -> None:
     from matplotlib.patches import Patch
 
     handles: list[Any] = [line for line in ax.get_lines() if line.get_gid() == CURVE]
+    handles += [line for line in ax.get_lines() if line.get_gid() == OUTSIDE][:1]
     worth = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
     for label in sorted(worth):
         if label.endswith("pointwise"):

@@ -14,6 +14,7 @@ from calibrant.results.smooth_curve import SmoothCurve
 from calibrant.show.canvas import Drawn, canvas, fit_height
 from calibrant.show.diagram_parts import (
     CURVE,
+    OUTSIDE,
     clear_corners,
     legend,
     prepare,
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
 class SmoothReliabilityDisplay(Drawn):
     """The smoothed mean target against the report, without bins.
 
+    The curve is an average over neighbouring predictions: where the frequency changes within a
+    bandwidth it does not follow, and its band knows nothing of that bias. Bins of the same rows
+    that lie outside the band (`SmoothCurve.outside`) are drawn over it, as dots with their
+    intervals.
+
     Use `from_predictions` or `from_estimator`, or `SmoothCurve.plot`. The curve is drawn where at
     least one row lies within about a bandwidth. The band is for one point at a time, and for the
     smoothed mean target (see `SmoothCurve.intervals`); soft labels have none. The strip on top
@@ -42,6 +48,7 @@ class SmoothReliabilityDisplay(Drawn):
     ax_, figure_ : matplotlib's axes and figure
     line_ : the curve
     band_ : the band, or None
+    outside_ : the bins that lie outside the band, or None
     density_ax_ : the axes of the strip on top, or None
 
     Examples
@@ -194,7 +201,22 @@ class SmoothReliabilityDisplay(Drawn):
                 x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=1.5,
                 gid=f"{100 * level:g}% interval, pointwise",
             )  # fmt: skip
+        self.outside_ = self._mark_outside(ax)
         clear_corners(ax, x[held], low[held], high[held])
+
+    def _mark_outside(self, ax: Axes) -> Any:
+        """The bins that the curve contradicts, so that none is deceived by it."""
+        bins = self.curve.outside
+        if not bins:
+            return None
+        y = np.array([part.mean_target for part in bins])
+        spans = [y - [part.low for part in bins], [part.high for part in bins] - y]
+        marks = ax.errorbar(
+            [part.mean_report for part in bins], y, yerr=np.maximum(spans, 0), fmt="o",
+            color="black", markersize=3.5, linewidth=1, zorder=4,
+        )  # fmt: skip
+        marks.lines[0].set(gid=OUTSIDE, label=OUTSIDE)
+        return marks
 
     def _strip(self, ax: Axes, colour: Any) -> Any:
         """Where reports lie, unless a strip of bins shows it already."""

@@ -149,7 +149,9 @@
         pair.append(element("dt", name), element("dd", value, { "data-measure": name }));
         return pair;
       }));
-      byId("sigma").textContent = `Bandwidth of the curve: ${data.views[state.view].sigma}`;
+      const view = data.views[state.view];
+      byId("sigma").textContent = `Bandwidth of the curve: ${view.sigma}. ${view.curve_notes}`;
+      byId("curve-key").hidden = !byId("show-curve").checked;
       fillTable(table());
       const bins = rowsNow();
       diagram.data("bins", bins).data("curve", curveRows()).runAsync();

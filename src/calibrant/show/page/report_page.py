@@ -128,6 +128,7 @@ def _view(view: BinView, level: float) -> dict[str, Any]:
         },
         "curve": curve_columns(view.curve, level),
         "sigma": shown(view.curve.sigma),
+        "curve_notes": " ".join(view.curve.notes),
     }
 
 
