@@ -36,6 +36,11 @@ class MissingExtra(CalibrantError, ImportError):
             f"{purpose} needs the package {package!r}, which is not installed: "
             f"pip install 'calibrant[{extra}]'"
         )
+        self._given = (package, extra, purpose)
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
+        """Copies and pickles are made of what it was made of, not of its text."""
+        return type(self), self._given
 
 
 class CalibrantWarning(UserWarning):

@@ -8,7 +8,7 @@ A paper's module builds one of these and returns it; nothing is drawn or written
             Section(
                 "Experiment 1", paragraphs=("What was done.",),
                 tables=(Table("table_2", "caption", {"model": [...], "paper": [...]}),),
-                figures=(Figure("reliability", "caption", draw=lambda: a_matplotlib_figure),),
+                figures=(Figure("reliability", "caption", draw=a_function),),
             ),
         ),
         errata=(Erratum("1", "table 6", "what is printed", "what it is"),),
@@ -81,7 +81,10 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure that is drawn when it is wanted, and the columns that it shows."""
+    """A figure that is drawn when it is wanted, and the columns that it shows.
+
+    `draw` is a function of a module, or a `functools.partial` of one, so that it can be pickled.
+    """
 
     name: str
     caption: str

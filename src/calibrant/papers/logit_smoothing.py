@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def _figure_2(seed: int, n_draws: int) -> Section:
         (Table("figure_2", "Some rows of figure 2. The last column estimates LS-ECE with "
                f"{n_draws:,} draws, as the paper does; the others are exact.", some),),
         (Figure("figure_2", "Figure 2. Binned ECE, and LS-ECE with sigma = 1 / bins, on 1,000 "
-                "draws of the two-point distribution.", lambda: draw_figure_2(found), found),),
+                "draws of the two-point distribution.", partial(draw_figure_2, found), found),),
     )  # fmt: skip
 
 
@@ -141,7 +142,7 @@ def _convergence(seed: int, quick: bool, progress: Progress) -> Section:
         (Table("convergence", "Mean ± standard deviation over replications.", shown),),
         (Figure("convergence", "LS-ECE against the true ECE as the sample grows: mean and one "
                 "standard deviation over replications. sigma = 1/n is run with uniform noise.",
-                lambda: draw_convergence(found), found),),
+                partial(draw_convergence, found), found),),
     )  # fmt: skip
 
 
@@ -174,13 +175,13 @@ def _networks(predictions: Predictions | None, quick: bool, progress: Progress) 
         ),
         (
             Figure("figure_3", "Figure 3. Binned ECE and LS-ECE of some predictors of the largest "
-                   "sets.", lambda: draw_figure_3(found)),
+                   "sets.", partial(draw_figure_3, found)),
             Figure("figure_4", "Figure 4. Mean absolute difference between binned ECE and LS-ECE "
                    "with Gaussian noise, and between binned ECE and smECE, with one standard "
                    "deviation over predictors (how many: in brackets).",
-                   lambda: draw_differences(gaps, "LS-ECE")),
+                   partial(draw_differences, gaps, "LS-ECE")),
             Figure("figure_5", "Figure 5. The same with uniform noise.",
-                   lambda: draw_differences(gaps, "LS-ECE, uniform")),
+                   partial(draw_differences, gaps, "LS-ECE, uniform")),
         ),
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def figures(results: Results) -> dict[str, Figure]:
             "of the paper. Bottom: against outcomes drawn from the posterior. A larger dot holds "
             "more rows; on the diagonal reports match their targets. Model A lies on it at "
             "the top exactly, at the bottom up to chance, and in the middle with no bin.",
-            lambda: _draw_reliability(bins),
+            partial(_draw_reliability, bins),
             bins,
         ),
         "errors_by_k": Figure(
@@ -43,7 +44,7 @@ def figures(results: Results) -> dict[str, Figure]:
             "Errors across the signal-to-noise ratio k (n = 5,000, last bin closed). SMECE and ECE "
             "on drawn outcomes agree up to chance; ECE on thresholded labels is another quantity, "
             "which puts B before A at every k.",
-            lambda: _draw_by_k(by_k),
+            partial(_draw_by_k, by_k),
             by_k,
         ),
         "errors_by_n": Figure(
@@ -51,7 +52,7 @@ def figures(results: Results) -> dict[str, Figure]:
             "Model A, the posterior itself, across sample sizes (k = 2; mean and one standard "
             "deviation over replications). Against thresholded labels its ECE stays at 0.115; "
             "against drawn outcomes it falls like one over the root of n; its SMECE is 0.",
-            lambda: _draw_by_n(by_n),
+            partial(_draw_by_n, by_n),
             by_n,
         ),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -180,14 +181,14 @@ def _pool_section(name: str, columns: Columns) -> Section:
         (
             Figure(f"{name}_checkpoints", "Each checkpoint's error over its classification error, "
                    "in 2,000 bins above and in 5 below (figure 1).",
-                   lambda: draw_checkpoints(columns)),
+                   partial(draw_checkpoints, columns)),
             Figure(f"{name}_trends", "Errors over the classification error, each divided by its "
                    "mean: points are checkpoints, lines kernel regressions (figures 3 and 6).",
-                   lambda: draw_trends(columns)),
+                   partial(draw_trends, columns)),
             Figure(f"{name}_dominance", "The truthful errors along the maximum dominance set "
-                   "(figures 2 and 5).", lambda: draw_dominance(columns, found.chain)),
+                   "(figures 2 and 5).", partial(draw_dominance, columns, found.chain)),
             Figure(f"{name}_assumption", "Errors over the loss that they equal for calibrated "
                    "predictors, over n: the dotted line (figure 4).",
-                   lambda: draw_assumption(columns)),
+                   partial(draw_assumption, columns)),
         ),
     )  # fmt: skip

@@ -1,0 +1,154 @@
+"""Every result and every error can be pickled and copied, and is the same afterwards."""
+
+import copy
+import dataclasses
+import importlib
+import inspect
+import pickle
+import pkgutil
+from collections.abc import Mapping
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import calibrant
+import calibrant as cal
+import calibrant.results
+from calibrant.errors import MissingExtra
+from calibrant.reproducing import reproduce
+
+mpl.use("Agg")
+RNG = np.random.default_rng(0)
+N = 300
+P = RNG.random(N)
+Y = (RNG.random(N) < P).astype(int)
+ROWS = RNG.dirichlet(np.ones(3), N)
+LABELS = RNG.integers(0, 3, N)
+SIDES = np.array(["left", "right"])[RNG.integers(0, 2, N)]
+
+
+def monitored():
+    monitor = cal.Monitor(every="1d")
+    monitor.update(Y, P, time="2026-01-05").update(Y, P, time="2026-01-06")
+    return monitor.evaluate(baseline=1)
+
+
+MAKERS = {
+    "evaluation": lambda: cal.evaluate(Y, P, uncertainty=True, by=SIDES, n_resamples=100),
+    "comparison": lambda: cal.compare(
+        Y, {"a": P, "b": P**2, "c": np.sqrt(P)}, by=SIDES, n_resamples=50
+    ),
+    "check": lambda: cal.check(Y, P, at_most={"ece": 0.2}),
+    "report": lambda: cal.report(Y, P**3, by=SIDES),
+    "reliability": lambda: cal.reliability(Y, P),
+    "classwise": lambda: cal.classwise_reliability(LABELS, ROWS),
+    "curve": lambda: cal.smooth_reliability(
+        np.r_[np.ones(900), Y], np.r_[np.full(900, 0.99), 0.9 + 0.05 * P]
+    ),
+    "sensitivity": lambda: cal.bin_sensitivity(Y, P),
+    "conventions": lambda: cal.conventions(Y, P),
+    "interval": lambda: cal.interval(Y, P),
+    "noise floor": lambda: cal.noise_floor(Y, P),
+    "verdict": lambda: cal.verdict(Y, P),
+    "test": lambda: cal.truthful_test(Y, P),
+    "cox": lambda: cal.cox_calibration(Y, P),
+    "windows": monitored,
+    "catalogue": lambda: cal.catalogue("binary"),
+    "reproduction": lambda: reproduce("logit-smoothing", quick=True),
+    "sums": lambda: cal.Accumulator().update(Y, P),
+    "scaler": lambda: cal.PlattScaling().fit(Y, P),
+}
+COPIES = {
+    "pickle": lambda value: pickle.loads(pickle.dumps(value)),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return {name: make() for name, make in MAKERS.items()}
+
+
+def parts(value, seen):
+    """A result and every result that it holds."""
+    if id(value) in seen:
+        return
+    seen[id(value)] = value
+    if dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            parts(getattr(value, field.name), seen)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            parts(each, seen)
+    elif isinstance(value, tuple | list):
+        for each in value:
+            parts(each, seen)
+
+
+def classes_of(package, kind):
+    """The classes that the modules of a package define, if they are of a kind."""
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        # Nothing of the kind is there, and the packages that they need take seconds.
+        if module.name.endswith("__main__") or {"integrations", "tensors"} & {
+            *module.name.split(".")
+        }:
+            continue
+        try:
+            loaded = importlib.import_module(module.name)
+        except MissingExtra:
+            continue
+        for each in vars(loaded).values():
+            if inspect.isclass(each) and each.__module__ == module.name and kind(each):
+                yield each
+
+
+def said(value):
+    if hasattr(value, "to_dict"):
+        try:
+            return repr(value.to_dict())
+        except TypeError:
+            return repr(value.to_dict(0.95))
+    return repr(value)
+
+
+@pytest.mark.parametrize("way", COPIES)
+@pytest.mark.parametrize("name", MAKERS)
+def test_results_can_be_copied(made, name, way):
+    again = COPIES[way](made[name])
+    assert type(again) is type(made[name]) and said(again) == said(made[name])
+
+
+def test_figures_can_be_drawn_after_a_pickle(made):
+    again = pickle.loads(pickle.dumps(made["reproduction"]))
+    name = next(iter(again.figures))
+    assert again.figures[name].png[:4] == b"\x89PNG"
+
+
+def test_every_class_of_results_is_among_them(made):
+    seen = {}
+    for value in made.values():
+        parts(value, seen)
+    kinds = {type(value) for value in seen.values()}
+    wanted = {
+        each
+        for each in classes_of(calibrant.results, dataclasses.is_dataclass)
+        if not each.__module__.endswith(".audit")  # slow to make: tests/audits
+    }
+    computed = {"Difference"}  # made when they are asked for
+    assert {each.__name__ for each in wanted - kinds} <= computed
+    difference = made["comparison"].difference("a", "b", "ece")
+    assert pickle.loads(pickle.dumps(difference)) == difference
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_every_error_can_be_copied(way):
+    errors = list(classes_of(calibrant, lambda each: issubclass(each, BaseException)))
+    assert {"InputError", "StateError", "MissingExtra", "SameRows"} <= {e.__name__ for e in errors}
+    for kind in errors:
+        own = vars(kind).get("__init__")
+        names = list(inspect.signature(own).parameters)[1:] if own else ["text"]
+        error = kind(*(f"the {name}" for name in names))
+        again = COPIES[way](error)
+        assert type(again) is kind and str(again) == str(error) and again.args == error.args
