@@ -116,8 +116,8 @@ def _tried(samples: Samples, groups: NDArray[np.intp] | None) -> _Trial:
     """The simplest map that is as good as the best, by Brier score on rows of other folds.
 
     The Brier score, because the log loss of certainties that were wrong is what its floor makes it:
-    by that loss any map that takes them back helps, whatever it does to all other rows. A map must
-    not raise the log loss, though.
+    by that loss any map that takes them back helps, whatever it does to all other rows. So a map
+    must raise neither, and lower one of them by more than chance easily does.
     """
     most = max(1000, TRIED // samples.n_classes)
     part = rows_of(samples, np.arange(min(samples.n, most)))
@@ -139,10 +139,16 @@ def _tried(samples: Samples, groups: NDArray[np.intp] | None) -> _Trial:
         """By how much one's loss is above the other's, in standard errors."""
         return _in_errors(losses[one][which] - losses[other][which], weights, groups)
 
-    allowed = [name for name in losses if behind(name, AS_THEY_ARE, 1) <= 1]
-    best = min(allowed, key=lambda name: scores[name])
+    harmless = [
+        name for name in maps
+        if scores[name] <= scores[AS_THEY_ARE] and behind(name, AS_THEY_ARE, 1) <= 1
+    ]  # fmt: skip
+    best = min([AS_THEY_ARE, *harmless], key=lambda name: scores[name])
     # Nested maps are told apart by very little: a simpler one is given up for a clear gain only.
-    chosen = next(n for n in allowed if behind(n, best, 0) <= (1 if n == AS_THEY_ARE else 2))
+    chosen = next((name for name in harmless if behind(name, best, 0) <= 2), AS_THEY_ARE)
+    # No map at all is given up for less, for the other half will tell whether it helps.
+    if behind(AS_THEY_ARE, chosen, 0) <= 0.5 and behind(AS_THEY_ARE, chosen, 1) <= 1:
+        chosen = AS_THEY_ARE
     tried = ", ".join(f"{spoken(name)} {scores[name]:.4f}" for name in losses)
     how = f"Brier score on rows of the fitted half that a map was not fitted to: {tried}"
     if chosen == AS_THEY_ARE:
