@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from calibrant.binning import Bins, Rule, both_rules
 from calibrant.errors import InputError, refuse_none_left
+from calibrant.inference.worth import Worth
 from calibrant.inputs.accept import accept
 from calibrant.measures.catalogue import Measure, Shape, find
+from calibrant.measures.gap_scale import gap_scale
+from calibrant.measures.proportions import checked_level
 from calibrant.options import public
-from calibrant.results.check import FEWEST_ROWS, Check, Limit, Limited
-from calibrant.results.uncertainty import Interval
+from calibrant.results.check import Check, Limit, Limited
 from calibrant.samples.samples import Samples
-from calibrant.scores.uncertainty import group_index
+from calibrant.scores.uncertainty import group_index, limited
 from calibrant.slicing import rows_of, slice_labels
 from calibrant.summary import Summary
 from calibrant.worth_of_evaluation import worth_of
-
-# A fault in a share s of all rows makes an error of s, but for sums of squares over W^2, where it
-# makes s^2, and for roots of means of squares, where it makes the root of s.
-POWERS = dict.fromkeys(("lin_ce", "classwise_ce", "confidence_ce", "confidence_ce_corrected"), 0.5)
-POWERS |= dict.fromkeys(("rmsce", "debiased_l2"), 2.0)
-# To show that an error is exactly 0, no number of rows is enough.
-MOST_TO_PASS = 10**12
 
 
 @public
@@ -54,14 +51,22 @@ def check(
     `at_most` and `at_least` map names of measures to limits. A limit is kept if the whole interval
     of the measure's true value (see `interval`) lies on its good side, broken if the whole interval
     lies on the other, and undecided if it lies between. All must be kept to pass; one broken limit
-    fails. ``point=True`` looks at the values alone, which on few rows is a throw of dice.
+    fails. Only a pass is true: ``assert check(...)`` fails on a fail and where noise decides.
+    ``point=True`` looks at the values alone, which is unreliable on few rows.
+
+    Two errors can be made, each with a chance of at most ``(1 - level) / 2``. A false pass: some
+    limit is broken in truth, and all are found to be kept. The one that is broken must then have
+    been found to be kept too, so every interval has the plain level, however many there are. A
+    false fail: all limits are kept in truth, and one is found to be broken. Chances of that add
+    up over limits and slices (`by`), so what fails must do so at a level that takes their number
+    into account, ``1 - (1 - level) / number``.
 
     What a sample does not show, no resampling of it shows either: a fault in a share s of all rows
     is not seen once in n rows with probability ``(1 - s)^n``. So a pass also needs rows enough to
     have shown a fault as large as the limit, and fewer than 30 decide nothing.
 
-    `by` checks each slice too, at a level that reckons with their number. A limit that cannot be
-    broken, or cannot be kept, is an error, and so is a check of nothing.
+    `groups` names clusters of rows: intervals, and the rows that a pass needs, count them. A limit
+    that cannot be broken, or cannot be kept, is an error, and so is a check of nothing.
 
     Examples
     --------
@@ -81,27 +86,34 @@ def check(
     )  # fmt: skip
     limits = limits_of(at_most, at_least, "multiclass" if samples.multiclass else "binary")
     rules = both_rules(bins)
+    level = checked_level(level)
     refuse_none_left(samples.n)
+    if point and groups is not None:
+        raise InputError(
+            "groups has no effect with point=True, which computes no interval: drop one of them"
+        )
     index = group_index(groups, samples, data)
-    drawn = {"n_resamples": n_resamples, "seed": seed}
-    parts = list(_checked(samples, limits, rules, level, point, index, drawn, None))
-    if by is not None:
-        labels, _ = slice_labels(by, samples, data)
-        found = sorted(set(labels.tolist()))
-        # As likely to fail by chance in any of the slices as one of them alone would be.
-        each = 1.0 - (1.0 - level) / len(found)
-        for label in found:
-            rows = np.flatnonzero(labels == label)
-            own = None if index is None else np.unique(index[rows], return_inverse=True)[1]
-            part = rows_of(samples, rows)
-            parts += _checked(part, limits, rules, each, point, own, drawn, str(label))
-    return Check(tuple(parts), samples.n, samples.n_missing, float(level), bool(point))
+    labels = None if by is None else slice_labels(by, samples, data)[0]
+    names = [] if labels is None else sorted(set(labels.tolist()))
+    ways = _Ways(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
+    parts = list(_checked(samples, index, None, ways))
+    for name in names:
+        rows = np.flatnonzero(labels == name)
+        own = None if index is None else np.unique(index[rows], return_inverse=True)[1]
+        parts += _checked(rows_of(samples, rows), own, str(name), ways)
+    return Check(tuple(parts), samples.n, samples.n_missing, level, bool(point))
 
 
 def limits_of(
     at_most: Mapping[str, float] | None, at_least: Mapping[str, float] | None, shape: Shape
 ) -> tuple[tuple[Measure, Limit], ...]:
     """The limits and their measures; an error for one that says nothing."""
+    for option, given in (("at_most", at_most), ("at_least", at_least)):
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(
+                f"{option} must map names of measures to limits, such as {{'ece': 0.05}}; got "
+                f"{given!r}"
+            )
     told = [
         *(Limit(name, "max", value) for name, value in (at_most or {}).items()),
         *(Limit(name, "min", value) for name, value in (at_least or {}).items()),
@@ -112,14 +124,15 @@ def limits_of(
     for limit in told:
         measure = find(limit.measure, shape)
         _refuse_empty(measure, limit)
-        out.append((measure, limit))
+        out.append((measure, replace(limit, value=float(limit.value))))
     return tuple(out)
 
 
 def _refuse_empty(measure: Measure, limit: Limit) -> None:
     """An error for a limit that every value keeps, or none."""
     value = limit.value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not math.isfinite(value):
         raise InputError(f"the limit of {measure.name} must be a number; got {value!r}")
     largest = limit.kind == "max"
     always = value >= measure.high if largest else value <= measure.low
@@ -132,59 +145,59 @@ def _refuse_empty(measure: Measure, limit: Limit) -> None:
         )
 
 
-def _checked(
-    samples: Samples,
-    limits: tuple[tuple[Measure, Limit], ...],
-    rules: tuple[Rule, Rule],
-    level: float,
-    point: bool,
-    groups: Any,
-    drawn: dict[str, Any],
-    where: str | None,
-) -> Iterator[Limited]:
+@dataclass(frozen=True)
+class _Ways:
+    """What limits there are, and how they are held against rows."""
+
+    limits: tuple[tuple[Measure, Limit], ...]
+    rules: tuple[Rule, Rule]
+    level: float
+    # Limits times slices: each of them may fail by chance.
+    number: int
+    point: bool
+    n_resamples: Any
+    seed: Any
+
+    def worth(self, samples: Samples, groups: Any, level: float) -> Worth:
+        measures = tuple(dict.fromkeys(measure for measure, _ in self.limits))
+        return worth_of(
+            samples, *self.rules, measures, level=level, groups=groups, votes=None, data=None,
+            n_resamples=self.n_resamples, seed=self.seed,
+        )  # fmt: skip
+
+
+def _checked(samples: Samples, groups: Any, where: str | None, ways: _Ways) -> Iterator[Limited]:
     """Every limit, of all rows or of a slice."""
     weightless = samples.weights is not None and not (samples.weights > 0).any()
     single = groups is not None and int(np.max(groups)) < 1
     if where is not None and (weightless or single):
         said = "its rows have no weight" if weightless else "one cluster cannot be resampled"
-        for _, limit in limits:
+        for _, limit in ways.limits:
             yield Limited(limit, where, samples.n, math.nan, None, said)
         return
-    summary = Summary(samples, *rules)
-    n_worth = _n_worth(samples, groups)
-    worth = worth_of(
-        samples, *rules, tuple(dict.fromkeys(measure for measure, _ in limits)), level=level,
-        groups=groups, votes=None, data=None, **drawn,
-    )  # fmt: skip
-    for measure, limit in limits:
-        value = measure.compute(summary)
-        interval: Interval | None = None if point else worth.interval(measure, value)
-        least = _rows_to_pass(measure, limit, level, rules[0])
-        yield Limited(limit, where, samples.n, value, interval, "", n_worth, least)
-
-
-def _n_worth(samples: Samples, groups: Any) -> float:
-    """How many equal rows the rows are worth; clusters count as one each."""
-    w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
-    if groups is not None:
-        w = np.bincount(groups, weights=w)
-    squares = float((w * w).sum())
-    return float(w.sum()) ** 2 / squares if squares else 0.0
-
-
-def _rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule) -> int:
-    """The rows that would have shown, but for a chance of (1 - level) / 2, a fault in so many of
-    them that the limit is broken.
-    """
-    room = limit.value - measure.low if limit.kind == "max" else measure.high - limit.value
-    # A row is at most as wrong as the measure can be.
-    share = (room / (measure.high - measure.low)) ** POWERS.get(measure.name, 1.0)
-    if measure.name == "mce":  # a bin of its own is enough for a fault; it is taken to be average
-        share /= getattr(rule, "m", 1)
-    if not share:
-        return MOST_TO_PASS
-    rows = math.log((1.0 - level) / 2.0) / math.log1p(-min(share, 0.999))
-    return min(MOST_TO_PASS, max(FEWEST_ROWS, math.ceil(rows)))
+    summary = Summary(samples, *ways.rules)
+    worth = ways.worth(samples, groups, ways.level)
+    # Seldom needed, and a second set of draws: made for the first limit that is broken.
+    strict: Worth | None = None
+    for measure, limit in ways.limits:
+        try:
+            value = measure.compute(summary)
+        except InputError as error:
+            if where is None:
+                raise
+            yield Limited(limit, where, samples.n, math.nan, None, str(error))
+            continue
+        if ways.point:
+            yield Limited(limit, where, samples.n, value, None)
+            continue
+        interval = worth.interval(measure, value)
+        scale = gap_scale(measure, summary)
+        found = replace(limited(limit, where, interval, worth, scale), n=samples.n)
+        if ways.number > 1 and found.verdict == "fail":
+            if strict is None:
+                strict = ways.worth(samples, groups, 1.0 - (1.0 - ways.level) / ways.number)
+            found = replace(found, joint=strict.interval(measure, value))
+        yield found
 
 
 def check_values(

@@ -120,7 +120,18 @@ def compare(
     slices: dict[str, Slices] | None = None
     if by is not None:
         slices = {
-            name: sliced(each, by, data, fixed, chosen, votes=votes, seed=int(seed))
+            name: sliced(
+                each,
+                by,
+                data,
+                fixed,
+                quantile,
+                chosen,
+                votes=votes,
+                seed=int(seed),
+                groups=index,
+                asked=measures is not None,
+            )
             for name, each in samples.items()
         }
     fitted = about_mapped({name: each.reports for name, each in samples.items()})

@@ -13,6 +13,7 @@ from calibrant.inputs.accept import accept, accept_anywhere
 from calibrant.inputs.columns import is_lazy
 from calibrant.measures.binned import binned_errors
 from calibrant.measures.catalogue import Measure, Shape, catalogue, find
+from calibrant.measures.gap_scale import checked_tolerance
 from calibrant.measures.smooth import LS_SIGMA
 from calibrant.measures.truthful import linear_errors
 from calibrant.options import public
@@ -67,7 +68,18 @@ def evaluate(
     >>> result["ece"], round(result["brier"], 4)
     (0.25, 0.075)
     """
+    tolerance = checked_tolerance(tolerance)
+    if groups is not None and not uncertainty and by is None:
+        raise InputError(
+            "groups has no effect on the values themselves: with it goes uncertainty=True, or by=, "
+            "whose slices have p-values"
+        )
     if is_lazy(data):
+        if groups is not None:
+            raise InputError(
+                "groups needs the rows, which stay where they are in a frame of another engine: "
+                "collect a sample of whole clusters and evaluate that"
+            )
         # Frames elsewhere are summed there, in one pass for everything.
         from calibrant.frame_evaluation import evaluate_frame
 
@@ -119,9 +131,14 @@ def evaluate(
         )  # fmt: skip
         result = with_worth(result, worth, tolerance, asked=measures is not None)
     if by is not None:
-        from calibrant.slicing import sliced
+        from calibrant.scores.uncertainty import group_index
+        from calibrant.slicing import Judging, sliced
 
-        slices = sliced(samples, by, data, fixed, chosen, votes=votes, seed=seed)
+        slices = sliced(
+            samples, by, data, fixed, quantile, chosen, votes=votes, seed=seed,
+            groups=group_index(groups, samples, data), asked=measures is not None,
+            judging=Judging(tolerance, level, n_resamples) if uncertainty else None,
+        )  # fmt: skip
         result = replace(result, slices=slices)
     return result
 

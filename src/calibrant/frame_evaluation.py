@@ -21,13 +21,13 @@ from calibrant.holdings import holdings, known_measures, needs_fine_cells
 from calibrant.inference.streams import NO_FLOOR, counts_once, noise_floor
 from calibrant.inputs.explain import refuse_swapped
 from calibrant.inputs.frames import accept_frame, named
-from calibrant.measures.catalogue import Measure, Shape, find
+from calibrant.measures.catalogue import Measure, Shape
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.slices import Slice, Slices
 from calibrant.samples.frames import FrameSamples
 from calibrant.slice_names import row_names
-from calibrant.slicing import ranked, shown_of
+from calibrant.slicing import not_of_sums, ranked, slice_measures
 from calibrant.statistics.bins import FIELDS
 from calibrant.stream_summary import StreamSummary
 
@@ -73,7 +73,8 @@ def evaluate_frame(
     result = _assembled(samples, sums, summary, chosen, everything=names is None)
     if slices_by is None:
         return result
-    return replace(result, slices=_slices(samples, slices_by, fixed, chosen))
+    slices = _slices(samples, slices_by, fixed, chosen, asked=names is not None)
+    return replace(result, slices=slices)
 
 
 def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> None:
@@ -140,14 +141,20 @@ def _assembled(
 
 
 def _slices(
-    samples: FrameSamples, by: tuple[str, ...], rule: Rule, measures: tuple[Measure, ...]
+    samples: FrameSamples,
+    by: tuple[str, ...],
+    rule: Rule,
+    measures: tuple[Measure, ...],
+    *,
+    asked: bool,
 ) -> Slices:
     """One evaluation per value of the columns, all of them from one query."""
     assert isinstance(rule, EqualWidth | Edges)
-    headline = find("ece", "multiclass" if samples.multiclass else "binary")
-    shown = shown_of(measures, headline)
+    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
     losses = any(m.statistic == "losses" for m in shown)
-    cells, found, notes, name = Cells(rule, fine=False), [], [], ", ".join(by)
+    cells, found, name = Cells(rule, fine=False), [], ", ".join(by)
+    notes = not_of_sums(measures, shown) if asked else []
     columns = samples.n_classes if samples.multiclass else 1
     for label, sums in slice_groups(samples, by, cells, row_names, losses=losses):
         summary = StreamSummary(cells, sums.arrays, columns, sums.findings)

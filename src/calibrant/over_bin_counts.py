@@ -17,15 +17,6 @@ from calibrant.results.bin_sensitivity import BinSensitivity
 _QUICK = ("bins", "class_bins", "quantile_bins", "class_quantile_bins", "confidence_bins")
 # These are summed anew for each number of bins: only when they are asked for.
 _SLOW = ("above", "full_bins")
-# What a value is in, so that like is drawn with like: sums of squares over W^2 are a thousand times
-# smaller than gaps.
-_SCALES = {
-    "mce": "largest gap",
-    "lin_ce": "squared gap",
-    "classwise_ce": "squared gap",
-    "confidence_ce": "squared gap",
-    "confidence_ce_corrected": "squared gap",
-}
 
 
 @public
@@ -95,7 +86,10 @@ def bin_sensitivity(
 def _scale(measure: Measure) -> str:
     if measure.notion in ("loss", "distribution"):
         return measure.title
-    return _SCALES.get(measure.name, "mean gap")
+    # Like is drawn with like: sums of squares over W^2 are a thousand times smaller than gaps.
+    if measure.name == "mce":
+        return "largest gap"
+    return "squared gap" if measure.power == 2 and _has_bins(measure) else "mean gap"
 
 
 def _has_bins(measure: Measure) -> bool:

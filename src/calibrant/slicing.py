@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,49 +16,149 @@ from calibrant.inference.judged import checked_votes
 from calibrant.inference.worth import Worth
 from calibrant.inputs.arrays import to_array
 from calibrant.inputs.columns import pick
-from calibrant.measures.catalogue import Measure, find
+from calibrant.measures.catalogue import Measure, Shape, find
+from calibrant.measures.gap_scale import gap_scale, is_error
+from calibrant.results.check import Limit
+from calibrant.results.rendering import percent
 from calibrant.results.slices import Slice, Slices
 from calibrant.samples.samples import Samples
+from calibrant.scores.uncertainty import limited
 from calibrant.slice_names import row_names
 from calibrant.summary import Summary
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How slices get intervals and verdicts: against which tolerance, at which level."""
+
+    tolerance: float
+    level: float
+    n_resamples: int
 
 
 def sliced(
     samples: Samples,
     by: Any,
     data: Any,
-    rule: Rule,
+    fixed: Rule,
+    quantile: Rule,
     measures: Sequence[Measure],
     *,
     votes: Any,
     seed: int,
+    groups: Any = None,
+    asked: bool = False,
+    judging: Judging | None = None,
 ) -> Slices:
-    """The slices of samples by a column; all bins are those of the rule, within each slice."""
+    """The slices of samples by a column; bins are those of the rules, within each slice.
+
+    `groups` are clusters as numbers; `asked` says that the measures were chosen by name; with
+    `judging`, slices have intervals and verdicts too.
+    """
     labels, name = slice_labels(by, samples, data)
-    headline = find("ece", "multiclass" if samples.multiclass else "binary")
-    shown = shown_of(measures, headline)
+    headline, shown = slice_measures(
+        measures, "multiclass" if samples.multiclass else "binary", asked=asked
+    )
     counts = checked_votes(votes, samples)
     notes, found = [], []
-    for label in dict.fromkeys(np.sort(labels).tolist()):
+    names = list(dict.fromkeys(np.sort(labels).tolist()))
+    for label in names:
         rows = np.flatnonzero(labels == label)
         part = rows_of(samples, rows)
         if part.weights is not None and not (part.weights > 0).any():
             notes.append(f"{label}: {rows.size} rows without weight, left out")
             continue
-        summary = Summary(part, rule, rule, together=True)
-        values = {m.name: m.compute(summary) for m in shown}
+        summary = Summary(part, fixed, quantile, together=not asked)
+        values = _values_of(shown, headline, summary)
+        own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        n_clusters = None if own is None else int(own.max()) + 1
+        plain = Slice(label, part.n, values, math.nan, math.nan, math.nan, n_clusters=n_clusters)
+        if n_clusters == 1:
+            notes.append(f"{label}: one cluster alone has no noise floor and no interval")
+            found.append(plain)
+            continue
         votes_here = counts if counts is None or counts.ndim == 0 else counts[rows]
-        worth = Worth(part, rule, rule, (headline,), seed=seed, votes=votes_here)
-        floor = worth.noise_floor(headline, values[headline.name])
-        p, upper = (math.nan, math.nan) if floor is None else (floor.p_value, floor.upper)
-        found.append(Slice(label, part.n, values, upper, p, math.nan))
+        worth = Worth(part, fixed, quantile, (headline,), seed=seed, groups=own, votes=votes_here)
+        found.append(_with_chance(plain, headline, worth, judging, len(names)))
     if not found:
         raise InputError(f"by={name!r} leaves no slice with weight")
-    return Slices(name, headline.name, ranked(found, headline.name), tuple(notes))
+    if judging is not None and len(found) > 1:
+        strict = percent(_together(judging.level, len(names)))
+        notes.append(
+            f"low and high are at {percent(judging.level)} for each slice; beyond the tolerance is "
+            f"what is so at {strict}, for the number of slices"
+        )
+    level = 0.95 if judging is None else judging.level
+    tolerance = None if judging is None else judging.tolerance
+    parts = ranked(found, headline.name)
+    if judging is not None:
+        parts = tuple(_judged(part, 1.0 - level) for part in parts)
+    return Slices(name, headline.name, parts, tuple(notes), level, tolerance)
+
+
+def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) -> dict[str, float]:
+    """The measures of a slice; NaN for one that its rows do not have."""
+    out = {}
+    for measure in shown:
+        try:
+            out[measure.name] = measure.compute(summary)
+        except InputError:
+            if measure is headline:
+                raise
+            out[measure.name] = math.nan
+    return out
+
+
+def _with_chance(
+    part: Slice, headline: Measure, worth: Worth, judging: Judging | None, n_slices: int
+) -> Slice:
+    """A slice with its noise floor and, if it is to be judged, its interval."""
+    value = part.values[headline.name]
+    if judging is not None:
+        worth.level, worth.n_resamples = judging.level, judging.n_resamples
+    floor = worth.noise_floor(headline, value)
+    if floor is not None:
+        part = replace(part, noise_95=floor.upper, p_value=floor.p_value)
+    if judging is None:
+        return part
+    interval = worth.interval(headline, value)
+    scale = gap_scale(headline, worth.summary(worth.samples))
+    limit = Limit(headline.name, "max", scale.value(judging.tolerance))
+    held = limited(limit, None, interval, worth, scale)
+    if held.verdict == "fail" and n_slices > 1:
+        # As `check` has it: one of so many fails by chance as seldom as one alone would.
+        strict = _at_level(worth, _together(judging.level, n_slices))
+        held = replace(held, joint=strict.interval(headline, value))
+    return replace(
+        part, low=interval.low, high=interval.high,
+        estimate=math.nan if interval.estimate is None else interval.estimate,
+        within_tolerance={"pass": True, "fail": False}.get(held.verdict),
+    )  # fmt: skip
+
+
+def _at_level(worth: Worth, level: float) -> Worth:
+    """The same samples at another level, without what was drawn for the first."""
+    return Worth(
+        worth.samples, worth.fixed, worth.quantile, worth.measures, level, worth.n_resamples,
+        worth.seed, worth.groups, worth.votes,
+    )  # fmt: skip
+
+
+def _together(level: float, n_slices: int) -> float:
+    """The level at which each slice and all rows are held, so that together they keep `level`."""
+    return 1.0 - (1.0 - level) / (1 + n_slices)
+
+
+def _judged(part: Slice, alpha: float) -> Slice:
+    """A slice with its verdict, once its p-value is corrected."""
+    if part.p_corrected < alpha or part.within_tolerance is False:
+        return replace(part, verdict="miscalibrated")
+    kept = part.within_tolerance is True
+    return replace(part, verdict="calibrated within noise" if kept else "not enough data")
 
 
 def ranked(found: Sequence[Slice], measure: str) -> tuple[Slice, ...]:
-    """The slices with corrected p-values, the worst first."""
+    """The slices with corrected p-values, the hardest to explain by chance first."""
     corrected = holm([part.p_value for part in found])
     parts = [replace(part, p_corrected=p) for part, p in zip(found, corrected, strict=True)]
     return tuple(
@@ -66,10 +166,29 @@ def ranked(found: Sequence[Slice], measure: str) -> tuple[Slice, ...]:
     )
 
 
-def shown_of(measures: Sequence[Measure], headline: Measure) -> list[Measure]:
-    """The measures that slices have: of bins and losses, the headline among them."""
-    shown = [m for m in measures if m.statistic in ("bins", "losses")]
-    return shown if headline.name in {m.name for m in shown} else [headline, *shown]
+def slice_measures(
+    measures: Sequence[Measure], shape: Shape, *, asked: bool, of_sums: bool = False
+) -> tuple[Measure, list[Measure]]:
+    """The measure that slices are judged by, and all that they have.
+
+    Unasked they have those of bins and losses; `of_sums`, of which there is nothing else, has no
+    others. Judged by is the ECE, or the first error that was asked for; the ECE where it was losses
+    alone.
+    """
+    quick = [m for m in measures if m.statistic in ("bins", "losses")]
+    shown = list(measures) if asked and not of_sums else quick
+    errors = [m for m in shown if is_error(m) and (m.statistic == "bins" or not of_sums)]
+    ece = find("ece", shape)
+    headline = errors[0] if errors and asked and ece not in errors else ece
+    return headline, shown if headline in shown else [headline, *shown]
+
+
+def not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
+    """A note on measures that were asked for but that sums of slices do not have."""
+    gone = [m.name for m in measures if m not in shown]
+    if not gone:
+        return []
+    return [f"slices have no {', '.join(gone)} here: they need the rows of each slice in memory"]
 
 
 def _last_if_nan(value: float) -> float:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import numbers
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from calibrant.binning import Rule
-from calibrant.errors import InputError
 from calibrant.inference.judged import checked_votes
 from calibrant.inference.worth import Worth
 from calibrant.measures.catalogue import Measure, find
+from calibrant.measures.gap_scale import is_error
+from calibrant.measures.proportions import checked_level
 from calibrant.results.evaluation import Estimate, Evaluation
+from calibrant.results.uncertainty import ESTIMAND
 from calibrant.samples.samples import Samples
 from calibrant.scores.uncertainty import check_resamples, group_index, verdict_of
 
@@ -20,6 +22,12 @@ CLASSWISE_UP_TO = 500_000
 # Reports up to which a report draws as often as anything else.
 ALL_DRAWS_UP_TO = 100_000
 CLASSES_UP_TO = 100
+
+_ABOVE = (
+    "the value lies above its own interval: a sample's error is above the true one, which is near "
+    "0; `estimate` is without that bias"
+)
+_BELOW = "the value lies below its own interval: `estimate` is without its bias"
 
 
 def draws_of_report(n_reports: int) -> int:
@@ -44,18 +52,14 @@ def worth_of(
 ) -> Worth:
     """What is needed to judge the measures of an evaluation."""
     check_resamples(n_resamples, seed)
-    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
-        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
     return Worth(
-        samples, fixed, quantile, measures, float(level), int(n_resamples), int(seed),
+        samples, fixed, quantile, measures, checked_level(level), int(n_resamples), int(seed),
         group_index(groups, samples, data), checked_votes(votes, samples),
     )  # fmt: skip
 
 
-def with_worth(result: Evaluation, worth: Worth, tolerance: Any, *, asked: bool) -> Evaluation:
+def with_worth(result: Evaluation, worth: Worth, tolerance: float, *, asked: bool) -> Evaluation:
     """The evaluation with an interval and a noise floor beside every number."""
-    if not isinstance(tolerance, numbers.Real) or not float(tolerance) > 0:
-        raise InputError(f"tolerance must be a number above 0; got {tolerance!r}")
     samples = worth.samples
     heavy = set() if asked else _heavy(worth)
     # What is not judged is not resampled with the rest either.
@@ -78,23 +82,47 @@ def with_worth(result: Evaluation, worth: Worth, tolerance: Any, *, asked: bool)
             "soft labels: intervals come from the scatter of the labels given; without votes= "
             "there is no noise floor"
         )
-    headline = next((e for e in estimates if e.name == "ece"), None)
+    notes += commented(estimates)
+    headline = headline_of([find(e.name, shape) for e in estimates if e.interval])  # type: ignore[arg-type]
     verdict = None
-    if headline is not None and headline.interval is not None:
-        verdict = verdict_of(
-            headline.interval, headline.noise_floor, samples.n, float(tolerance),
-            clustered=worth.groups is not None,
-        )  # fmt: skip
+    if headline is not None:
+        judged = next(e for e in estimates if e.name == headline.name)
+        assert judged.interval is not None
+        verdict = verdict_of(judged.interval, judged.noise_floor, tolerance, headline, worth)
     recipe = {
         **result.recipe,
         "level": worth.level,
         "n_resamples": worth.n_resamples,
         "seed": worth.seed,
         "grouped": worth.groups is not None,
+        "tolerance": tolerance,
+        "estimand": ESTIMAND,
     }
     return replace(
         result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe
     )
+
+
+def headline_of(measures: Sequence[Measure]) -> Measure | None:
+    """The measure that a verdict is about: the ECE, or the first error that was asked for."""
+    errors = [measure for measure in measures if is_error(measure)]
+    return next((m for m in errors if m.name == "ece"), errors[0] if errors else None)
+
+
+def commented(estimates: Sequence[Estimate]) -> list[str]:
+    """What must stand beside intervals, measures with the same to say together."""
+    about: dict[str, list[str]] = {}
+    for estimate in estimates:
+        interval = estimate.interval
+        if interval is None:
+            continue
+        if interval.note:
+            about.setdefault(interval.note, []).append(estimate.name)
+        if interval.value > interval.high:
+            about.setdefault(_ABOVE, []).append(estimate.name)
+        elif interval.value < interval.low:
+            about.setdefault(_BELOW, []).append(estimate.name)
+    return [f"{', '.join(names)}: {said}" for said, names in about.items()]
 
 
 def _heavy(worth: Worth) -> set[str]:

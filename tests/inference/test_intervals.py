@@ -421,6 +421,7 @@ def test_rows_of_one_game_do_not_condemn_a_forecast():
     # What clusters show by chance is known to the noise floor too.
     assert together.low == 0 and together.p_value > 0.05
     assert together.verdict == "not enough data"
+    assert "clusters like these would be needed" in together.sentence
     found = cal.evaluate(y, p, measures=["ece"], uncertainty=True, groups=games)
     assert found.verdict == together
 

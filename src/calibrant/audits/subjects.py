@@ -19,9 +19,6 @@ from calibrant.scores.smooth import ls_ece
 Array = NDArray[np.float64]
 Function = Callable[[Any, Any], Any]
 
-# Sums of squares over W^2 fall like 1/m in m bins whatever the reports: their limit is that of m
-# times the value, a factor that changes neither the order of predictors nor who is truthful.
-_SQUARED = ("lin_ce", "classwise_ce", "confidence_ce", "confidence_ce_corrected")
 _BINNED = (
     "bins", "class_bins", "quantile_bins", "class_quantile_bins", "confidence_bins", "full_bins",
     "above",
@@ -92,7 +89,9 @@ def limit_values(subjects: Sequence[Subject], y: Any, reports: Any) -> Array:
             continue
         if subject.name == "ls_ece":
             found[i] = ls_ece(y, reports, sigma="schedule")
-        elif subject.name in _SQUARED:
+        # Sums of squares over W^2 fall like 1/m in m bins whatever the reports: their limit is that
+        # of m times the value, which changes neither the order of predictors nor who is truthful.
+        elif subject.measure.power == 2 and subject.measure.statistic in _BINNED:
             found[i] *= m
     return found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
 from calibrant.cli.output import print_json, refuse_no_page, refuse_unwritable, tell
-from calibrant.cli.parsing import add_json, distinct, number
+from calibrant.cli.parsing import add_json, distinct, share
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--measures", type=distinct, metavar="NAME,...", help="only these")
     inputs.add_groups(parser, "evaluate each value of these columns too")
     parser.add_argument(
-        "--tolerance", type=number, default=0.05, help="error that would not matter; default 0.05"
-    )
+        "--tolerance", type=share, default=0.05,
+        help="error that would not matter, as the size of a gap; default 0.05",
+    )  # fmt: skip
     inputs.add_chance(parser)
     parser.add_argument(
         "--all-intervals", action="store_true",

@@ -83,7 +83,7 @@ def told(
                 "by": list(chosen.by),
             },
         },
-        slices=None if tally.slices is None else tally.slices.evaluated(find("ece", shape)),
+        slices=None if tally.slices is None else tally.slices.evaluated(),
     )
 
 

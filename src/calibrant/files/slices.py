@@ -33,6 +33,9 @@ class SliceSums:
     rule: EqualWidth | Edges
     from_logits: bool
     measures: tuple[str, ...]
+    headline: Measure
+    # What a reader should know of measures that are not here.
+    notes: list[str]
     sums: dict[Key, Accumulator] = field(default_factory=dict)
 
     def add(self, names: Sequence[Names], samples: Samples) -> None:
@@ -58,9 +61,9 @@ class SliceSums:
             )
         return self.sums[key]
 
-    def evaluated(self, headline: Measure) -> Slices:
+    def evaluated(self) -> Slices:
         """The slices with what their errors are worth, the worst first."""
-        found, notes = [], []
+        headline, found, notes = self.headline, [], list(self.notes)
         by_name = {name: self.sums[key] for key, name in names_of(self.sums).items()}
         for label, sums in sorted(by_name.items()):
             if not sums.weight > 0:

@@ -19,9 +19,9 @@ from calibrant.holdings import holdings, needs_fine_cells
 from calibrant.inputs.readers.batches import Batch
 from calibrant.inputs.readers.columns import Chosen
 from calibrant.inputs.readers.find import File
-from calibrant.measures.catalogue import Shape, find
+from calibrant.measures.catalogue import Shape
 from calibrant.samples.samples import Samples
-from calibrant.slicing import shown_of
+from calibrant.slicing import not_of_sums, slice_measures
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +99,16 @@ class Tally:
         if self.slices is None:
             plan = self.plan
             shape: Shape = "multiclass" if samples.multiclass else "binary"
-            shown = shown_of(choose(plan.measures, shape), find("ece", shape))
-            names = tuple(measure.name for measure in shown)
-            self.slices = SliceSums(plan.chosen.by, plan.rule, plan.from_logits, names)
+            chosen, asked = choose(plan.measures, shape), plan.measures is not None
+            headline, shown = slice_measures(chosen, shape, asked=asked, of_sums=True)
+            self.slices = SliceSums(
+                plan.chosen.by,
+                plan.rule,
+                plan.from_logits,
+                tuple(measure.name for measure in shown),
+                headline,
+                not_of_sums(chosen, shown) if asked else [],
+            )
         return self.slices
 
     def merge(self, other: Tally) -> None:

@@ -83,6 +83,10 @@ class Measure:
 
     # The upper end in words, where it depends on the data.
     high_text: str = ""
+    # The power of a gap that a value is: 2 for sums of squares (see `measures.gap_scale`).
+    power: int = 1
+    # The noise of calibrated predictions, as a gap, falls like n to the minus this.
+    rate: float = 0.5
 
     @property
     def range(self) -> str:
@@ -153,7 +157,7 @@ _ENTRIES = (
             "ECE at the most equal-mass bins whose mean targets never fall", "scalar", _BOTH,
             "levels", 0, 1, Claims(False, False, True, False),
             "Roelofs, Cain, Shlens and Mozer (2022), arXiv:2012.08668", "sweep_ece",
-            lambda s: sweep_error(s.levels), of_cells=sweep_errors),
+            lambda s: sweep_error(s.levels), of_cells=sweep_errors, rate=1 / 3),
     Measure("ks_error", "Kolmogorov-Smirnov calibration error",
             "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
             "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels),
@@ -190,29 +194,29 @@ _ENTRIES = (
               "sigma with integral |(1/W) sum w (z - u) K(t, u)| dt = sigma", "scalar", (shape,),
               "smooth", 0, 1, Claims(False, shape == "binary", True, True),
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
-              lambda s: s.smooth, of_cells=smooth_eces) for shape in _BOTH),
+              lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3) for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
             _BINARY, "quantile_bins", 0, 1, _LINEAR, _LU + ", theorem 3.1", "lin_ce",
-            lambda s: linear_error(s.quantile_bins), of_tables=linear_errors),
+            lambda s: linear_error(s.quantile_bins), of_tables=linear_errors, power=2),
     Measure("lin_ce", "truthful full calibration error (LinCE)",
             "(1/W^2) sum_B ||R_B||_2^2", "full", _MULTI, "full_bins", 0, 2,
             Claims(True, False, True, False), _LU + ", theorem 3.1", "lin_ce",
-            lambda s: vector_linear_error(s.full_bins)),
+            lambda s: vector_linear_error(s.full_bins), power=2),
     Measure("classwise_ce", "truthful classwise error", "(1/k) sum_r (1/W^2) sum_B R_{B,r}^2",
             "classwise", _MULTI, "class_quantile_bins", 0, 1, _LINEAR, _LU + ", section 3.1",
             "classwise_ce", lambda s: linear_error(s.class_quantile_bins),
-            of_tables=linear_errors),
+            of_tables=linear_errors, power=2),
     Measure("confidence_ce", "squared confidence error", "(1/W^2) sum_B R_B^2 of the top label",
             "confidence", _MULTI, "confidence_bins", 0, 1,
             Claims(False, False, True, True), _LU + ", example C.1",
             "confidence_ce(corrected=False)", lambda s: linear_error(s.confidence_bins),
-            of_tables=linear_errors),
+            of_tables=linear_errors, power=2),
     Measure("confidence_ce_corrected", "truthful confidence error",
             "(1/W^2) sum_B R_B^2 + (1/W)(1 - sum wz / W) of the top label", "confidence", _BOTH,
             "confidence_bins", 0, math.inf, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
             _corrected, high_text="1 + 1/W", of_tables=corrected_errors,
-            of_population=linear_errors),
+            of_population=linear_errors, power=2),
     # --- losses ---
     Measure("brier", "Brier score", "(1/W) sum w (u - z)^2", "loss", _BINARY, "losses",
             0, 1, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
@@ -237,7 +241,7 @@ _ENTRIES = (
     Measure("brier_miscalibration", "Brier score: miscalibration",
             "Brier score less that of the isotonic recalibration", "scalar", _BOTH, "levels",
             0, 1, Claims(False, False, True, True), _CORP, "brier_decomposition",
-            _isotonic("miscalibration"), of_cells=brier_miscalibrations),
+            _isotonic("miscalibration"), of_cells=brier_miscalibrations, power=2, rate=1 / 3),
     Measure("brier_discrimination", "Brier score: discrimination",
             "uncertainty less the Brier score of the isotonic recalibration", "scalar", _BOTH,
             "levels", 0, 0.25, _NONE, _CORP, "brier_decomposition", _isotonic("discrimination"),

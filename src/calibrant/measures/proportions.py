@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,17 @@ def is_hard(table: BinTable) -> bool:
     return bool(np.allclose(table.sum_wz2, table.sum_wz, rtol=1e-12, atol=1e-12))
 
 
+def checked_level(level: Any) -> float:
+    """The level of an interval, if it is one."""
+    if not is_number(level) or not 0 < float(level) < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    return float(level)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
 def mean_target_limits(
     table: BinTable, level: float = 0.95, method: str | None = None
 ) -> tuple[Array, Array]:
@@ -30,8 +42,7 @@ def mean_target_limits(
     """
     from scipy import special
 
-    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
-        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    level = checked_level(level)
     hard = is_hard(table)
     method = one_of("method", method or ("wilson" if hard else "beta"), METHODS)
     n = ratio(table.sum_w[0] ** 2, table.sum_w2[0])

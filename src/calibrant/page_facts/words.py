@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.rendering import shortened, shown
+from calibrant.results.slices import Slice, Slices
 from calibrant.results.uncertainty import Verdict
 
 _FIRST = {
@@ -46,19 +47,20 @@ def grouped(evaluation: Evaluation) -> Groups:
         here = tuple(name for name in names if name in evaluation)
         if here:
             found.append((title, what, here))
-    left = tuple(set(evaluation.values) - {name for _, _, names in found for name in names})
+    placed = {name for _, _, names in found for name in names}
+    left = tuple(name for name in evaluation.values if name not in placed)
     return (*found, *((("Others", "", left),) if left else ()))
 
 
 def answer(verdict: Verdict | None) -> str:
     """Can these probabilities be believed? In a few words."""
     if verdict is None:
-        return "No verdict: ece was not measured."
+        return "No verdict: no calibration error was measured."
     if verdict.verdict == "calibrated within noise":
         return "Yes, as far as these rows can tell."
     if verdict.verdict == "not enough data":
         return "These rows are too few to tell."
-    if verdict.high <= verdict.tolerance:
+    if verdict.within_tolerance:
         return "Nearly: they are off, but by less than the tolerance."
     return "No: they are miscalibrated."
 
@@ -101,17 +103,25 @@ def _direction(evaluation: Evaluation) -> str:
 def _worst_slice(evaluation: Evaluation) -> str:
     slices = evaluation.slices
     assert slices is not None
-    worst = slices.worst
-    value = shown(worst.values[slices.measure])
-    off = [part for part in slices if part.p_corrected < 0.05]
     by = "" if slices.by == "slice" else f" by {shortened(slices.by)}"
-    name = shortened(worst.name)
+    off = [part for part in slices if part.p_corrected < 1.0 - slices.level]
     if not off:
         return (
-            f"No slice{by} stands out once their number is taken into account; the "
-            f"largest {slices.measure} is {value} ({name})."
+            f"No slice{by} stands out once their number is taken into account; the largest "
+            f"{slices.measure} is {_of_slice(slices, slices.largest)}."
         )
+    worst, said = slices.worst, ""
+    if slices.tolerance is not None:
+        beyond = sum(part.within_tolerance is False for part in slices)
+        said = f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
+    first = "" if worst is slices.largest else (
+        f"; the largest {slices.measure} is {_of_slice(slices, slices.largest)}")  # fmt: skip
     return (
-        f"{len(off)} of {len(slices)} slices{by} are miscalibrated even when all are "
-        f"looked at, first of all {name} ({slices.measure} {value})."
+        f"{len(off)} of {len(slices)} slices{by} are miscalibrated even when all are looked at"
+        f"{said}. The hardest to explain by chance is {shortened(worst.name)} ({slices.measure} "
+        f"{shown(worst.values[slices.measure])}){first}."
     )
+
+
+def _of_slice(slices: Slices, part: Slice) -> str:
+    return f"{shown(part.values[slices.measure])} ({shortened(part.name)}, {part.n:,} rows)"

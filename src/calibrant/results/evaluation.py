@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant.errors import InputError, nearest
 from calibrant.results.notebook import boxed, folded, html_table, notes, side_by_side
 from calibrant.results.reliability import ReliabilityTable
-from calibrant.results.rendering import as_frame, as_text, json_value, shown
+from calibrant.results.rendering import as_frame, as_text, json_value, percent, shown
 
 if TYPE_CHECKING:
     from calibrant.results.slices import Slices
@@ -34,6 +34,12 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+    @property
+    def estimate(self) -> float:
+        """The value without the bias of a sample; NaN where it is not known."""
+        found = None if self.interval is None else self.interval.estimate
+        return math.nan if found is None else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +90,14 @@ class Evaluation:
         }
 
     def _worth_columns(self) -> dict[str, list[Any]]:
-        """Limits of the true value and the noise floor, where they were asked for."""
+        """The estimate without bias, limits of the true value and the noise floor, where they were
+        asked for.
+        """
         nan = math.nan
         if not any(e.interval or e.noise_floor for e in self.estimates):
             return {}
         return {
+            "estimate": [e.estimate for e in self.estimates],
             "low": [e.interval.low if e.interval else nan for e in self.estimates],
             "high": [e.interval.high if e.interval else nan for e in self.estimates],
             "noise_mean": [e.noise_floor.mean if e.noise_floor else nan for e in self.estimates],
@@ -106,6 +115,7 @@ class Evaluation:
                 {
                     "name": e.name,
                     "value": json_value(e.value),
+                    "estimate": json_value(e.estimate),
                     "title": e.title,
                     "notion": e.notion,
                     "bins": e.rule or None,
@@ -166,7 +176,8 @@ class Evaluation:
             n = len(self.classes["class"])
             parts.append(folded(f"{n} classes, worst first", html_table(self.classes)))
         if self.slices is not None:
-            parts.append(folded(self.slices.title, html_table(self.slices.shown_columns())))
+            slices = html_table(self.slices.shown_columns()) + notes(self.slices.notes)
+            parts.append(folded(self.slices.title, slices))
         return boxed(*parts)
 
 
@@ -178,6 +189,6 @@ def _short(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:
         said = [f"{shown(low)} to {shown(high)}" if low == low else "" for low, high in limits]
         noise, p = out.pop("noise_95"), out.pop("p_value")
         del out["noise_mean"]
-        first = {"measure": out.pop("measure"), "value": out.pop("value")}
-        out = {**first, f"{level:.0%} interval": said, "noise_95": noise, "p_value": p, **out}
+        first = {name: out.pop(name) for name in ("measure", "value", "estimate")}
+        out = {**first, f"{percent(level)} CI": said, "noise_95": noise, "p_value": p, **out}
     return out

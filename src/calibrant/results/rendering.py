@@ -27,6 +27,36 @@ def shown(value: Any) -> str:
     return str(value)
 
 
+def told_apart(values: Sequence[float], beside: Sequence[float] = ()) -> list[str]:
+    """Numbers of one sentence, with as many digits as tell them apart from each other and from
+    those `beside` them, which are printed in full (`in_full`): what decides can be seen.
+    """
+    for more in range(15):
+        texts = [_with_digits(value, more) for value in values]
+        pairs = [*zip(values, map(float, texts), strict=True), *((b, b) for b in beside)]
+        if all((a < b) == (x < y) for a, x in pairs for b, y in pairs):
+            return texts
+    return [in_full(value) for value in values]
+
+
+def in_full(value: float) -> str:
+    """A number with all its digits: 0.05, 5, 1e-06."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _with_digits(value: float, more: int) -> str:
+    if value == 0 or not math.isfinite(value):
+        return in_full(value)
+    if abs(value) < 0.01:
+        return f"{value:.{3 + more}g}"
+    return f"{value:.{4 + more}f}" if abs(value) < 100 else f"{value:.{10 + more}g}"
+
+
+def percent(level: float) -> str:
+    """A level of confidence: 95%, 99.975%."""
+    return f"{100 * level:.6g}%"
+
+
 def shortened(name: str, most: int = 60) -> str:
     """A name for a sentence; tables have it in full."""
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"

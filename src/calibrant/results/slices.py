@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """One slice: its rows, every measure's value, and what its calibration error is worth.
+    """One slice: its rows, every measure's value, and how far its calibration error can be trusted.
 
     `p_value` is that of the noise floor, `p_corrected` the same corrected for looking at all slices
-    (Holm, 1979): below 0.05, the slice is miscalibrated even so. NaN where soft labels have none.
+    (Holm, 1979): below ``1 - level`` of the evaluation, the slice is miscalibrated even so. NaN
+    where there is none. `estimate`, `low` and `high` are of the measure's true value, as far as
+    intervals were asked for (``uncertainty=True``); `within_tolerance` is True where the whole
+    interval keeps the tolerance, False where none of it does once the number of slices is taken
+    into account, None where these rows cannot tell.
     """
 
     name: str
@@ -29,16 +34,27 @@ class Slice:
     noise_95: float
     p_value: float
     p_corrected: float
+    estimate: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    within_tolerance: bool | None = None
+    verdict: str = ""
+    n_clusters: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Evaluations of slices, the worst first: by corrected p-value, then by `measure`."""
+    """Evaluations of slices, the hardest to explain by chance first: by corrected p-value, then by
+    `measure`.
+    """
 
     by: str
     measure: str
     parts: tuple[Slice, ...]
     notes: tuple[str, ...] = ()
+    level: float = 0.95
+    # The size of a gap that verdicts were held against; None where there are none.
+    tolerance: float | None = None
 
     def __getitem__(self, name: Any) -> Slice:
         for part in self.parts:
@@ -55,18 +71,28 @@ class Slices:
 
     @property
     def worst(self) -> Slice:
-        """The slice that is the hardest to explain by chance."""
+        """The slice that is the hardest to explain by chance; see `largest` too."""
         return self.parts[0]
 
+    @property
+    def largest(self) -> Slice:
+        """The slice with the largest value of `measure`, which on few rows may be chance."""
+        return max(self.parts, key=lambda part: part.values[self.measure])
+
     def columns(self) -> dict[str, list[Any]]:
+        def column(name: str) -> list[Any]:
+            return [getattr(part, name) for part in self.parts]
+
         names = list(self.parts[0].values)
+        clustered = any(part.n_clusters is not None for part in self.parts)
+        judged = ("estimate", "low", "high") if self.tolerance is not None else ()
+        decided = ("verdict", "within_tolerance") if self.tolerance is not None else ()
         return {
-            self.by: [part.name for part in self.parts],
-            "n": [part.n for part in self.parts],
+            self.by: column("name"),
+            **{name: column(name) for name in ("n", *(("n_clusters",) if clustered else ()))},
             **{name: [part.values[name] for part in self.parts] for name in names},
-            "noise_95": [part.noise_95 for part in self.parts],
-            "p_value": [part.p_value for part in self.parts],
-            "p_corrected": [part.p_corrected for part in self.parts],
+            **{name: column(name) for name in judged},
+            **{name: column(name) for name in ("noise_95", "p_value", "p_corrected", *decided)},
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -77,6 +103,8 @@ class Slices:
         return {
             "by": self.by,
             "measure": self.measure,
+            "level": self.level,
+            "tolerance": self.tolerance,
             "slices": json_value(self.columns()),
             "notes": list(self.notes),
         }
@@ -93,12 +121,15 @@ class Slices:
     def shown_columns(self) -> dict[str, list[Any]]:
         """The columns a person reads."""
         columns = self.columns()
-        kept = (self.by, "n", self.measure, "noise_95", "p_value", "p_corrected")
-        return {name: columns[name] for name in kept}
+        kept = (
+            self.by, "n", "n_clusters", self.measure, "estimate", "low", "high", "noise_95",
+            "p_value", "p_corrected", "verdict",
+        )  # fmt: skip
+        return {name: columns[name] for name in kept if name in columns}
 
     @property
     def title(self) -> str:
-        return f"Slices by {self.by}, worst first"
+        return f"Slices by {self.by}, worst first (by corrected p-value)"
 
     def __repr__(self) -> str:
         said = "".join(f"\n  {note}" for note in self.notes)

@@ -7,7 +7,13 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from calibrant.results.rendering import json_value, shown
+from calibrant.results.rendering import json_value, percent, shown, told_apart
+
+# What an interval is an interval of.
+ESTIMAND = (
+    "the value of the measure in the population that the rows were drawn from, in the bins of this "
+    "sample; not its expectation on samples of this size"
+)
 
 
 class _Plain:
@@ -24,9 +30,10 @@ class _Plain:
 class Interval(_Plain):
     """Where the true value of a measure lies.
 
-    A sample's calibration error lies above the true one, so `value` may be above `high`. `low` is 0
-    where the sample could have come from calibrated reports: how far above 0 the truth is, or
-    whether it is at all, no method can tell from this many rows.
+    The true value is that of the population, in the bins of this sample (`estimand`). A sample's
+    calibration error lies above it, so `value` may be above `high`; `estimate` is without that
+    bias. `low` is 0 where the sample could have come from calibrated predictions: how far above 0
+    the truth is, or whether it is at all, no method can tell from this many rows.
     """
 
     measure: str
@@ -52,11 +59,35 @@ class Interval(_Plain):
         """Whether the data are compatible with an error of 0."""
         return self.low <= 0.0
 
+    @property
+    def estimand(self) -> str:
+        """What `low`, `high` and `estimate` are about."""
+        return ESTIMAND
+
+    @property
+    def comment(self) -> str:
+        """What must stand beside the limits: where the value lies if not between them, and the
+        note; empty where there is nothing to say.
+        """
+        if self.low <= self.value <= self.high or math.isnan(self.value):
+            return self.note
+        side = "above" if self.value > self.high else "below"
+        without = (
+            "" if self.estimate is None else f": without it, {told_apart((self.estimate,))[0]}"
+        )
+        where = f"the value lies {side} its own interval, by the bias of a sample{without}"
+        return f"{where}; {self.note}" if self.note else where
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "estimand": self.estimand, "comment": self.comment}
+
     def __repr__(self) -> str:
         says = "; not to be told from 0" if self.reaches_zero else ""
+        low, high, value = told_apart((self.low, self.high, self.value))
+        about = f"; {self.comment}" if self.comment else ""
         return (
-            f"Interval({self.measure}: {shown(self.low)} to {shown(self.high)} at "
-            f"{self.level:.0%}{says}; sample value {shown(self.value)}; {self.method})"
+            f"Interval({self.measure}: {low} to {high} at {percent(self.level)}{says}; sample "
+            f"value {value}; {self.method}{about})"
         )
 
 
@@ -141,7 +172,13 @@ class CoxCalibration(_Plain):
 
 @dataclass(frozen=True)
 class Verdict(_Plain):
-    """Calibrated within noise, miscalibrated, or not enough data; in a word and in a sentence."""
+    """Calibrated within noise, miscalibrated, or not enough data; in a word and in a sentence.
+
+    `tolerance` is the size of a gap, and so are `gap_low` and `gap_high`: the limits of the measure
+    as the gap that, in every bin, would give them (of measures that are no squares, the limits
+    themselves). `within_tolerance` is True where the whole interval keeps the tolerance, False
+    where none of it does, None where these rows cannot tell; `check` decides by the same rule.
+    """
 
     verdict: str
     sentence: str
@@ -154,6 +191,14 @@ class Verdict(_Plain):
     tolerance: float
     n: int
     rows_needed: int | None
+    estimate: float | None = None
+    level: float = 0.95
+    gap_low: float = math.nan
+    gap_high: float = math.nan
+    within_tolerance: bool | None = None
+    # The chance that calibrated predictions show as little as was seen.
+    p_low: float = math.nan
+    clusters_needed: int | None = None
 
     def __str__(self) -> str:
         return self.sentence

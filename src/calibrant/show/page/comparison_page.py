@@ -157,7 +157,7 @@ def _slices(comparison: Comparison) -> list[dict[str, Any]]:
         {"name": name, "by": slices.by, "measure": slices.measure, "rows": [
             {"name": part.name, "n": part.n, "value": part.values[slices.measure],
              "noise": part.noise_95, "corrected": part.p_corrected,
-             "stands_out": part.p_corrected < 0.05}
+             "stands_out": part.p_corrected < 1.0 - slices.level}
             for part in slices
         ]}
         for name, slices in comparison.slices.items()

@@ -20,6 +20,8 @@ def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
         "title": estimate.title,
         "value": shown(estimate.value),
         "exact": repr(float(estimate.value)),
+        "estimate": shown(estimate.estimate),
+        "outside": _outside(estimate, interval),
         "interval": f"{shown(interval.low)} – {shown(interval.high)}" if interval else "",
         "method": interval.method if interval else "",
         "floor": shown(floor.upper) if floor else "",
@@ -32,9 +34,19 @@ def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
     }
 
 
+def _outside(estimate: Estimate, interval: Interval | None) -> str:
+    """A word where the value lies outside its own interval: no number stands there unexplained."""
+    if interval is None or interval.low <= estimate.value <= interval.high:
+        return ""
+    return (
+        "the value is above it, by the bias of a sample"
+        if estimate.value > interval.high
+        else ("the value is below it")
+    )
+
+
 def _p_value(floor: NoiseFloor) -> str:
-    least = 1.0 / (floor.n_draws + 1)
-    return f"≤ {least:.3f}" if floor.p_value <= least * 1.0001 else f"{floor.p_value:.3f}"
+    return f"{floor.p_value:.3f}" if floor.p_value >= 0.001 else f"{floor.p_value:.1e}"
 
 
 def _bar(

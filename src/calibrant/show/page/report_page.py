@@ -51,7 +51,7 @@ def _tone(report: Report) -> str:
     verdict = report.evaluation.verdict
     if verdict is None:
         return "unsure"
-    if verdict.verdict == "miscalibrated" and verdict.high <= verdict.tolerance:
+    if verdict.verdict == "miscalibrated" and verdict.within_tolerance:
         return "unsure"
     return _TONES[verdict.verdict]
 

@@ -60,7 +60,12 @@ def slice_rows(report: Report) -> list[dict[str, Any]]:
             "noise": part.noise_95,
             "p": part.p_value,
             "corrected": part.p_corrected,
-            "stands_out": part.p_corrected < 0.05,
+            "stands_out": part.p_corrected < 1.0 - slices.level,
+            # A slice is held to the tolerance that the verdict above is held to.
+            "flag": "miscalibrated, within the tolerance" if part.within_tolerance
+            else "miscalibrated",
+            "estimate": part.estimate,
+            "interval": "" if part.low != part.low else f"{shown(part.low)} – {shown(part.high)}",
             "width": round(100 * part.values[slices.measure] / largest, 1),
             "noise_at": None if part.noise_95 != part.noise_95
             else round(100 * part.noise_95 / largest, 1),

@@ -1,0 +1,325 @@
+"""Tolerances and limits: one scale for every measure, one rule for verdict and check."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.binning import EqualWidth, Quantile
+from calibrant.errors import InputError
+from calibrant.inputs.accept import accept
+from calibrant.measures.catalogue import find
+from calibrant.measures.gap_scale import gap_scale
+from calibrant.results.check import Check, Limit, Limited
+from calibrant.results.rendering import in_full, told_apart
+from calibrant.results.uncertainty import Interval, NoiseFloor
+from calibrant.scores import uncertainty
+from calibrant.summary import Summary
+
+FAST = {"n_resamples": 200}
+
+
+def calibrated(n, seed=0):
+    rng = np.random.default_rng((31, seed))
+    p = rng.uniform(0.05, 0.8, n)
+    return (rng.random(n) < p).astype(int), p
+
+
+def classes(n, k, seed=0):
+    rng = np.random.default_rng((32, seed))
+    p = rng.dirichlet(np.ones(k), n)
+    return np.array([rng.choice(k, p=row) for row in p]), p
+
+
+# --- the scale ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.15])
+@pytest.mark.parametrize("measure", ["ece", "rmsce", "ace", "lin_ce", "brier_miscalibration"])
+def test_a_gap_in_every_row_is_the_gap_of_every_measure(measure, gap):
+    """Soft labels that are off by the same everywhere: no noise, and one gap for all measures."""
+    p = np.linspace(0.2, 0.8, 300)
+    samples = accept(p - gap, p)
+    summary, chosen = Summary(samples, EqualWidth(15), Quantile(15)), find(measure, "binary")
+    value = chosen.compute(summary)
+    scale = gap_scale(chosen, summary)
+    assert scale.gap(value) == pytest.approx(gap, rel=1e-6)
+    assert scale.value(gap) == pytest.approx(value, rel=1e-6)
+
+
+def test_weights_are_in_the_scale():
+    rng = np.random.default_rng(0)
+    p, w = np.linspace(0.2, 0.8, 300), rng.exponential(size=300) * 7
+    summary = Summary(accept(p - 0.1, p, sample_weight=w), EqualWidth(15), Quantile(15))
+    chosen = find("lin_ce", "binary")
+    assert gap_scale(chosen, summary).gap(chosen.compute(summary)) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    "measure", ["classwise_ce", "confidence_ce", "confidence_ce_corrected", "lin_ce"]
+)
+def test_the_scale_of_squares_over_classes(measure):
+    """A gap of every bin gives back the value, whatever the classes; corrections come off first."""
+    y, p = classes(500, 4)
+    summary, chosen = Summary(accept(y, p)), find(measure, "multiclass")
+    scale, value = gap_scale(chosen, summary), chosen.compute(summary)
+    assert scale.power == 2 and scale.value(scale.gap(value)) == pytest.approx(value)
+    offset = 0.0
+    if measure == "confidence_ce_corrected":
+        offset = value - find("confidence_ce", "multiclass").compute(summary)
+        assert offset > 0
+    assert scale.offset == pytest.approx(offset) and scale.gap(offset) == 0
+
+
+@pytest.mark.parametrize("measure", ["ece", "rmsce", "lin_ce", "brier_miscalibration"])
+def test_a_gap_of_15_points_is_not_within_a_tolerance_of_5(measure):
+    y, p = calibrated(4000)
+    found = cal.verdict(y, p + 0.15, measure=measure, **FAST)
+    assert found.verdict == "miscalibrated" and found.within_tolerance is False
+    assert found.gap_low > 0.05 and "within the tolerance" not in str(found)
+
+
+def test_squares_over_classes_are_not_within_it_either():
+    y, p = classes(1500, 3)
+    sharp = p**4 / (p**4).sum(axis=1, keepdims=True)
+    for measure in ("classwise_ce", "confidence_ce"):
+        found = cal.verdict(y, sharp, measure=measure, n_resamples=100)
+        assert found.verdict == "miscalibrated" and found.within_tolerance is not True, measure
+
+
+@pytest.mark.parametrize("measure", ["ece", "lin_ce", "brier_miscalibration"])
+def test_25_calibrated_rows_are_not_enough_for_any_measure(measure):
+    found = cal.verdict(*calibrated(25), measure=measure, **FAST)
+    assert found.verdict == "not enough data" and found.rows_needed > 25
+
+
+# --- verdict and check ----------------------------------------------------------------------------
+
+
+def test_verdict_and_check_never_contradict():
+    """Over data of all kinds: the same interval, the same rule, the same answer."""
+    agreed = set()
+    for seed in range(40):
+        rng = np.random.default_rng((33, seed))
+        n = int(rng.choice([20, 80, 400, 3000]))
+        y, p = calibrated(n, seed)
+        p = np.clip(p + rng.choice([0.0, 0.03, 0.1, 0.2]), 0, 1)
+        tolerance = float(rng.choice([0.01, 0.05, 0.08, 0.2]))
+        groups = np.arange(n) // 2 if rng.random() < 0.3 else None
+        options = {"groups": groups, "seed": seed, "n_resamples": 60}
+        told = cal.verdict(y, p, tolerance=tolerance, **options)
+        held = cal.check(y, p, at_most={"ece": tolerance}, **options)
+        expected = {True: "pass", False: "fail", None: "undecided"}[told.within_tolerance]
+        assert held.verdict == expected, (seed, told, held)
+        if held.verdict == "pass":
+            assert told.verdict == "calibrated within noise" or "within the tol" in str(told)
+        if held.verdict == "fail":
+            assert told.verdict == "miscalibrated" and "within the tolerance" not in str(told)
+        agreed.add((told.verdict, held.verdict))
+    assert {("miscalibrated", "fail"), ("calibrated within noise", "pass")} <= agreed
+
+
+def test_squares_agree_too():
+    y, p = calibrated(900)
+    told = cal.verdict(y, np.clip(p + 0.1, 0, 1), measure="lin_ce", **FAST)
+    summary = Summary(accept(y, np.clip(p + 0.1, 0, 1)), EqualWidth(15), Quantile(15))
+    limit = gap_scale(find("lin_ce", "binary"), summary).value(0.05)
+    held = cal.check(y, np.clip(p + 0.1, 0, 1), at_most={"lin_ce": limit}, **FAST)
+    assert {True: "pass", False: "fail", None: "undecided"}[told.within_tolerance] == held.verdict
+
+
+def fake(low, high, p, level=0.95, value=0.06, p_low=math.nan):
+    """The verdict of an interval and a noise floor that are given."""
+    y, p_hat = calibrated(500)
+    worth, chosen, _ = uncertainty._worth(
+        accept(y, p_hat), "ece", 15, n_resamples=60, seed=0, level=level
+    )
+    interval = Interval("ece", value, low, high, level, "given", estimate=low)
+    floor = NoiseFloor("ece", value, 0.03, 0.05, p, 99, "given", p_low=p_low)
+    return uncertainty.verdict_of(interval, floor, 0.05, chosen, worth)
+
+
+@pytest.mark.parametrize(
+    ("p", "level", "kind"),
+    [
+        (0.04, 0.95, "miscalibrated"),
+        (0.04, 0.99, "calibrated within noise"),
+        (0.004, 0.99, "miscalibrated"),
+        (0.08, 0.9, "miscalibrated"),
+        (0.08, 0.95, "calibrated within noise"),
+    ],
+)
+def test_the_level_moves_the_thresholds(p, level, kind):
+    assert fake(0.001, 0.045, p, level).verdict == kind
+
+
+def test_predictions_that_are_better_than_chance_allows_are_said_to_be():
+    found = fake(0.0, 0.01, 0.999, value=0.001, p_low=0.0004)
+    assert "lower than calibrated predictions show by chance (p = 0.0004)" in str(found)
+    assert "used to fit the model" in str(found)
+    assert "lower than" not in str(fake(0.0, 0.01, 0.5, value=0.005, p_low=0.5))
+
+
+def test_a_value_outside_its_interval_is_commented_everywhere():
+    interval = Interval("lin_ce", 3e-4, 0.0, 1e-4, 0.95, "given", estimate=2e-5)
+    assert "above its own interval" in interval.comment and "2e-05" in interval.comment
+    assert interval.comment in repr(interval) and interval.comment == interval.to_dict()["comment"]
+    held = Limited(Limit("lin_ce", "max", 1e-3), None, 500, 3e-4, interval)
+    assert interval.comment in held.sentence
+    assert Interval("ece", 0.05, 0.0, 0.1, 0.95, "given").comment == ""
+    for seed in range(6):
+        y, p = calibrated(300, seed)
+        result = cal.evaluate(y, p, measures=["ece", "lin_ce"], uncertainty=True, **FAST)
+        outside = [e.name for e in result.estimates if not e.value <= e.interval.high]
+        if outside:
+            break
+    assert any(outside[0] in note and "above its own interval" in note for note in result.notes)
+
+
+def test_estimates_stand_beside_values_and_the_estimand_is_named():
+    y, p = calibrated(300)
+    result = cal.evaluate(y, p, measures=["ece", "lin_ce"], uncertainty=True, **FAST)
+    columns = result.columns()
+    assert list(columns)[:4] == ["measure", "value", "estimate", "low"]
+    assert columns["estimate"] == [e.interval.estimate for e in result.estimates]
+    told = json.loads(result.to_json())
+    for row in told["measures"]:
+        assert row["estimate"] == row["interval"]["estimate"]
+        assert "population" in row["interval"]["estimand"]
+    assert "population" in told["recipe"]["estimand"]
+    assert "estimate" in repr(result) and "estimate" in result._repr_html_()
+
+
+# --- check ----------------------------------------------------------------------------------------
+
+
+def part(verdict, joint=None):
+    ends = {"pass": (0.0, 0.04), "fail": (0.06, 0.1), "undecided": (0.0, 0.1)}[verdict]
+    interval = Interval("ece", 0.05, *ends, 0.95, "given")
+    return Limited(Limit("ece", "max", 0.05), None, 900, 0.05, interval, joint=joint)
+
+
+def test_only_a_pass_is_true():
+    for verdict, truth in (("pass", True), ("fail", False), ("undecided", False)):
+        assert bool(Check((part(verdict),), 900, 0, 0.95, False)) is truth
+    y, p = calibrated(3000)
+    assert cal.check(y, p, at_most={"brier": 0.3}, **FAST)
+    assert not cal.check(y, p, at_most={"brier": 0.01}, **FAST)
+
+
+def test_a_fail_of_many_needs_the_level_of_many():
+    wide = Interval("ece", 0.05, 0.04, 0.12, 0.99975, "given")
+    narrow = Interval("ece", 0.05, 0.055, 0.12, 0.99975, "given")
+    assert part("fail", wide).verdict == "undecided" and part("fail", narrow).verdict == "fail"
+    assert "99.975%" in part("fail", wide).sentence
+    assert part("pass", wide).verdict == "pass"
+
+
+def test_slices_fail_at_a_level_that_knows_their_number_and_pass_at_the_plain_one():
+    y, p = calibrated(1200)
+    by = np.arange(1200) % 4
+    off = np.where(by == 3, np.clip(p + 0.2, 0, 1), p)
+    found = cal.check(y, off, at_most={"ece": 0.12}, by=by, **FAST)
+    for name in range(4):
+        held = next(each for each in found.parts if each.where == str(name))
+        rows = by == name
+        assert held.interval == cal.interval(y[rows], off[rows], **FAST)
+        if held.joint is not None:
+            strict = cal.interval(y[rows], off[rows], level=1 - 0.05 / 5, **FAST)
+            assert held.joint == strict
+    last = next(each for each in found.parts if each.where == "3")
+    assert last.joint is not None
+
+
+@pytest.mark.parametrize("limits", ["ece=0.02", ["ece"], 0.02, ("ece", 0.02)])
+@pytest.mark.parametrize("option", ["at_most", "at_least"])
+def test_limits_that_are_no_mapping_are_refused(option, limits):
+    with pytest.raises(InputError, match=f"{option} must map names of measures to limits"):
+        cal.check([0, 1, 1], [0.2, 0.7, 0.9], **{option: limits})
+
+
+@pytest.mark.parametrize("tolerance", [5, 1, 0, -0.1, math.nan, math.inf, "0.05", None, True])
+def test_tolerances_that_decide_nothing_are_refused(tolerance):
+    y, p = calibrated(40)
+    for function in (cal.verdict, cal.evaluate, cal.report):
+        with pytest.raises(InputError, match="tolerance must be a number between 0 and 1"):
+            function(y, p, tolerance=tolerance)
+
+
+def test_the_tolerance_of_a_loss_is_on_its_own_scale():
+    y, p = calibrated(200)
+    assert cal.verdict(y, p, measure="log_loss", tolerance=2.0, **FAST).within_tolerance is True
+    above = cal.verdict(y, p, measure="log_loss", tolerance=0.1, **FAST)
+    assert above.verdict == "not enough data" and above.rows_needed is None
+    assert "a loss may be" in str(above)
+
+
+# --- digits ---------------------------------------------------------------------------------------
+
+
+def test_numbers_of_a_sentence_can_be_told_apart():
+    assert told_apart((0.05, 0.0, 0.1)) == ["0.0500", "0", "0.1000"]
+    assert told_apart((5e-6, 0.0, 7.25e-6)) == ["5e-06", "0", "7.25e-06"]
+    assert told_apart((0.000119999,), (0.00012,)) == ["0.000119999"]
+    assert told_apart((0.050001, 0.05)) == ["0.050001", "0.050000"]
+    for a, b in ((0.1234567, 0.12345671), (1e-9, 1.0001e-9), (123.4567891234, 123.4567891235)):
+        x, y = told_apart((a, b))
+        assert float(x) < float(y)
+    assert in_full(0.05) == "0.05" and in_full(5) == "5" and in_full(1e-6) == "1e-06"
+
+
+def test_what_decides_can_be_seen():
+    """No "classwise_ce <= 0.00012: it is 0.0001"; no 0.0000 between 0.0000 and 0.0000."""
+    interval = Interval("classwise_ce", 1.201e-4, 1.2004e-4, 2e-4, 0.95, "given", estimate=1.3e-4)
+    held = Limited(Limit("classwise_ce", "max", 1.2e-4), None, 900, 1.201e-4, interval)
+    assert held.verdict == "fail" and "<= 0.00012:" in held.sentence
+    assert "0.00012004" in held.sentence and "is 0.0001 " not in held.sentence
+    small = cal.verdict(*calibrated(40_000), measure="lin_ce", **FAST)
+    assert "0.0000" not in str(small) and f"{small.value:.3g}" in str(small)
+
+
+# --- rows needed ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("power", "rate", "growth"), [(1, 0.5, 4.0), (2, 0.5, 4.0), (1, 1 / 3, 8.0), (2, 1 / 3, 8.0)]
+)
+def test_rows_follow_the_rate_of_the_measure(power, rate, growth):
+    """An upper limit of twice the limit, as a gap: four times the rows, or eight."""
+    from calibrant.measures.gap_scale import GapScale
+
+    scale = GapScale(power, 0.07 if power == 2 else 1.0, 0.0, rate)
+    interval = Interval("m", scale.value(0.1), 0.0, scale.value(0.1), 0.95, "", estimate=0.0)
+    held = Limited(Limit("m", "max", scale.value(0.05)), None, 10_000, 0.1, interval, scale=scale)
+    assert held.rows_needed == pytest.approx(2 * growth * 10_000, rel=0.06)
+
+
+@pytest.mark.parametrize("measure", ["ece", "lin_ce"])
+def test_the_rows_needed_are_met_by_most_samples_of_that_size(measure):
+    needed = [
+        cal.verdict(*calibrated(300, seed), measure=measure, **FAST).rows_needed
+        for seed in range(5)
+    ]
+    rows = int(np.median([n for n in needed if n]))
+    decided = [
+        cal.verdict(*calibrated(n, 100 + seed), measure=measure, **FAST).verdict
+        == "calibrated within noise"
+        for n in (rows, rows // 8)
+        for seed in range(8)
+    ]
+    assert sum(decided[:8]) >= 6 and sum(decided[8:]) <= 4
+
+
+def test_clusters_needed_are_named():
+    rng = np.random.default_rng(5)
+    clusters = np.repeat(np.arange(40), 20)
+    p = rng.uniform(0.1, 0.9, clusters.size)
+    y = (rng.random(clusters.size) < p).astype(int)
+    found = cal.verdict(y, p, groups=clusters, tolerance=0.02, **FAST)
+    assert found.verdict == "not enough data"
+    assert found.clusters_needed == pytest.approx(found.rows_needed / 20, rel=0.1)
+    assert f"in {found.clusters_needed:,} clusters like these" in str(found)
+    held = cal.check(y, p, groups=clusters, at_most={"ece": 0.02}, **FAST)
+    assert json.loads(held.to_json())["limits"][0]["clusters_needed"] > 40
