@@ -24,6 +24,7 @@ from calibrant.inputs.accept import accept_anywhere
 from calibrant.inputs.explain import explained
 from calibrant.inputs.missing import told_of
 from calibrant.measures.catalogue import Measure, Shape
+from calibrant.options import public
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.samples.samples import Notion
@@ -87,6 +88,7 @@ class Accumulator:
         # Held while sums are put in the place of others, never while rows are summed.
         self._lock = threading.Lock()
 
+    @public
     def update(
         self, y_true: Any, y_proba: Any, *, sample_weight: Any = None, data: Any = None
     ) -> Accumulator:

@@ -130,13 +130,19 @@ def evaluate(
             n_resamples=n_resamples, seed=seed, data=data,
         )  # fmt: skip
         result = with_worth(result, worth, tolerance, asked=measures is not None)
-    if by is not None:
+    index = None
+    if groups is not None:
         from calibrant.scores.uncertainty import group_index
+        from calibrant.worth_of_evaluation import clustered
+
+        index = group_index(groups, samples, data)
+        result = replace(result, reliability=clustered(result.reliability, samples, index))
+    if by is not None:
         from calibrant.slicing import Judging, sliced
 
         slices = sliced(
             samples, by, data, fixed, quantile, chosen, votes=votes, seed=seed,
-            groups=group_index(groups, samples, data), asked=measures is not None,
+            groups=index, asked=measures is not None,
             judging=Judging(tolerance, level, n_resamples) if uncertainty else None,
         )  # fmt: skip
         result = replace(result, slices=slices)
@@ -188,12 +194,16 @@ def reliability(
     *,
     bins: Bins = 15,
     notion: str | None = None,
+    groups: Any = None,
     sample_weight: Any = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ReliabilityTable:
     """The bins as a table: edges, rows, mean report, mean target and gap; empty ones stay.
+
+    `groups` names clusters of rows (patients, games, days): limits of mean targets, in
+    `intervals()` and diagrams, are then as wide as so many independent rows allow.
 
     Examples
     --------
@@ -205,7 +215,8 @@ def reliability(
         1  0.5000  1.0000  2       0.8000       1.0000  -0.2000
     """
     rule = as_rule(bins)
-    samples = accept_anywhere(
+    door = accept_anywhere if groups is None else accept
+    samples: Any = door(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -216,7 +227,13 @@ def reliability(
             "class's column as y_proba and (y_true == class) as y_true"
         )
     table, cuts = Summary(samples).table_with_cuts(settled, rule)
-    return ReliabilityTable(table, rule, cuts, settled)
+    found = ReliabilityTable(table, rule, cuts, settled)
+    if groups is None:
+        return found
+    from calibrant.scores.uncertainty import group_index
+    from calibrant.worth_of_evaluation import clustered
+
+    return clustered(found, samples, group_index(groups, samples, data))
 
 
 def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:

@@ -12,6 +12,13 @@ from calibrant.errors import UnknownOption, nearest
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# Why an option that others have is not here.
+REASONS = {
+    "groups": "clusters change what a value is worth, not the value: give them to evaluate (with "
+    "uncertainty=True), interval, noise_floor, verdict, check, compare, reliability or report, "
+    "with the rows in memory; sums of streams, files and windows do not keep them",
+}
+
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
     """Turn a mistyped keyword into an UnknownOption that names the nearest one."""
@@ -23,7 +30,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
             if name not in known:
-                raise UnknownOption(f"{shown}() has no option {name!r}: {nearest(name, known)}")
+                why = REASONS.get(name) or nearest(name, known)
+                raise UnknownOption(f"{shown}() has no option {name!r}: {why}")
         return function(*args, **kwargs)
 
     return checked

@@ -75,9 +75,10 @@ def report(
     )  # fmt: skip
     shape: Shape = "multiclass" if samples.multiclass else "binary"
     fixed, quantile = both_rules(bins)
-    views = bin_views(samples, settle_notion(samples, None), _count(fixed))
+    index = group_index(groups, samples, data)
+    views = bin_views(samples, settle_notion(samples, None), _count(fixed), index)
     change = before_after(
-        samples, fixed, quantile, groups=group_index(groups, samples, data), level=float(level),
+        samples, fixed, quantile, groups=index, level=float(level),
         seed=int(seed),
     )  # fmt: skip
     tools = _tools(samples, fixed)

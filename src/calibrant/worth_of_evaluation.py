@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant.binning import Rule
+from calibrant.engines.passes import whole_problem
 from calibrant.inference.judged import checked_votes
 from calibrant.inference.worth import Worth
 from calibrant.measures.catalogue import Measure, find
 from calibrant.measures.gap_scale import is_error
-from calibrant.measures.proportions import checked_level
+from calibrant.measures.proportions import checked_level, design_effects
 from calibrant.results.evaluation import Estimate, Evaluation
+from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.uncertainty import ESTIMAND
 from calibrant.samples.samples import Samples
 from calibrant.scores.uncertainty import check_resamples, group_index, verdict_of
@@ -101,6 +103,15 @@ def with_worth(result: Evaluation, worth: Worth, tolerance: float, *, asked: boo
     return replace(
         result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe
     )
+
+
+def clustered(table: ReliabilityTable, samples: Samples, groups: Any) -> ReliabilityTable:
+    """The bins with bars that take clusters into account; `groups` as numbers, or None."""
+    if groups is None:
+        return table
+    u, z, w, _ = whole_problem(samples, table.notion)  # type: ignore[arg-type]
+    bins = table.cuts.find(u)
+    return replace(table, design=design_effects(bins, z, w, groups, table.table.n_bins))
 
 
 def headline_of(measures: Sequence[Measure]) -> Measure | None:

@@ -55,6 +55,10 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"{_SPELT[option]} names a measure twice: say its limit once")
     if not (options.at_most or options.at_least):
         raise InputError("there is nothing to check: say --max ece=0.05, or --min MEASURE=LIMIT")
+    if options.point and options.groups is not None:
+        raise InputError(
+            "--groups has no effect with --point, which computes no interval: drop one of them"
+        )
     found, said = _checked(options)
     options.code = found.code  # true whether or not anyone reads what follows
     if options.json:

@@ -53,7 +53,7 @@ def add_groups(parser: argparse.ArgumentParser, purpose: str) -> None:
     parser.add_argument("--by", type=names, metavar="COLUMN,...", help=purpose)
     parser.add_argument(
         "--groups", metavar="COLUMN",
-        help="clusters of rows that belong together (patients, days): intervals reckon with them",
+        help="clusters of rows that belong together (patients, days), for intervals and p-values",
     )  # fmt: skip
 
 

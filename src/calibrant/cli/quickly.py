@@ -44,14 +44,14 @@ def evaluate_quickly(
     def evaluated(chosen: Sequence[str] | None, *, uncertainty: bool, by: Any) -> Evaluation:
         return evaluate(
             y_true, y_proba, measures=chosen, bins=bins, uncertainty=uncertainty, by=by,
-            groups=groups, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-            tolerance=tolerance, level=level, seed=seed, n_resamples=draws_of_report(y_proba.size),
+            groups=groups if uncertainty else None, sample_weight=sample_weight,
+            from_logits=from_logits, classes=classes, tolerance=tolerance, level=level, seed=seed, n_resamples=draws_of_report(y_proba.size),
         )  # fmt: skip
 
     if measures is not None or every:
         return evaluated(measures, uncertainty=True, by=by)
-    plain = evaluated(None, uncertainty=False, by=by)
-    judged = evaluated(_quick(y_proba, groups), uncertainty=True, by=None)
+    plain = evaluated(None, uncertainty=False, by=None)
+    judged = evaluated(_quick(y_proba, groups), uncertainty=True, by=by)
     return _put_together(plain, judged)
 
 
@@ -81,5 +81,7 @@ def _put_together(plain: Evaluation, judged: Evaluation) -> Evaluation:
         estimates=tuple(map(best, plain.estimates)),
         notes=(*plain.notes, *more, note),
         verdict=judged.verdict,
+        slices=judged.slices,
+        reliability=judged.reliability,
         recipe={**judged.recipe, **plain.recipe},
     )

@@ -6,7 +6,7 @@ Both need every row to count once: of weights the bins do not hold enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,10 @@ N_DRAWS = 1000
 LEAST_VARIANCE, LEAST_AFTER, LEAST_ROWS = 3.0, 1.0, 10.0
 # Reports of exactly 0 or 1 have no variance of their own; this one they get.
 FLAT = 1e-6
+# Draws beyond a value for its chance to be read off them; no skewness; no chance is 0.
+ENOUGH, LEAST_SKEW, SMALLEST = 10, 1e-3, 1e-300
+# What is bet on a bin: small bets find small faults in many rows, large ones great ones early.
+BETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 def counts_once(table: BinTable) -> bool:
@@ -58,8 +62,63 @@ def noise_floor(
     outcomes = rng.binomial(n, np.clip(chance, 0.0, 1.0), (N_DRAWS, n.size))
     sums[:, :, FIELDS.index("sum_wz")] = sums[:, :, FIELDS.index("sum_wz2")] = outcomes
     drawn = statistic(BinTable(sums, np.repeat(table.dropped, N_DRAWS, axis=0)))
+    return StreamFloor(float(np.quantile(drawn, 0.95)), chance_of(drawn, value))
+
+
+def chance_of(drawn: Array, value: float) -> float:
+    """The chance of a value at least as large: from the draws while enough of them are; beyond,
+    from the gamma law with their mean, variance and skewness, for a hundred slices ask for chances
+    that no thousand draws can show.
+    """
     beyond = int(np.count_nonzero(drawn >= value * (1.0 - 1e-12)))
-    return StreamFloor(float(np.quantile(drawn, 0.95)), (1.0 + beyond) / (1.0 + N_DRAWS))
+    seen = (1.0 + beyond) / (1.0 + drawn.size)
+    mean, spread = float(drawn.mean()), float(drawn.std(ddof=1))
+    if beyond >= ENOUGH or not spread > 1e-12 * mean:
+        return seen
+    skew = max(float((((drawn - mean) / spread) ** 3).mean()), LEAST_SKEW)
+    from scipy.special import gammaincc
+
+    shape = 4.0 / skew**2
+    fitted = float(gammaincc(shape, shape + math.sqrt(shape) * (value - mean) / spread))
+    return min(max(fitted, SMALLEST), (1.0 + ENOUGH) / (1.0 + drawn.size))
+
+
+def running_e_values(tables: Sequence[BinTable | None]) -> list[float]:
+    """The evidence against calibration in each window and all before it; None for one without rows.
+
+    Half is bet on one fault that stays, on the bins of all windows together; half anew on each
+    window, which finds a change after a long calm. For calibrated predictions either is a product
+    of means of at most 1, and ever reaches 1 / alpha with a chance of at most alpha, however often
+    one looks (Arnold, Henzi and Ziegel, 2023, arXiv:2109.11761).
+    """
+    out, together, anew = [], None, 0.0
+    for table in tables:
+        if table is not None:
+            together = table if together is None else together + table
+            anew += log_e_value(table)
+        staying = 0.0 if together is None else log_e_value(together)
+        # A number of this size is certainty; beyond it there would be infinity.
+        out.append(math.exp(min(float(np.logaddexp(staying, anew)) - math.log(2.0), 700.0)))
+    return out
+
+
+def log_e_value(table: BinTable) -> float:
+    """The logarithm of the evidence in a table against calibration.
+
+    With outcomes that follow the predictions, ``exp(l R - V (e^l - 1 - l))`` has an expectation of
+    at most 1 (Bennett), ``R = sum (z - u)`` and ``V = sum u (1 - u)`` being those of a bin or of
+    all of them, for R of either sign. So has the mean over bins, signs and a few l.
+    """
+    moved = -table.residual[0]
+    spread = np.maximum(table.sum_wu[0] - table.sum_wu2[0], 0.0)
+    # All bins together weigh as much as the bins one by one, whichever of them hold rows.
+    r, v = np.append(moved, moved.sum()), np.append(spread, spread.sum())
+    weights = np.append(np.full(moved.size, 0.5 / moved.size), 0.5)
+    bets = np.array(BETS)[:, None, None]
+    signs = np.array([1.0, -1.0])[None, :, None]
+    logs = bets * signs * r - v * (np.expm1(bets) - bets)
+    top = float(logs.max())
+    return top + math.log(float((np.exp(logs - top) * weights).sum(axis=2).mean()))
 
 
 def shift_of(now: BinTable, then: BinTable) -> float:

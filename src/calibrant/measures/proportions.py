@@ -31,14 +31,51 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
+def design_effects(
+    bins: NDArray[np.intp], z: Array, w: Array | None, groups: NDArray[np.intp], m: int
+) -> Array:
+    """How many rows of each bin say as much as one independent row, where rows come in clusters.
+
+    The variance of a bin's mean target over clusters, by that over rows. Bins hold few clusters, so
+    it is taken from the bin itself or from the correlation within clusters that all bins show
+    together, whichever is larger; never below 1.
+    """
+    w = np.ones(z.size) if w is None else np.asarray(w, dtype=np.float64)
+    sums: list[Array] = [np.bincount(bins, x, m).astype(np.float64) for x in (w * z, w)]
+    residual = w * (z - ratio(*sums)[bins])
+    residual[w == 0] = 0.0
+    # Sums over the rows of a cluster that are in one bin.
+    key, pair = np.unique(groups.astype(np.int64) * m + bins, return_inverse=True)
+    of_bin = key % m
+    weight, moved = np.bincount(pair, w), np.bincount(pair, residual)
+    clusters = np.bincount(of_bin[weight > 0], minlength=m).astype(np.float64)
+    few = np.divide(clusters, clusters - 1.0, out=np.ones(m), where=clusters > 1)
+    over_clusters = np.bincount(of_bin, moved**2, m) * few
+    over_rows = np.bincount(bins, residual**2, m)
+    own = np.divide(over_clusters, over_rows, out=np.ones(m), where=over_rows > 0)
+    squares = np.bincount(bins, w * w, m)
+    size = np.divide(np.bincount(of_bin, weight**2, m), squares, out=np.ones(m), where=squares > 0)
+    variance = np.divide(over_rows, squares, out=np.zeros(m), where=squares > 0)
+    possible = float((variance * squares * (size - 1.0)).sum())
+    # Where no bin scatters nothing is known of the correlation: it may be complete.
+    shared = float((over_clusters - over_rows).sum()) / possible if possible > 0 else 1.0
+    pooled = 1.0 + (size - 1.0) * min(max(shared, 0.0), 1.0)
+    out: Array = np.maximum(np.maximum(own, pooled), 1.0)
+    return out
+
+
 def mean_target_limits(
-    table: BinTable, level: float = 0.95, method: str | None = None
+    table: BinTable,
+    level: float = 0.95,
+    method: str | None = None,
+    design: Array | None = None,
 ) -> tuple[Array, Array]:
     """Lower and upper limits of each bin's mean target, NaN where a bin is empty.
 
     "wilson" (default) and "clopper-pearson" are for hard labels; "normal" and "beta" (default) take
     the scatter of soft labels from the labels themselves, the latter staying within [0, 1]. With
-    weights, n is the effective number of rows, (sum w)^2 / sum w^2.
+    weights, n is the effective number of rows, (sum w)^2 / sum w^2; with clusters, that over
+    their design effects (`design_effects`).
     """
     from scipy import special
 
@@ -46,6 +83,8 @@ def mean_target_limits(
     hard = is_hard(table)
     method = one_of("method", method or ("wilson" if hard else "beta"), METHODS)
     n = ratio(table.sum_w[0] ** 2, table.sum_w2[0])
+    if design is not None:
+        n = n / design
     p = np.clip(table.mean_z[0], 0.0, 1.0)
     tail = (1.0 - level) / 2.0
     z = float(special.ndtri(1.0 - tail))

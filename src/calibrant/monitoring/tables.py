@@ -13,11 +13,19 @@ from typing import Any
 from calibrant.accumulator import Accumulator
 from calibrant.errors import InputError
 from calibrant.evaluation import choose
-from calibrant.inference.streams import NO_FLOOR, counts_once, noise_floor, p_of_change, shift_of
+from calibrant.inference.streams import (
+    NO_FLOOR,
+    counts_once,
+    noise_floor,
+    p_of_change,
+    running_e_values,
+    shift_of,
+)
 from calibrant.inputs.times import moment
 from calibrant.measures.catalogue import Measure
 from calibrant.monitoring.sums import WindowedSums
-from calibrant.results.windows import Window, Windows
+from calibrant.results.windows import ALARM, Window, Windows
+from calibrant.slicing import holm
 from calibrant.statistics.bins import BinTable
 
 # Measures that a reader sees unless they were asked for by name.
@@ -46,8 +54,11 @@ def evaluated(
             _changed(part, held.windows[start], other)
             for part, start, other in zip(parts, starts, before, strict=True)
         ]
+    # What was folded together still counts as evidence, unless a span was asked for.
+    folded = held.earlier.sums if held.earlier is not None and span[0] is None else None
+    parts = _corrected(parts, [held.windows[start] for start in starts], folded)
     notes = (*_notes(held, starts, n_without_time), *whole.notes, *_unjudged(total))
-    return Windows(
+    out = Windows(
         str(held.every),
         None if headline is None else headline.name,
         tuple(parts),
@@ -55,6 +66,50 @@ def evaluated(
         None if baseline is None else _said_of(baseline),
         tuple(m.name for m in (chosen if asked is not None else chosen[:N_SHOWN])),
     )
+    return replace(out, notes=(*notes, *_judgement(out)))
+
+
+def _corrected(
+    parts: list[Window], streams: list[Accumulator], before: Accumulator | None
+) -> list[Window]:
+    """Windows with p-values corrected for their number, and the evidence up to each of them."""
+    corrected = holm([part.p_value for part in parts])
+    first = [] if before is None else [before]
+    streams = [*first, *streams]
+    tables = [_table(stream) if stream.weight > 0 else None for stream in streams]
+    judgeable = all(
+        table is None or _judgeable(stream, table)
+        for table, stream in zip(tables, streams, strict=True)
+    )
+    evidence = running_e_values(tables) if judgeable else [math.nan] * len(tables)
+    evidence = evidence[len(first) :]
+    return [
+        replace(part, p_corrected=p, e_value=e_value)
+        for part, p, e_value in zip(parts, corrected, evidence, strict=True)
+    ]
+
+
+def _judgement(windows: Windows) -> list[str]:
+    """Which windows stand out once their number is taken into account, and whether to raise an
+    alarm: looks add up.
+    """
+    said = []
+    known = [part for part in windows if not math.isnan(part.p_value)]
+    if known:
+        out = windows.standing_out
+        which = f", the first {_when(out[0].start)}" if out else ""
+        said.append(
+            f"{len(out) or 'none'} of {_counted(len(known), 'window')} stand"
+            f"{'' if len(out) > 1 else 's'} out once their number is taken into account "
+            f"(p_corrected below 0.05){which}"
+        )
+    if windows.alarm is not None:
+        said.append(
+            f"alarm: by {_when(windows.alarm.start)} the evidence against calibration had "
+            f"reached {ALARM:g} (e_value), which calibrated predictions ever do with a chance of "
+            "at most 5%"
+        )
+    return said
 
 
 def _starts(held: WindowedSums, first: int | None, last: int | None) -> list[int]:
@@ -82,6 +137,10 @@ def _notes(held: WindowedSums, starts: list[int], n_without_time: int) -> list[s
     if n_without_time:
         notes.append(f"{_counted(n_without_time, 'row')} without a time left out (missing='drop')")
     return notes
+
+
+def _when(start: datetime) -> str:
+    return start.strftime("%Y-%m-%d %H:%M:%S").removesuffix(":00").removesuffix(" 00:00")
 
 
 def _counted(n: int, what: str) -> str:

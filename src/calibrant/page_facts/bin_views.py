@@ -13,6 +13,7 @@ from calibrant.binning import EqualWidth, Quantile
 from calibrant.engines.passes import whole_problem
 from calibrant.inputs.explain import explained
 from calibrant.measures.catalogue import Shape, find
+from calibrant.measures.proportions import design_effects
 from calibrant.page_facts.every_bin_count import COUNTS, RULES, every_bin_count
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.report import BinSensitivity, BinView
@@ -53,20 +54,37 @@ class _Held:
         return self.bins
 
 
-def bin_views(samples: Samples, notion: Notion, extra: int | None) -> tuple[BinView, ...]:
-    """The view of the labels as they are, and of their likeliest outcomes if they are soft."""
+def bin_views(
+    samples: Samples, notion: Notion, extra: int | None, groups: NDArray[np.intp] | None = None
+) -> tuple[BinView, ...]:
+    """The view of the labels as they are, and of their likeliest outcomes if they are soft; bars of
+    bins take clusters into account.
+    """
     counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
-    views = [_view(samples, notion, counts, "labels as given")]
+    views = [_view(samples, notion, counts, "labels as given", groups)]
     if not views[0].tables["equal-width"][0].is_hard:
-        views.append(_view(_hardened(samples), notion, counts, "likeliest label"))
+        views.append(_view(_hardened(samples), notion, counts, "likeliest label", groups))
     return tuple(views)
 
 
-def _view(samples: Samples, notion: Notion, counts: tuple[int, ...], labels: str) -> BinView:
+def _view(
+    samples: Samples,
+    notion: Notion,
+    counts: tuple[int, ...],
+    labels: str,
+    groups: NDArray[np.intp] | None,
+) -> BinView:
     with explained(samples):
         u, z, w, _ = whole_problem(samples, notion)
     problem = Samples(u, z, w)
     tables = every_bin_count(problem, notion, counts, samples.precision)
+    if groups is not None:
+
+        def with_bars(table: ReliabilityTable) -> ReliabilityTable:
+            bins, m = table.cuts.find(u), table.table.n_bins
+            return replace(table, design=design_effects(bins, z, w, groups, m))
+
+        tables = {rule: tuple(map(with_bars, each)) for rule, each in tables.items()}
     shape: Shape = "multiclass" if samples.multiclass else "binary"
     values = {
         rule: {name: [measured(name, shape, table) for table in tables[rule]] for name in names}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Rule, outer_edges
 from calibrant.measures.binned import binned_error
@@ -31,6 +32,8 @@ class ReliabilityTable:
     rule: Rule
     cuts: Cuts
     notion: str
+    # How many rows of each bin say as much as one, where rows come in clusters; None: each does.
+    design: NDArray[np.float64] | None = None
 
     @property
     def n_dropped(self) -> int:
@@ -82,10 +85,16 @@ class ReliabilityTable:
         """The columns with limits of each bin's mean target, `low` and `high`.
 
         Wilson's (default) or "clopper-pearson" for hard labels; "beta" (default) or "normal" for
-        soft ones, from the scatter of the labels themselves.
+        soft ones, from the scatter of the labels themselves. Clusters (`groups`) count: then
+        `n_effective` is how many independent rows those of a bin are worth.
         """
-        low, high = mean_target_limits(self.table, level, method)
-        return {**self.columns(), "low": low.tolist(), "high": high.tolist()}
+        low, high = mean_target_limits(self.table, level, method, self.design)
+        worth = {}
+        if self.design is not None:
+            table = self.table
+            rows = ratio(table.sum_w[0] ** 2, table.sum_w2[0]) / self.design
+            worth = {"n_effective": rows.tolist()}
+        return {**self.columns(), **worth, "low": low.tolist(), "high": high.tolist()}
 
     def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:
         """A pandas, polars or pyarrow frame; with `level`, limits of the mean targets too."""

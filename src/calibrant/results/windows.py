@@ -16,6 +16,9 @@ from calibrant.results.rendering import as_frame, as_text, json_value
 if TYPE_CHECKING:
     from calibrant.show.windows_diagram import WindowsDisplay
 
+# Evidence that calibrated predictions ever reach with a chance of 5 % at most.
+ALARM = 20.0
+
 
 @dataclass(frozen=True, eq=False)
 class Window:
@@ -25,6 +28,11 @@ class Window:
     chance that they show as much as was seen. `shift` is how far mean target less mean report has
     moved from the baseline, bins compared with like bins; `p_change` the chance of as large a
     change, together or bin by bin, where nothing has changed. NaN where something cannot be had.
+
+    One window in twenty has a p-value below 0.05 by chance. `p_corrected` is corrected for looking
+    at all windows of this table (Holm, 1979). `e_value` is the evidence against calibration in all
+    windows up to this one: for calibrated predictions the chance that it ever reaches 20 is at most
+    5 %, however often one looks.
     """
 
     start: datetime
@@ -37,6 +45,8 @@ class Window:
     p_value: float = math.nan
     shift: float = math.nan
     p_change: float = math.nan
+    p_corrected: float = math.nan
+    e_value: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +89,20 @@ class Windows:
         return len(self.parts)
 
     @property
+    def standing_out(self) -> tuple[Window, ...]:
+        """Windows that are miscalibrated even when all of this table are looked at."""
+        return tuple(part for part in self.parts if part.p_corrected < 0.05)
+
+    @property
+    def alarm(self) -> Window | None:
+        """The first window by which the evidence against calibration has reached 20, or None.
+
+        That happens to calibrated predictions with a chance of at most 5 %, at whatever times and
+        however often the table is looked at; `p_value` and `p_corrected` hold for one look.
+        """
+        return next((part for part in self.parts if part.e_value >= ALARM), None)
+
+    @property
     def latest(self) -> Window:
         """The newest window."""
         return self.parts[-1]
@@ -88,7 +112,8 @@ class Windows:
             return [getattr(part, name) for part in self.parts]
 
         plain = ("start", "n", "n_missing", "mean_report", "mean_target")
-        worth = ("noise_95", "p_value") if self.measure is not None else ()
+        floor = ("noise_95", "p_value", "p_corrected") if self.measure is not None else ()
+        worth = (*floor, "e_value")
         change = ("shift", "p_change") if self.baseline is not None else ()
         return {
             **{name: column(name) for name in plain},
@@ -108,6 +133,7 @@ class Windows:
             "measure": self.measure,
             "baseline": self.baseline,
             "windows": json_value(columns),
+            "alarm": None if self.alarm is None else self.alarm.start.isoformat(),
             "notes": list(self.notes),
         }
 
@@ -130,6 +156,8 @@ class Windows:
         """The columns a person reads: starts without what is the same in all of them."""
         hidden = set(self.parts[0].values) - set(self.shown)
         columns = {name: v for name, v in self.columns().items() if name not in hidden}
+        if all(math.isnan(value) for value in columns["e_value"]):
+            del columns["e_value"]
         if not any(columns["n_missing"]):
             del columns["n_missing"]
         starts = columns.pop("start")

@@ -16,8 +16,8 @@ from calibrant.inference.blocks import as_groups
 from calibrant.inference.judged import checked_votes
 from calibrant.inference.worth import SOFT_HAVE_NO_FLOOR, Worth
 from calibrant.inputs.accept import accept
-from calibrant.inputs.arrays import to_array
-from calibrant.inputs.columns import pick
+from calibrant.inputs.columns import is_lazy, pick
+from calibrant.inputs.missing import with_gaps
 from calibrant.measures.catalogue import Measure, find
 from calibrant.measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
 from calibrant.measures.proportions import checked_level
@@ -312,9 +312,17 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
                 f"groups={groups!r} names a column, but there is no data=frame to find it in"
             )
         groups = pick(data, groups, "groups")
-    array, n = samples.own_rows(to_array(groups, "groups")), samples.n
+    if is_lazy(groups):
+        raise InputError("groups must be in memory, a name for each row: collect() it first")
+    values, gaps = with_gaps(groups, "groups")
+    array, gone, n = samples.own_rows(values), samples.own_rows(gaps), samples.n
     if array.shape != (n,):
         raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
+    if gone.any():
+        raise InputError(
+            f"groups is missing in {int(gone.sum())} rows, first in row {int(np.argmax(gone))}: "
+            "every row needs a cluster; one of its own if it belongs to none"
+        )
     index = as_groups(array, n)
     if int(index.max()) < 1:
         raise InputError("groups must hold at least two groups: one alone cannot be resampled")

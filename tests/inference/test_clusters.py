@@ -1,0 +1,206 @@
+"""Clusters (`groups=`): they count wherever chance is spoken of, or are refused with a reason."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.cli import main
+from calibrant.errors import InputError
+from calibrant.measures.proportions import design_effects
+from needs import need
+
+FAST = {"n_resamples": 200}
+
+
+def games(n_games=60, rows=20, seed=0):
+    """Forecasts that are right, each repeated through its game: rows of a game are one outcome."""
+    rng = np.random.default_rng((41, seed))
+    game = np.repeat(np.arange(n_games), rows)
+    u = rng.uniform(0.05, 0.95, n_games)
+    y = (rng.random(n_games) < u).astype(int)[game]
+    return y, np.clip(u[game] + rng.normal(0, 0.01, game.size), 0, 1), game
+
+
+# --- bars of bins ---------------------------------------------------------------------------------
+
+
+def test_rows_alone_have_no_design_effect():
+    rng = np.random.default_rng(0)
+    z, bins = (rng.random(400) < 0.4).astype(float), rng.integers(0, 4, 400)
+    found = design_effects(bins, z, None, np.arange(400), 4)
+    assert found == pytest.approx(np.ones(4), abs=0.02)
+
+
+def test_copies_count_once():
+    """Every row ten times: a bin is worth as many rows as there are clusters in it."""
+    rng = np.random.default_rng(1)
+    z, bins = (rng.random(200) < 0.4).astype(float), rng.integers(0, 3, 200)
+    groups = np.repeat(np.arange(200), 10)
+    found = design_effects(np.repeat(bins, 10), np.repeat(z, 10), None, groups, 3)
+    assert found == pytest.approx(np.full(3, 10.0), rel=0.03)
+    weighted = design_effects(np.repeat(bins, 10), np.repeat(z, 10), np.full(2000, 7.0), groups, 3)
+    assert weighted == pytest.approx(found)
+
+
+def test_a_bin_in_which_nothing_happened_is_worth_its_clusters():
+    found = design_effects(np.zeros(40, int), np.zeros(40), None, np.repeat(np.arange(4), 10), 1)
+    assert found == pytest.approx([10.0])
+
+
+def test_bars_of_bins_hold_the_truth_of_clusters():
+    """Nominal 95 %: with clusters 95, without 85 in such worlds."""
+    inside = {True: 0, False: 0}
+    total = 0
+    far = np.random.default_rng(1).normal(0, 0.8, 300)
+    for seed in range(40):
+        rng = np.random.default_rng((42, seed))
+        g = np.repeat(np.arange(40), rng.integers(1, 40, 40))
+        h = rng.normal(0, 1, g.size) + rng.normal(0, 0.7, 40)[g]
+        p = 1 / (1 + np.exp(-h))
+        y = rng.random(g.size) < 1 / (1 + np.exp(-h - rng.normal(0, 0.8, 40)[g]))
+        truth = (1 / (1 + np.exp(-h[:, None] - far))).mean(axis=1)
+        for clustered in inside:
+            table = cal.reliability(y.astype(int), p, bins=4, groups=g if clustered else None)
+            found = table.intervals()
+            for j in range(4):
+                rows = (p >= j / 4) & (p < (j + 1) / 4)
+                inside[clustered] += found["low"][j] <= truth[rows].mean() <= found["high"][j]
+        total += 4
+    assert inside[True] / total > 0.91 > inside[False] / total
+
+
+def test_bars_are_wider_in_evaluations_pages_and_json():
+    y, p, game = games()
+    alone, together = (
+        cal.evaluate(y, p, measures=["ece"], uncertainty=True, groups=g, **FAST)
+        for g in (None, game)
+    )
+    width = [
+        np.nanmean(np.subtract(t["high"], t["low"]))
+        for t in (each.reliability.intervals() for each in (alone, together))
+    ]
+    assert width[1] > 2 * width[0]
+    assert max(x for x in together.reliability.intervals()["n_effective"] if x == x) < 20
+    assert "n_effective" in json.loads(together.to_json())["reliability"]["bins"]
+    page = cal.report(y, p, groups=game)
+    bins = page.views[0].tables["equal-width"][14]
+    assert bins.intervals()["low"] == together.reliability.intervals()["low"]
+
+
+# --- slices and compare ---------------------------------------------------------------------------
+
+
+def test_slices_know_their_clusters():
+    y, p, game = games()
+    by = np.where(game < 30, "a", "b")
+    slices = cal.evaluate(
+        y, p, measures=["ece"], by=by, uncertainty=True, groups=game, **FAST
+    ).slices
+    assert [part.n_clusters for part in slices] == [30, 30]
+    for part in slices:
+        rows = by == part.name
+        alone = cal.interval(y[rows], p[rows], groups=game[rows], **FAST)
+        assert (part.low, part.high) == (alone.low, alone.high)
+        floor = cal.noise_floor(y[rows], p[rows], groups=game[rows], **FAST)
+        assert part.p_value == floor.p_value
+    assert "n_clusters" in slices.columns()
+
+
+def test_a_slice_of_one_cluster_has_no_p_value():
+    y, p, game = games(6)
+    by = np.where(game == 0, "one", "more")
+    slices = cal.evaluate(y, p, measures=["ece"], by=by, groups=game).slices
+    assert math.isnan(slices["one"].p_value) and not math.isnan(slices["more"].p_value)
+    assert any("one cluster" in note for note in slices.notes)
+
+
+def test_compared_slices_know_them_too():
+    y, p, game = games()
+    by = np.where(game < 30, "a", "b")
+    found = cal.compare(
+        y, {"m": p, "other": p**2}, measures=["ece"], by=by, groups=game, n_resamples=60
+    )
+    assert [part.n_clusters for part in found.slices["m"]] == [30, 30]
+
+
+# --- what has no effect is an error ---------------------------------------------------------------
+
+
+def test_groups_without_effect_are_an_error(tmp_path):
+    y, p, game = games(6)
+    with pytest.raises(InputError, match="groups has no effect"):
+        cal.evaluate(y, p, groups=game)
+    with pytest.raises(InputError, match="groups has no effect"):
+        cal.check(y, p, at_most={"ece": 0.1}, point=True, groups=game)
+    lazy = need("polars").DataFrame({"y": y, "p": p, "g": game}).lazy()
+    for options in ({"by": "g"}, {"uncertainty": True}):
+        with pytest.raises(InputError, match="groups needs the rows"):
+            cal.evaluate("y", "p", data=lazy, groups="g", **options)
+    path = tmp_path / "rows.csv"
+    lines = [
+        f"{a},{b!r},{c}" for a, b, c in zip(y.tolist(), p.tolist(), game.tolist(), strict=True)
+    ]
+    path.write_text("\n".join(["label,p,g", *lines]))
+    with pytest.raises(InputError, match="do not keep them"):
+        cal.evaluate_file(path, groups="g")
+
+
+def test_streams_refuse_them_with_a_reason():
+    for stream in (cal.Accumulator(), cal.Monitor()):
+        more = {"time": "2026-01-05"} if isinstance(stream, cal.Monitor) else {}
+        with pytest.raises(InputError, match="no option 'groups': clusters change what a value is"):
+            stream.update([0, 1], [0.2, 0.7], groups=[0, 1], **more)
+    for function in (cal.ece, cal.conventions, cal.bin_sensitivity, cal.spiegelhalter):
+        with pytest.raises(InputError, match="no option 'groups': clusters"):
+            function([0, 1], [0.2, 0.7], groups=[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ("patient", "no data=frame"),
+        ([0, 1], "each of the 4 rows"),
+        ([0, 0, 0, 0], "at least two groups"),
+        ([0.0, 1.0, math.nan, 1.0], "missing in 1 rows, first in row 2"),
+        (["a", None, "b", "b"], "missing in 1 rows, first in row 1"),
+    ],
+)
+@pytest.mark.parametrize(
+    "function", [cal.verdict, cal.interval, cal.noise_floor, cal.reliability, cal.report]
+)
+def test_what_names_no_clusters_is_refused(function, groups, words):
+    with pytest.raises(InputError, match=words):
+        function([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], groups=groups)
+
+
+def test_an_unknown_column_is_refused(tmp_path, capsys):
+    frame = need("pandas").DataFrame({"y": [0, 1] * 20, "p": [0.3, 0.6] * 20, "site": [1, 2] * 20})
+    for function in (cal.verdict, cal.interval, cal.noise_floor, cal.report):
+        with pytest.raises(InputError, match="siet"):
+            function("y", "p", data=frame, groups="siet")
+    with pytest.raises(InputError, match="siet"):
+        cal.evaluate("y", "p", data=frame, groups="siet", uncertainty=True)
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    for verb in (["report"], ["check", "--max", "ece=0.1"]):
+        assert main([verb[0], str(path), *verb[1:], "--groups", "siet"]) == 3
+        assert "siet" in capsys.readouterr().err
+    assert main(["check", str(path), "--max", "ece=0.1", "--point", "--groups", "site"]) == 3
+    assert "--groups has no effect with --point" in capsys.readouterr().err
+    assert main(["report", str(path), "--stream", "--groups", "site"]) == 3
+    assert "--groups needs the rows" in capsys.readouterr().err
+
+
+def test_the_command_takes_clusters_to_slices_and_bars(tmp_path, capsys):
+    y, p, game = games(40, 5)
+    frame = need("pandas").DataFrame({"label": y, "p": p, "game": game, "side": game % 2})
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    assert main(["report", str(path), "--groups", "game", "--by", "side", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["slices"]["slices"]["n_clusters"] == [20, 20]
+    assert found["slices"]["tolerance"] == 0.05 and "verdict" in found["slices"]["slices"]
+    assert "n_effective" in found["reliability"]["bins"]
