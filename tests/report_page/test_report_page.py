@@ -128,12 +128,15 @@ def test_measures_have_values_intervals_and_floors(visit, fashion):
     seen = page.eval_on_selector_all(
         "details .measures tbody tr:not(.group)",
         "rows => rows.map(r => [r.cells[0].querySelector('a').textContent,"
-        " ...[1, 2, 3].map(i => r.cells[i].textContent.trim())])",
+        " ...[1, 2, 3, 4].map(i => r.cells[i].textContent.trim())])",
     )
-    for name, value, interval, floor in seen:
+    for name, value, without_bias, interval, floor in seen:
         estimate = fashion.report.evaluation.estimate(name)
         assert value == shown(estimate.value)
-        assert interval == f"{shown(estimate.interval.low)} – {shown(estimate.interval.high)}"
+        assert without_bias == (shown(estimate.estimate) or "–")
+        limits = f"{shown(estimate.interval.low)} – {shown(estimate.interval.high)}"
+        outside = not estimate.interval.low <= estimate.value <= estimate.interval.high
+        assert interval.startswith(limits) and ("the value is" in interval) == outside
         assert floor == shown(estimate.noise_floor.upper)
     assert {row[0] for row in seen} == set(fashion.report.evaluation.values)
 

@@ -45,7 +45,8 @@ def evaluate_quickly(
         return evaluate(
             y_true, y_proba, measures=chosen, bins=bins, uncertainty=uncertainty, by=by,
             groups=groups if uncertainty else None, sample_weight=sample_weight,
-            from_logits=from_logits, classes=classes, tolerance=tolerance, level=level, seed=seed, n_resamples=draws_of_report(y_proba.size),
+            from_logits=from_logits, classes=classes, tolerance=tolerance, level=level, seed=seed,
+            n_resamples=draws_of_report(y_proba.size),
         )  # fmt: skip
 
     if measures is not None or every:

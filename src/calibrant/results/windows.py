@@ -158,6 +158,8 @@ class Windows:
         columns = {name: v for name, v in self.columns().items() if name not in hidden}
         if all(math.isnan(value) for value in columns["e_value"]):
             del columns["e_value"]
+        else:
+            columns["e_value"] = [float(f"{value:.3g}") for value in columns["e_value"]]
         if not any(columns["n_missing"]):
             del columns["n_missing"]
         starts = columns.pop("start")
