@@ -78,7 +78,10 @@ def sliced(
             found.append(plain)
             continue
         votes_here = counts if counts is None or counts.ndim == 0 else counts[rows]
-        worth = Worth(part, fixed, quantile, (headline,), seed=seed, groups=own, votes=votes_here)
+        level, draws = (0.95, 1000) if judging is None else (judging.level, judging.n_resamples)
+        worth = Worth(
+            part, fixed, quantile, (headline,), level, draws, seed, groups=own, votes=votes_here
+        )
         found.append(_with_chance(plain, headline, worth, judging, len(names)))
     if not found:
         raise InputError(f"by={name!r} leaves no slice with weight")
@@ -114,8 +117,6 @@ def _with_chance(
 ) -> Slice:
     """A slice with its noise floor and, if it is to be judged, its interval."""
     value = part.values[headline.name]
-    if judging is not None:
-        worth.level, worth.n_resamples = judging.level, judging.n_resamples
     floor = worth.noise_floor(headline, value)
     if floor is not None:
         part = replace(part, noise_95=floor.upper, p_value=floor.p_value)
