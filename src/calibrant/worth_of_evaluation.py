@@ -129,6 +129,8 @@ def commented(estimates: Sequence[Estimate]) -> list[str]:
             continue
         if interval.note:
             about.setdefault(interval.note, []).append(estimate.name)
+        if "the interval" in interval.note:  # the note says where the value lies
+            continue
         if interval.value > interval.high:
             about.setdefault(_ABOVE, []).append(estimate.name)
         elif interval.value < interval.low:

@@ -69,7 +69,8 @@ class Interval(_Plain):
         """What must stand beside the limits: where the value lies if not between them, and the
         note; empty where there is nothing to say.
         """
-        if self.low <= self.value <= self.high or math.isnan(self.value):
+        inside = self.low <= self.value <= self.high or math.isnan(self.value)
+        if inside or "the interval" in self.note:  # the note says where the value lies
             return self.note
         side = "above" if self.value > self.high else "below"
         without = (
