@@ -22,6 +22,7 @@ from calibrant.evaluation import assemble, choose, rule_names
 from calibrant.holdings import holdings, is_held, known_measures, needs_fine_cells
 from calibrant.inputs.accept import accept_anywhere
 from calibrant.inputs.explain import explained
+from calibrant.inputs.labels import taken_in_streams
 from calibrant.inputs.missing import told_of
 from calibrant.measures.catalogue import Measure, Shape
 from calibrant.options import public
@@ -193,6 +194,7 @@ class Accumulator:
             inferred=(
                 f"a stream of {kind} {given}",
                 "labels are soft (probabilities)" if self._findings.soft else "labels are hard",
+                *self._classes_told(),
             ),
             classes=None,
             recipe={
@@ -211,6 +213,11 @@ class Accumulator:
             told = f"{', '.join(left_out)}: left out, for some updates had hard labels only"
             found = replace(found, notes=(*found.notes, told))
         return found
+
+    def _classes_told(self) -> tuple[str, ...]:
+        if self.classes is None:
+            return ()
+        return (taken_in_streams(self.classes, self._n_classes > 1),)
 
     def _refuse_unsummed(self, chosen: Iterable[Measure]) -> None:
         """An error for a measure whose sums, or whose fine cells, were not asked for."""

@@ -59,7 +59,13 @@ def evaluate(
 
     `data` may be a frame of an engine of its own (polars lazy, DuckDB, Spark, Dask, Ibis): it is
     summed there in one pass. ``missing="drop"`` leaves out rows in which something is missing, and
-    tells how many; otherwise they are an error.
+    tells how many; otherwise they are an error. Rows are matched by position: pandas objects with
+    different indexes are an error.
+
+    `classes` names the classes in the order of y_proba's columns (of a binary problem: negative,
+    positive), and a label belongs to the class of its name, where a number and its text are one
+    name: 0 and "0". Only where no class has a number for its name are labels that are numbers
+    class indices, which the names title. `inferred` says what was taken.
 
     Examples
     --------

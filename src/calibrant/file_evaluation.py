@@ -57,6 +57,10 @@ def evaluate_file(
     Measures that need all reports in order always come from these cells. `by` gives `slices`,
     one evaluation for each value of a column, in the same pass.
 
+    `classes` names the classes in the order of the columns; labels belong to the class of their
+    name, where 0 and "0" are one (docs/files.md has the rule). The fields of a record are classes
+    by their names.
+
     ``missing="drop"`` leaves out rows without a report, label or weight, and tells how many;
     otherwise they are an error. `progress` draws a line of rows and rate; None means on a terminal.
 

@@ -144,6 +144,8 @@ def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Model
             # The order of the first file's classes is everyone's.
             wanted = replace(wanted, classes=_classes(next(iter(read.values()))))
         read[name] = read_rows(wanted)
+    if options.classes is None:
+        _refuse_unlike(read)
     notes = tuple(f"{name}: {line}" for name, rows in read.items()
                   for line in _left_out(rows.n_missing))  # fmt: skip
     more: tuple[str, ...] = ()
@@ -155,6 +157,20 @@ def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Model
     said = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.said)
     reports = {name: rows.y_proba for name, rows in read.items()}
     return Models(first, reports, said, (*notes, *more))
+
+
+def _refuse_unlike(read: Mapping[str, Rows]) -> None:
+    """An error if some columns say which class they are of and others do not: what stands where
+    could not be told.
+    """
+    named = {name: rows.chosen.named for name, rows in read.items() if rows.multiclass}
+    if len(set(named.values())) > 1:
+        mute = next(name for name, is_so in named.items() if not is_so)
+        loud = next(name for name, is_so in named.items() if is_so)
+        raise InputError(
+            f"the columns of {loud} say which class each is of, those of {mute} do not: say the "
+            f"order of the classes in {mute} with --classes A,B,..."
+        )
 
 
 def _classes(rows: Rows) -> list[str] | None:

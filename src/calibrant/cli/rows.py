@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError
 from calibrant.files.passes import over_pieces
 from calibrant.inputs.explain import explain, first_bad_row
+from calibrant.inputs.labels import Titles
 from calibrant.inputs.readers.batches import Batch
 from calibrant.inputs.readers.chunks import Names, place_of
 from calibrant.inputs.readers.columns import Chosen, require
@@ -67,13 +68,13 @@ class Rows:
         return self.y_proba.ndim == 2
 
     @property
-    def class_names(self) -> tuple[str, ...] | None:
-        """What the columns of (n, k) reports are called."""
+    def class_names(self) -> Titles | None:
+        """What the columns of (n, k) reports are called; labels are indices of these."""
         if not self.multiclass:
             return None
         if self.chosen.classes is not None:
-            return tuple(str(name) for name in self.chosen.classes)
-        return self.chosen.y_proba.names if self.chosen.y_proba.stacked else None
+            return Titles(str(name) for name in self.chosen.classes)
+        return Titles(self.chosen.y_proba.names) if self.chosen.y_proba.stacked else None
 
     def other(self, option: str, name: str) -> NDArray[Any]:
         """A column of text in which nothing may be missing."""
@@ -169,7 +170,7 @@ def _together(rows: FileRows, batches: list[Batch]) -> Rows:
         rows.chosen,
         len(rows.files),
         n_missing,
-        rows.said,
+        (*rows.said, *dict.fromkeys(batch.taken for batch in held if batch.taken)),
     )
 
 

@@ -16,6 +16,7 @@ from calibrant.errors import InputError
 from calibrant.evaluation import choose
 from calibrant.files.slices import SliceSums
 from calibrant.holdings import holdings, needs_fine_cells
+from calibrant.inputs.labels import Titles
 from calibrant.inputs.readers.batches import Batch
 from calibrant.inputs.readers.columns import Chosen
 from calibrant.inputs.readers.find import File
@@ -34,10 +35,10 @@ class Plan:
     from_logits: bool
 
     @property
-    def class_names(self) -> tuple[str, ...] | None:
+    def class_names(self) -> Titles | None:
         if self.chosen.classes is not None:
-            return tuple(str(name) for name in self.chosen.classes)
-        return self.chosen.y_proba.names if self.chosen.y_proba.stacked else None
+            return Titles(str(name) for name in self.chosen.classes)
+        return Titles(self.chosen.y_proba.names) if self.chosen.y_proba.stacked else None
 
     def samples(self, batch: Batch) -> Samples:
         return batch.samples(self.from_logits, self.class_names)

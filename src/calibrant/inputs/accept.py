@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import precision_name, stays_on_device, to_array
-from calibrant.inputs.columns import is_lazy, pick
+from calibrant.inputs.columns import is_lazy, pick, refuse_shuffled
 from calibrant.inputs.labels import encode
 from calibrant.inputs.missing import told_of, without_missing
 from calibrant.samples.samples import Samples
@@ -66,6 +66,8 @@ def accept(
     if data is not None:
         if isinstance(y_proba, list | tuple):
             names = tuple(str(name) for name in y_proba)
+            if classes is None:
+                refuse_shuffled(names, [y_true] if isinstance(y_true, str) else y_true)
         y_true = pick(data, y_true, "y_true")
         y_proba = pick(data, y_proba, "y_proba")
         if sample_weight is not None:
@@ -82,8 +84,9 @@ def accept(
     if (targets.size == 0 or reports.shape[0] == 0) and kept is None:
         raise InputError("y_true and y_proba must hold at least one row; got none")
     n_classes = reports.shape[1] if reports.ndim == 2 else 2
+    said: str | None = None
     if classes is not None:
-        targets = encode(targets, classes, n_classes, reports.ndim == 2)
+        targets, said = encode(targets, classes, n_classes, reports.ndim == 2)
         names = tuple(str(name) for name in classes)
     targets = checked_targets(targets, reports)
     weights = None if sample_weight is None else checked_weights(sample_weight, reports.shape[0])
@@ -93,7 +96,7 @@ def accept(
         weights,
         bool(from_logits),
         names,
-        inferred_from(targets, reports, from_logits),
+        inferred_from(targets, reports, from_logits, said),
         tolerance,
         0 if kept is None else int(np.count_nonzero(~kept)),
         kept,
@@ -198,15 +201,19 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[Any]:
 
 
 def inferred_from(
-    targets: NDArray[Any], reports: NDArray[Any], from_logits: bool
+    targets: NDArray[Any], reports: NDArray[Any], from_logits: bool, labels: str | None = None
 ) -> tuple[str, ...]:
-    """What the shapes and types were taken to mean; the result echoes it."""
+    """What the shapes and types were taken to mean, and the labels by their classes; the result
+    echoes it.
+    """
     kind = "logits" if from_logits else "probabilities"
     said = [
         f"multiclass {kind}, {reports.shape[1]} classes" if reports.ndim == 2 else f"binary {kind}"
     ]
     if targets.ndim == 2:
         said.append("targets are rows of class probabilities")
+    elif labels is not None:
+        said.append(labels)
     elif reports.ndim == 2:
         said.append("targets are class indices")
     return tuple(said)

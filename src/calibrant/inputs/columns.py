@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from calibrant.errors import InputError, nearest
@@ -17,6 +19,36 @@ def is_lazy(data: Any) -> bool:
         return isinstance(nw.from_native(data), nw.LazyFrame)
     except (TypeError, nw.exceptions.DuplicateError):
         return False
+
+
+def refuse_shuffled(reports: Sequence[str], targets: Sequence[str]) -> None:
+    """An error if the numbers in columns' names are out of order, as texts are sorted (p_0, p_1,
+    p_10, p_2): label 2 would be held against the column p_10.
+    """
+    numbers = _numbers(reports)
+    inner = sorted(numbers)
+    if numbers == inner or inner not in (
+        list(range(len(inner))), list(range(1, len(inner) + 1))
+    ):  # fmt: skip
+        return
+    if len(targets) > 1 and _numbers(targets) == numbers:
+        return  # soft labels in the same order
+    raise InputError(
+        f"y_proba names the columns {', '.join(map(repr, reports[:SHUFFLED]))}, ...: their numbers "
+        "are not in order, while class indices go by the order of the columns. Sort them by their "
+        "numbers, or say which class each column is of with classes=[...]"
+    )
+
+
+SHUFFLED = 4
+
+
+def _numbers(names: Sequence[str]) -> list[int]:
+    """The numbers that names of one kind end in; none if one has no number."""
+    found = [re.fullmatch(r"(.*?)(\d{1,9})", name, re.DOTALL) for name in names]
+    if any(match is None for match in found) or len({match[1] for match in found if match}) > 1:
+        return []
+    return [int(match[2]) for match in found if match]
 
 
 def pick(data: Any, names: Any, argument: str) -> Any:

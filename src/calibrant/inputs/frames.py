@@ -9,7 +9,8 @@ import narwhals as nw
 
 from calibrant.errors import InputError, nearest
 from calibrant.inputs.accept import is_flag
-from calibrant.inputs.labels import places
+from calibrant.inputs.columns import refuse_shuffled
+from calibrant.inputs.labels import Titles, are_indices, named_once, number_of, taken
 from calibrant.inputs.missing import told_of
 from calibrant.samples.frames import FrameSamples
 from calibrant.samples.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
@@ -33,23 +34,28 @@ def accept_frame(
     targets = named(y_true, "y_true", schema)
     weights = () if sample_weight is None else named(sample_weight, "sample_weight", schema)
     _check_counts(reports, targets, weights, multiclass)
+    if classes is None and multiclass:
+        refuse_shuffled(reports, targets)
     for name in reports:
         _check_number(name, schema, "y_proba")
     for name in weights:
         _check_number(name, schema, "sample_weight")
     names = tuple(str(name) for name in reports) if multiclass else None
-    labels = None
+    labels, told = None, "targets are class indices" if multiclass else None
     if classes is not None:
-        place = places(classes, len(reports) if multiclass else 2, multiclass)
-        names = tuple(str(name) for name in place)
-        labels = None if len(targets) > 1 else _labels(targets[0], schema, tuple(place))
+        known = named_once(classes, len(reports) if multiclass else 2, multiclass)
+        names = tuple(str(name) for name in known)
+        if len(targets) == 1 and not isinstance(classes, Titles):
+            labels = _labels(targets[0], schema, known)
+            told = taken(known, multiclass, labels is None)
     if labels is None:
         for name in targets:
             _check_number(name, schema, "y_true")
     soft_rows = len(targets) > 1
     kind = "logits" if is_flag(from_logits) else "probabilities"
     said = f"multiclass {kind}, {len(reports)} classes" if multiclass else f"binary {kind}"
-    rows = "targets are rows of class probabilities" if soft_rows else "targets are class indices"
+    if soft_rows:
+        told = "targets are rows of class probabilities"
     return FrameSamples(
         frame,
         reports,
@@ -59,7 +65,7 @@ def accept_frame(
         from_logits=is_flag(from_logits),
         labels=labels,
         class_names=names,
-        inferred=(said, *([rows] if multiclass else []), f"summed in {_engine(frame)}"),
+        inferred=(said, *([told] if told else []), f"summed in {_engine(frame)}"),
         rounded_to=_rounded_to([schema[name] for name in reports]),
         hard=not soft_rows and (multiclass or labels is not None or _is_whole(schema[targets[0]])),
         missing=told_of(missing),
@@ -138,25 +144,32 @@ def _is_whole(dtype: Any) -> bool:
     return bool(dtype.is_integer() or dtype == nw.Boolean)
 
 
-def _labels(name: str, schema: Any, classes: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The labels to look for in a column; None where they only title the classes."""
+def _labels(name: str, schema: Any, classes: list[Any]) -> tuple[Any, ...] | None:
+    """The labels to look for in a column; None where they are indices of the classes."""
     dtype = schema[name]
-    of_text = [isinstance(label, str) for label in classes]
-    is_text = dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum)
-    if all(of_text) and _is_whole(dtype):
-        return None
-    if (is_text and not all(of_text)) or (not is_text and any(of_text)):
-        kind = "text" if is_text else f"the type {dtype}"
-        raise InputError(
-            f"classes={list(classes)!r} cannot be found in the column {name!r} of y_true, which "
-            f"holds {kind}: give its own values, in the order of the classes"
+    if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
+        texts = [(label, number_of(label)) for label in classes]
+        return tuple(
+            label if isinstance(label, str) or number is None else str(number)
+            for label, number in texts
         )
-    if not is_text and not (dtype.is_numeric() or dtype == nw.Boolean):
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
         raise InputError(
             f"y_true must be numbers or text; the column {name!r} holds the type {dtype}"
         )
-    # True and 1 are one label, as they are for arrays.
-    return tuple(int(label) if isinstance(label, bool) else label for label in classes)
+    kind = "b" if dtype == nw.Boolean else "f"
+    if are_indices(kind, classes):
+        return None
+    wanted = [number_of(label) for label in classes]
+    if kind == "b":
+        truth = {"true": 1, "false": 0}
+        wanted = [truth.get(str(label).lower(), number_of(label)) for label in classes]
+    if any(number is None for number in wanted):
+        raise InputError(
+            f"classes={list(classes)!r} cannot be found in the column {name!r} of y_true, which "
+            f"holds the type {dtype}: give its own values, in the order of the classes"
+        )
+    return tuple(wanted)
 
 
 def _engine(frame: Any) -> str:

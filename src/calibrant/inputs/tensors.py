@@ -54,9 +54,10 @@ def accept_tensors(
     targets = _values(parts["y_true"], "y_true")
     if (0 in targets.shape or shape.shape[0] == 0) and not n_missing:
         raise InputError("y_true and y_proba must hold at least one row; got none")
+    said: str | None = None
     if classes is not None:
         n_classes = shape.shape[1] if shape.ndim == 2 else 2
-        targets = _encoded(targets, classes, n_classes, shape.ndim == 2)
+        targets, said = _encoded(targets, classes, n_classes, shape.ndim == 2)
     like_targets = checked_targets(_stand_in(targets), shape)
     weights = parts.get("sample_weight")
     if weights is not None:
@@ -69,7 +70,7 @@ def accept_tensors(
         None if weights is None else _placed(weights, place),
         bool(from_logits),
         None if classes is None else tuple(str(name) for name in classes),
-        inferred_from(like_targets, shape, from_logits),
+        inferred_from(like_targets, shape, from_logits, said),
         sum_tolerance(y_proba),
         n_missing,
         sum_tolerance(y_true),
@@ -104,25 +105,29 @@ def _stand_in(values: Values) -> NDArray[Any]:
     return np.broadcast_to(np.zeros((), kind), tuple(values.shape))
 
 
-def _encoded(labels: Values, classes: Any, n_classes: int, multiclass: bool) -> Values:
-    """Class indices for labels. Of labels on a device only the distinct ones are brought here."""
+def _encoded(
+    labels: Values, classes: Any, n_classes: int, multiclass: bool
+) -> tuple[Values, str | None]:
+    """Class indices for labels, and what they were taken for. Of labels on a device only the
+    distinct ones are brought here.
+    """
     if not isinstance(labels, Tensor):
         return encode(labels, classes, n_classes, multiclass)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:  # nothing to decode; what is wrong with `classes` is told all the same
         encode(_stand_in(labels), classes, n_classes, multiclass)
-        return labels
+        return labels, None
     found, where = torch.unique(labels, return_inverse=True)
     distinct = as_array(found)
     try:
-        codes = encode(distinct, classes, n_classes, multiclass)
+        codes, said = encode(distinct, classes, n_classes, multiclass)
     except InputError:
         encode(as_array(labels), classes, n_classes, multiclass)  # names the first such row
         raise
     if codes is distinct:  # names are titles only
-        return labels
-    return torch.from_numpy(codes).to(labels.device)[where]
+        return labels, said
+    return torch.from_numpy(codes).to(labels.device)[where], said
 
 
 def _placed(values: Values, place: torch.device) -> Tensor:

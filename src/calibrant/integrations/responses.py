@@ -98,7 +98,7 @@ def problem_of(
     soft = _soft(y_soft, classes.size)
     if soft is not None:
         return Problem(soft if soft.ndim == 1 else soft[:, place], y_proba, None, from_logits)
-    labels = encode(to_array(y, "y"), classes, classes.size, True)
+    labels, _ = encode(to_array(y, "y"), classes, classes.size, True)
     return Problem((labels == place).astype(np.int8), y_proba, None, from_logits)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
-from calibrant.inputs.accept import accept
+from calibrant.inputs.accept import accept, inferred_from
 from calibrant.inputs.explain import explain, first_bad_row
 from calibrant.inputs.readers.chunks import Chunk, Column, Field, Names, Role, place_of
 from calibrant.inputs.readers.columns import Chosen, Told
@@ -33,6 +33,8 @@ class Batch:
     # Which rows of the chunk these are, if some were left out; and how many were.
     rows: NDArray[np.intp] | None = None
     n_missing: int = 0
+    # What labels were taken for, where classes are known.
+    taken: str | None = None
 
     @property
     def n(self) -> int:
@@ -46,7 +48,8 @@ class Batch:
             )
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
-        return replace(found, class_names=class_names, n_missing=self.n_missing)
+        said = inferred_from(found.targets, found.reports, from_logits, self.taken)
+        return replace(found, class_names=class_names, n_missing=self.n_missing, inferred=said)
 
     @contextmanager
     def explained(self, samples: Samples) -> Iterator[None]:
@@ -65,9 +68,8 @@ def batch_of(file: File, chunk: Chunk, chosen: Chosen, *, missing: str, as_doubl
     reports = _side_by_side(file, chunk, chosen.y_proba, "number")
     assert isinstance(reports, Column)
     labels = _side_by_side(file, chunk, chosen.y_true, chosen.label_role)
-    if isinstance(labels, Names) or chosen.classes is not None:
-        labels = numbered(file, chunk, labels, chosen.classes, reports)
-    parts = {"y_proba": reports, "y_true": labels}
+    targets, taken = numbered(file, chunk, labels, chosen, reports)
+    parts = {"y_proba": reports, "y_true": targets}
     if chosen.sample_weight is not None:
         weights = chunk.columns[Field(chosen.sample_weight, "number")]
         assert isinstance(weights, Column)
@@ -79,10 +81,11 @@ def batch_of(file: File, chunk: Chunk, chosen: Chosen, *, missing: str, as_doubl
     batch = Batch(
         file,
         chunk,
-        labels.values,
+        targets.values,
         values,
         parts["sample_weight"].values if "sample_weight" in parts else None,
         tuple(names for names in by if isinstance(names, Names)),
+        taken=taken,
     )
     if missing == "error":
         for argument, part in parts.items():

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.errors import InputError, nearest
+from calibrant.inputs.columns import refuse_shuffled
+from calibrant.inputs.labels import number_of
 from calibrant.inputs.readers.chunks import Field, Reader, Role
-from calibrant.inputs.readers.plain_numbers import plain_number
 
 # In small letters; a column's own may be large.
 USUAL = {
@@ -53,6 +54,7 @@ class Told:
     names: tuple[str, ...]
     stacked: bool
     classes: tuple[str, ...] | None = None
+    of_record: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,16 @@ class Chosen:
     # The labels in column order, where they are told or the columns' names tell them.
     classes: tuple[Any, ...] | None
     said: tuple[str, ...]
+    # Whether the classes are the fields of a record, which have no order to count them by.
+    of_record: bool = False
+    # Whether the columns' own names say which class each is of.
+    named: bool = False
 
     @property
     def label_role(self) -> Role:
         """Labels are names where a class's name could be taken for a number."""
         texts = [name for name in self.classes or () if isinstance(name, str)]
-        odd = any(plain_number(text) is not None for text in texts)
+        odd = any(number_of(text) is not None for text in texts)
         return "number" if self.y_true.stacked else "name" if odd else "label"
 
     def fields(self) -> list[Field]:
@@ -106,11 +112,14 @@ def choose_columns(
         said.append(f"y_proba is {_called(reports)}, by name")
     else:
         reports = _told(reader, "y_proba", y_proba)
+    if reports.classes is None and reports.stacked and classes is None:
+        refuse_shuffled(reports.names, labels.names)
     weights = None if sample_weight is None else _told(reader, "sample_weight", sample_weight)
     if weights is not None and weights.stacked:
         raise InputError(f"sample_weight must be the name of one column; got {sample_weight!r}")
     order = None if classes is None else tuple(classes)
-    if reports.classes is not None:
+    named = reports.classes is not None
+    if named:
         reports, order = _in_order(reports, order, "y_proba")
         if classes is None:
             said.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
@@ -123,6 +132,8 @@ def choose_columns(
         () if by is None else _told(reader, "by", by).names,
         order,
         tuple(said),
+        reports.of_record,
+        named,
     )
 
 
@@ -161,7 +172,7 @@ def _column(names: Sequence[str], name: str) -> Told:
     fields = tuple(each for each in names if each.startswith(f"{name}."))
     if len(fields) < 2:
         return Told((name,), False)
-    return Told(fields, True, tuple(each.removeprefix(f"{name}.") for each in fields))
+    return Told(fields, True, tuple(each.removeprefix(f"{name}.") for each in fields), True)
 
 
 def _usual(names: Sequence[str], kind: str) -> list[Told]:
@@ -252,7 +263,8 @@ def _in_order(
             f"the classes are {', '.join(map(repr, classes))}, but the columns are "
             f"{', '.join(map(repr, told.names))}: say which is which with {argument}=[...]"
         )
-    return Told(tuple(by_name[str(name)] for name in classes), True), classes
+    columns = tuple(by_name[str(name)] for name in classes)
+    return Told(columns, True, of_record=told.of_record), classes
 
 
 def _called(told: Told) -> str:

@@ -52,6 +52,8 @@ def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
     """One number a row; 0 where there is a gap."""
     role = cells.field.role
     values: list[Any] = cells.values
+    if role != "number" and bool in kinds and kinds <= {bool, type(None)}:
+        return np.array([value is True for value in values])
     if not kinds <= ({int, float} if role == "number" else {int, float, bool}):
         values = [_number(cells, row, value) for row, value in enumerate(values)]
         kinds = set(map(type, values))

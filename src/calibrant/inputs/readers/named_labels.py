@@ -1,4 +1,4 @@
-"""Labels that are names, or numbers of another kind, as class indices."""
+"""Labels of a file as class indices, by the rule of `calibrant.inputs.labels`."""
 
 from __future__ import annotations
 
@@ -7,54 +7,70 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InputError, nearest
-from calibrant.inputs.labels import places
+from calibrant.inputs.labels import Lookup, are_indices, named_once, taken
 from calibrant.inputs.readers.chunks import Chunk, Column, Names, place_of
+from calibrant.inputs.readers.columns import Chosen
+from calibrant.inputs.readers.csv_lines import EMPTY
 from calibrant.inputs.readers.find import File
+
+MISSING, UNKNOWN = -1, -2
 
 
 def numbered(
-    file: File,
-    chunk: Chunk,
-    labels: Column | Names,
-    classes: tuple[Any, ...] | None,
-    reports: Column,
-) -> Column:
-    """The index of each label in `classes`; numbers stay as they are where classes are names."""
+    file: File, chunk: Chunk, labels: Column | Names, chosen: Chosen, reports: Column
+) -> tuple[Column, str | None]:
+    """The class index of each label, and what labels were taken for."""
     multiclass = reports.values.ndim == 2
-    if classes is None:
-        assert isinstance(labels, Names)
-        raise _needs_classes(file, chunk, labels)
-    place = places(classes, reports.values.shape[1] if multiclass else 2, multiclass)
+    if chosen.classes is None:
+        if isinstance(labels, Names):
+            raise _needs_classes(file, chunk, labels)
+        return labels, None
+    n_classes = reports.values.shape[1] if multiclass else 2
+    classes = named_once(chosen.classes, n_classes, multiclass)
     gaps = None
     if isinstance(labels, Column):
-        # Names of text only title the columns of labels that are numbers.
-        if labels.values.ndim == 2 or all(isinstance(name, str) for name in place):
-            return labels
+        if labels.values.ndim == 2:
+            return labels, None
+        # The fields of a record have no order that a number could count: there names alone hold.
+        if not chosen.of_record and are_indices(labels.values.dtype.kind, classes):
+            return labels, taken(classes, multiclass, indices=True)
         known, codes = np.unique(labels.values, return_inverse=True)
         gaps, labels = labels.gaps, Names(codes.reshape(-1), known.tolist())
-    index = np.array([_index(place, name) for name in labels.known], dtype=np.int64)
+    find = Lookup(classes)
+    index = np.array([_index(find, name, file) for name in labels.known], dtype=np.int64)
     found = index[labels.codes]
     if gaps is not None:
         found[gaps] = MISSING
     unknown = found == UNKNOWN
     if unknown.any():
         row = int(np.argmax(unknown))
-        raise InputError(
-            f"{place_of(file, chunk.first_row + row, chunk.line)}: y_true is "
-            f"{labels.known[labels.codes[row]]!r}, which is not in classes: "
-            f"{nearest(labels.known[labels.codes[row]], [str(name) for name in place])}"
-        )
+        raise _unknown(file, chunk, row, labels.known[labels.codes[row]], chosen)
     absent = found == MISSING
-    return Column(np.where(absent, 0, found), absent if absent.any() else None)
+    column = Column(np.where(absent, 0, found), absent if absent.any() else None)
+    return column, taken(classes, multiclass, indices=False)
 
 
-MISSING, UNKNOWN = -1, -2
-
-
-def _index(place: dict[Any, int], name: Any) -> int:
+def _index(find: Lookup, name: Any, file: File) -> int:
     if name is None or name != name:
         return MISSING
-    return place.get(name, UNKNOWN)
+    index = find.find(name)
+    if index is None and file.format == "csv" and isinstance(name, str) and name.strip() in EMPTY:
+        return MISSING  # read as text, where it would be a gap among numbers
+    return UNKNOWN if index is None else index
+
+
+def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: Chosen) -> InputError:
+    known = [str(name) for name in chosen.classes or ()]
+    hint = nearest(label, known)
+    if chosen.of_record and not isinstance(label, str):
+        hint = (
+            "the fields of a record are classes by their names, which labels must have too; "
+            f"use one of {', '.join(map(repr, known))}"
+        )
+    return InputError(
+        f"{place_of(file, chunk.first_row + row, chunk.line)}: y_true is {label!r}, which is not "
+        f"in classes: {hint}"
+    )
 
 
 def _needs_classes(file: File, chunk: Chunk, labels: Names) -> InputError:
