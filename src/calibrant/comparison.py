@@ -19,7 +19,7 @@ from calibrant.inference.robustness import rank_robustness
 from calibrant.inference.worth import Worth
 from calibrant.inputs.accept import accept
 from calibrant.inputs.arrays import to_array
-from calibrant.inputs.columns import pick
+from calibrant.inputs.columns import OWN_LABELS, pick, refuse_own_labels
 from calibrant.measures.catalogue import Measure, Shape, find
 from calibrant.options import public
 from calibrant.results.comparison import Comparison
@@ -264,6 +264,15 @@ def _accepted(
         )
     if len(y_proba) < 2:
         raise InputError(f"y_proba must hold two predictors or more to compare; got {len(y_proba)}")
+    if isinstance(y_true, Mapping):
+        raise InputError(
+            f"y_true maps names to labels, where one set is needed. {OWN_LABELS}: evaluate each "
+            "model by itself, with its own labels"
+        )
+    if data is not None:
+        # PyArrow's tables call them otherwise.
+        known = getattr(data, "column_names", None) or getattr(data, "columns", ())
+        refuse_own_labels(y_true, y_proba, list(known))
     out: dict[str, Samples] = {}
     order = _orders(ids, list(y_proba), data)
     for name, reports in y_proba.items():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.cli.rows import Rows
 from calibrant.errors import InputError
+from calibrant.inputs.columns import OWN_LABELS
 
 
 def by_position(read: dict[str, Rows]) -> dict[str, Rows]:
@@ -79,11 +80,30 @@ def _refuse_others(read: dict[str, Rows], hint: str) -> None:
         other = other if other.ndim == 1 else other.any(axis=1)
         if other.any():
             row = int(np.argmax(other))
-            raise InputError(
+            said = (
                 f"{name} and {first_name} have different labels in {int(other.sum()):,} of "
                 f"{first.n:,} rows, first in row {int(first.positions[row])} "
-                f"({rows.y_true[row]} and {first.y_true[row]}): give the same labels {hint}"
+                f"({rows.y_true[row]} and {first.y_true[row]})"
             )
+            if _may_be_own(rows) and _may_be_own(first):
+                alone = "evaluate each file by itself with calibrant report"
+                if _is_correctness(rows) or _is_correctness(first):
+                    raise InputError(f"{said}. {OWN_LABELS}: {alone}")
+                hint = f"{hint}. If they say whether each model's own answer was right: {alone}"
+            raise InputError(f"{said}: give the same labels {hint}")
+
+
+# What a column is called that says whether an answer was right.
+_CORRECT = ("correct", "is_correct", "correctness", "is_right", "accuracy")
+
+
+def _may_be_own(rows: Rows) -> bool:
+    """Whether labels may be of the model and not of the rows: right or wrong."""
+    return rows.y_true.ndim == 1 and not rows.multiclass
+
+
+def _is_correctness(rows: Rows) -> bool:
+    return rows.chosen.y_true.names[0].rpartition(".")[2].lower() in _CORRECT
 
 
 def _refuse_weights(name: str, first_name: str, rows: Rows, first: Rows) -> None:

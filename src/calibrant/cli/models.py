@@ -20,6 +20,7 @@ from calibrant.cli import inputs
 from calibrant.cli.matching import at, by_id, by_position
 from calibrant.cli.rows import Rows, Wanted, read_rows
 from calibrant.errors import InputError, nearest
+from calibrant.inputs.columns import refuse_own_labels
 from calibrant.inputs.readers.find import find_files
 from calibrant.inputs.readers.source import open_reader
 
@@ -81,6 +82,8 @@ def _stands_for_several(text: str) -> bool:
 def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     columns = _columns(options, path)
     wanted = inputs.wanted_of(options, path)
+    known = open_reader(find_files(path, options.format)[0]).names
+    refuse_own_labels(wanted.label, columns, known)
     read = {name: read_rows(replace(wanted, proba=told)) for name, told in columns.items()}
     # Rows that one model has nothing to say about are left out for all.
     common = next(iter(read.values())).positions

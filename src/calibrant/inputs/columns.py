@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
 from calibrant.errors import InputError, nearest
@@ -19,6 +20,37 @@ def is_lazy(data: Any) -> bool:
         return isinstance(nw.from_native(data), nw.LazyFrame)
     except (TypeError, nw.exceptions.DuplicateError):
         return False
+
+
+OWN_LABELS = (
+    "compare holds all models against the same labels. Where each has its own, such as whether its "
+    "own answer was right, one model's confidence would meet another's correctness"
+)
+
+
+def refuse_own_labels(label: Any, reports: Mapping[str, Any], known: Sequence[str]) -> None:
+    """An error if the column of labels is one model's own, as its name beside another's says:
+    correct_a and correct_b, where the models' reports are conf_a and conf_b.
+    """
+    columns = {name: each for name, each in reports.items() if isinstance(each, str)}
+    if not isinstance(label, str):
+        return
+    own = re.split(_BETWEEN, label)
+    for (mine, first), (other, second) in permutations(columns.items(), 2):
+        parts = re.split(_BETWEEN, first), re.split(_BETWEEN, second)
+        swaps = {(str(mine), str(other))}
+        if len(parts[0]) == len(parts[1]):
+            swaps |= {(a, b) for a, b in zip(*parts, strict=True) if a != b}
+        for a, b in swaps:
+            sibling = "".join(b if part == a else part for part in own)
+            if a in own and sibling in known:
+                raise InputError(
+                    f"y_true names the column {label!r}, which is that of {mine!r}: {other!r} has "
+                    f"{sibling!r}. {OWN_LABELS}: evaluate each model by itself, with its own labels"
+                )
+
+
+_BETWEEN = r"([._/ -])"
 
 
 def refuse_shuffled(reports: Sequence[str], targets: Sequence[str]) -> None:
