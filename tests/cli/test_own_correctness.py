@@ -1,4 +1,4 @@
-"""Models with labels of their own, such as whether each one's answer was right, are not compared."""
+"""Models with labels of their own, such as whether their own answers were right."""
 
 import numpy as np
 import pandas as pd
