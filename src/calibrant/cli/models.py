@@ -120,7 +120,8 @@ def _columns(options: argparse.Namespace, path: str) -> dict[str, Any]:
         columns: list[str] = []
         for one in told.split(","):
             columns += _matching(one.strip(), known, text)
-        out[name] = columns[0] if len(columns) == 1 and "*" not in told else columns
+        alone = told in known or ("*" not in told and len(columns) == 1)
+        out[name] = columns[0] if alone else columns
     return out
 
 

@@ -104,6 +104,10 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
     except TypeError:
         return np.asarray(value)
     if isinstance(native, nw.Series):
+        if native.dtype == nw.Struct:  # its fields have names, which no label here is held against
+            raise InputError(
+                f"{argument} holds records: make a column of each field, and name these"
+            )
         _refuse_nulls([native], [str(native.name or "")], argument)
         return _column(native)
     columns = list(native.iter_columns())

@@ -111,5 +111,8 @@ def pick(data: Any, names: Any, argument: str) -> Any:
         twice = next(name for name in wanted if wanted.count(name) > 1)
         raise InputError(f"{argument} names the column {twice!r} twice: name each class once")
     if isinstance(names, str):
-        return frame[names].to_native()
-    return frame.select(list(wanted)).to_native()
+        column = frame[names]
+        # Such a name is a pattern to polars, even of the only column there is.
+        return (column.alias("column") if names.startswith("^") else column).to_native()
+    # By their places: polars takes names such as '*' for patterns.
+    return frame[:, [frame.columns.index(name) for name in wanted]].to_native()

@@ -87,6 +87,11 @@ def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
                 f"{argument} names the column {name!r}, which data does not have: "
                 f"{nearest(name, schema)}"
             )
+        if name in ("", "*") or (name.startswith("^") and name.endswith("$")):
+            raise InputError(
+                f"{argument} names the column {name!r}, which engines take for a pattern or for no "
+                "name: rename it first"
+            )
     if len(set(wanted)) < len(wanted):
         twice = next(name for name in wanted if wanted.count(name) > 1)
         raise InputError(f"{argument} names the column {twice!r} twice: name each class once")

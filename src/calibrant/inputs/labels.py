@@ -168,13 +168,19 @@ def named_once(classes: Any, n_classes: int, multiclass: bool) -> list[Any]:
     return names
 
 
+def short(label: Any) -> str:
+    """A label as messages show it."""
+    shown = repr(label)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
 def _index(known: Lookup, label: Any, row: int) -> int:
     if label is None or label != label:
         raise InputError(f"y_true[{row}] is missing ({label!r}): drop such rows before measuring")
     index = known.find(label)
     if index is None:
         raise InputError(
-            f"y_true[{row}] is {label!r}, which is not in classes: "
+            f"y_true[{row}] is {short(label)}, which is not in classes: "
             f"{nearest(label, [str(name) for name in known.names])}"
         )
     return index

@@ -51,7 +51,12 @@ def with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_
 
 
 def _is_gap(value: Any) -> bool:
-    return value is None or value != value
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # a list, which is told by the checks that follow
+        return False
 
 
 def _filled(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -85,7 +90,12 @@ def _columns(value: Any) -> list[Any] | None:
 
 def _narrowed(array: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
     """An array of Python objects as numbers, where it holds nothing else."""
-    held = np.array(array[~gaps].tolist())
+    try:
+        held = np.array(array[~gaps].tolist())
+    except ValueError:  # lists of several lengths
+        return array
+    if held.ndim != 1:
+        return array
     out = np.zeros(array.shape, dtype=held.dtype)
     out[~gaps] = held
     return out

@@ -20,6 +20,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KINDS = (
     "times must be datetimes, ISO texts such as '2026-01-31T12:00:00+01:00', or seconds since 1970"
 )
+_FAR = (
+    "it must lie in the years 1 to 9999. Numbers are seconds since 1970: divide milliseconds by "
+    "1000"
+)
 # Seconds of the years that a datetime can hold.
 _FIRST, _LAST = (
     int((moment.replace(tzinfo=UTC) - EPOCH) // timedelta(seconds=1))
@@ -90,9 +94,16 @@ def _refuse_far(
         return
     row = int(np.argmax(bad))
     where = f"{argument}[{row}]" if array.ndim else argument
-    seconds = ". Numbers are seconds since 1970: divide milliseconds by 1000"
-    hint = "" if array.dtype.kind == "M" else seconds
-    raise InputError(f"{where} is {array.ravel()[row]}: it must lie in the years 1 to 9999{hint}")
+    need = "it must lie in the years 1 to 9999" if array.dtype.kind == "M" else _FAR
+    raise InputError(f"{where} is {array.ravel()[row]}: {need}")
+
+
+def _short(value: Any) -> str:
+    """A number as people read it, however many digits it has."""
+    try:
+        return f"{float(value):g}"
+    except OverflowError:
+        return "too large for a number"
 
 
 def _objects(
@@ -124,12 +135,20 @@ def _one(value: Any, where: str) -> int:
             raise InputError(f"{where} is {value!r}, which is not a time: {_KINDS}") from None
     if isinstance(value, datetime):
         aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-        return int((aware - EPOCH) // timedelta(microseconds=1))
+        us = int((aware - EPOCH) // timedelta(microseconds=1))
+        if not _FIRST <= us // SECOND <= _LAST:  # in UTC, that is
+            raise InputError(f"{where} is {value}: it must lie in the years 1 to 9999, in UTC")
+        return us
     if isinstance(value, date):
         return _one(datetime.combine(value, time(tzinfo=UTC)), where)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.datetime64):
         raise InputError(f"{where} is {value!r}, which is not a time: {_KINDS}")
-    return int(_of_array(np.asarray(value), where)[0])
+    array = np.asarray(value)
+    if array.dtype.kind == "O":  # a whole number too large for any type, or a fraction
+        if not _FIRST <= value <= _LAST:
+            raise InputError(f"{where} is {_short(value)}: {_FAR}")
+        array = np.asarray(float(value))
+    return int(_of_array(array, where)[0])
 
 
 def _series(value: Any) -> Any:

@@ -16,6 +16,8 @@ Record = dict[str, Any]
 # Bytes read at a time, and the most that a line may have.
 BLOCK = 1 << 20
 LONGEST = 1 << 26
+# Python's own limit is 4,300, unless someone has set another; from 640 on it may be lower.
+DIGITS = 640
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ def _records(file: File, texts: list[bytes], lines: Sequence[int]) -> list[Recor
 def _record(file: File, text: bytes, line: int) -> Record:
     place = f"{file}, line {line}"
     try:
-        record = json.loads(text.decode())
+        record = json.loads(text.decode(), parse_int=_whole)
     except UnicodeDecodeError:
         raise InputError(f"{place} is not UTF-8 text: save the file as UTF-8") from None
     except json.JSONDecodeError as error:
@@ -93,6 +95,13 @@ def _record(file: File, text: bytes, line: int) -> Record:
     raise InputError(
         f"{place} holds a {_KINDS[type(record)]}, where each line must be one record, {{...}}"
     )
+
+
+def _whole(text: str) -> int | float:
+    """A whole number; of so many digits that Python refuses them, infinity, which every use of it
+    refuses.
+    """
+    return int(text) if len(text) < DIGITS else float(text)
 
 
 _KINDS = {

@@ -102,7 +102,10 @@ def _rows(cells: Cells) -> Column:
             raise cells.refused(row, f"a list of {len(value)}, where others have {k} numbers")
         if not set(map(type, value)) <= {int, float}:
             value = [_number(cells, row, entry) for entry in value]
-        rows[row] = value
+        try:
+            rows[row] = value
+        except OverflowError:
+            raise cells.refused(row, "a list with too large a number") from None
     return Column(rows, gaps if gaps.any() else None)
 
 

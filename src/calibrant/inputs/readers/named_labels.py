@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InputError, nearest
-from calibrant.inputs.labels import Lookup, are_indices, named_once, taken
+from calibrant.inputs.labels import Lookup, are_indices, named_once, short, taken
 from calibrant.inputs.readers.chunks import Chunk, Column, Names, place_of
 from calibrant.inputs.readers.columns import Chosen
 from calibrant.inputs.readers.csv_lines import EMPTY
@@ -67,10 +67,8 @@ def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: Chosen) -> 
             "the fields of a record are classes by their names, which labels must have too; "
             f"use one of {', '.join(map(repr, known))}"
         )
-    return InputError(
-        f"{place_of(file, chunk.first_row + row, chunk.line)}: y_true is {label!r}, which is not "
-        f"in classes: {hint}"
-    )
+    place = place_of(file, chunk.first_row + row, chunk.line)
+    return InputError(f"{place}: y_true is {short(label)}, which is not in classes: {hint}")
 
 
 def _needs_classes(file: File, chunk: Chunk, labels: Names) -> InputError:
