@@ -31,16 +31,17 @@ class StateError(CalibrantError):
 class MissingExtra(CalibrantError, ImportError):
     """An optional package is needed for what was asked."""
 
-    def __init__(self, package: str, extra: str, purpose: str) -> None:
+    def __init__(self, package: str, extra: str | None, purpose: str) -> None:
+        # Some packages are in no extra of ours: who wants them knows which version.
+        install = package if extra is None else f"'calibrant[{extra}]'"
         super().__init__(
-            f"{purpose} needs the package {package!r}, which is not installed: "
-            f"pip install 'calibrant[{extra}]'"
+            f"{purpose} needs the package {package!r}, which is not installed: pip install "
+            f"{install}"
         )
-        self._given = (package, extra, purpose)
+        self._made_of = package, extra, purpose
 
-    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
-        """Copies and pickles are made of what it was made of, not of its text."""
-        return type(self), self._given
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str | None, str]]:
+        return type(self), self._made_of
 
 
 class CalibrantWarning(UserWarning):

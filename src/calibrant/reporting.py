@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from calibrant.binning import Bins, EqualWidth, Quantile, Rule, both_rules
@@ -30,6 +30,7 @@ def report(
     y_proba: Any,
     *,
     name: str | None = None,
+    measures: Iterable[str] | None = None,
     bins: Bins = 15,
     by: Any = None,
     groups: Any = None,
@@ -49,8 +50,9 @@ def report(
     The page answers in words, shows every measure with its interval and noise floor, and has an
     interactive reliability diagram, the classes, the slices (`by`), what recalibration would do,
     what other tools would say, and the recipe. ``report(...).save("page.html")`` writes it as one
-    file that needs no network. Options are those of `evaluate`; `name` is the page's title,
-    `source` tells where the rows come from: a text, or names with values (file, columns, command).
+    file that needs no network. Options are those of `evaluate` (the answer goes by ECE, which
+    `measures` need not name); `name` is the page's title, `source` tells where the rows come from:
+    a text, or names with values (file, columns, command).
 
     Examples
     --------
@@ -68,7 +70,8 @@ def report(
     )  # fmt: skip
     draws = draws_of_report(samples.reports.size)
     evaluation = evaluate(
-        y_true, y_proba, bins=bins, uncertainty=True, tolerance=tolerance, level=level,
+        y_true, y_proba, measures=_with_ece(measures), bins=bins, uncertainty=True,
+        tolerance=tolerance, level=level,
         groups=groups, votes=votes, n_resamples=draws, seed=seed, by=by,
         sample_weight=sample_weight, from_logits=from_logits, classes=classes, data=data,
         missing=missing,
@@ -105,6 +108,13 @@ def report(
         {part: why for part, why in parts.items() if isinstance(why, str)},
         {"options": options, "source": told, "versions": versions()},
     )
+
+
+def _with_ece(measures: Iterable[str] | None) -> list[str] | None:
+    """The measures asked for, and the one that the answer and the diagram go by."""
+    if measures is None or isinstance(measures, str):
+        return measures  # type: ignore[return-value] # a text is told to be none by evaluate
+    return list(dict.fromkeys(["ece", *measures]))
 
 
 def _count(rule: Rule) -> int | None:

@@ -122,16 +122,19 @@ def _said(error: Exception) -> str:
 
 
 def _ended(said: str, code: int, *, debug: bool) -> int:
+    from calibrant.show.terminal import visible
+
     if debug:
         import traceback
 
-        traceback.print_exc()
+        for part in traceback.format_exception(*sys.exc_info()):
+            # The places have lines of their own; of a message no line break is one.
+            for line in part.splitlines() if part.startswith("  ") else [part.rstrip("\n")]:
+                print(visible(line), file=sys.stderr)
     try:
         sys.stdout.flush()
     except OSError:  # a full disk
         _drop_output()
-    from calibrant.show.terminal import visible
-
     print(f"calibrant: {visible(said)}", file=sys.stderr)
     return code
 
@@ -154,7 +157,10 @@ def _show_warnings(*, debug: bool) -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        print(f"calibrant: {message}", file=sys.stderr)
+        from calibrant.cli.words import in_options
+        from calibrant.show.terminal import visible
+
+        print(f"calibrant: {visible(in_options(str(message)))}", file=sys.stderr)
 
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", CalibrantWarning)

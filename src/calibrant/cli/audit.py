@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.output import refuse_no_folder, tell
+from calibrant.cli.output import refuse_foreign, refuse_no_folder, tell
 from calibrant.cli.parsing import add_json, whole
 
 if TYPE_CHECKING:
@@ -33,12 +33,26 @@ def run(options: argparse.Namespace) -> None:
     from calibrant.show.terminal import working
 
     refuse_no_folder(options.out)
+    if options.out is not None:
+        refuse_foreign(options.out, FILES, _is_ours)
     with working("the audit"):
         found = audit(options.measures or None, seed=options.seed)
     if options.out is not None:
         _save(found, options.out)
         tell(f"written: {options.out}")
     print(found.to_json() if options.json else found)
+
+
+# What an audit writes, and what each begins with.
+FILES = {
+    "audit.csv": b"measure,shape,",
+    "audit.json": b'{"rows": ',
+    "audit.md": b"# Audit of ",
+}
+
+
+def _is_ours(name: str, content: bytes) -> bool:
+    return content.startswith(FILES[name])
 
 
 def _save(found: Audit, folder: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant.cli import inputs
 from calibrant.cli.output import print_json
 from calibrant.cli.parsing import add_json, named_number
+from calibrant.cli.words import in_options
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _show(found: Check, said: tuple[str, ...], files: str) -> None:
     from calibrant.show.terminal import PLAIN, print_styled
 
     print_styled(f"{found.verdict}: {files}", _STYLES[found.verdict], file=sys.stdout)
-    notes = (missing_told(found.n_missing),) if found.n_missing else ()
+    notes = (in_options(missing_told(found.n_missing)),) if found.n_missing else ()
     for line in (*said, *notes, *(part.sentence for part in found.parts)):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()

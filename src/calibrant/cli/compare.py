@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant.cli import inputs
 from calibrant.cli.output import print_json, refuse_no_page, refuse_unwritable, tell
 from calibrant.cli.parsing import add_json, distinct
+from calibrant.cli.words import in_options
 
 if TYPE_CHECKING:
     from calibrant.cli.models import Models
@@ -84,7 +85,7 @@ def _compared(models: Models, options: argparse.Namespace) -> Comparison:
         found,
         slices=slices,
         inferred=(*found.inferred, *models.said),
-        notes=(*models.notes, *found.notes),
+        notes=(*models.notes, *map(in_options, found.notes)),
     )
 
 

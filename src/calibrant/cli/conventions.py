@@ -6,8 +6,9 @@ import argparse
 from typing import Any
 
 from calibrant.cli import inputs
-from calibrant.cli.output import print_json
+from calibrant.cli.output import print_json, say
 from calibrant.cli.parsing import add_json, whole
+from calibrant.cli.words import in_options
 
 
 def add(commands: Any) -> None:
@@ -41,11 +42,12 @@ def run(options: argparse.Namespace) -> None:
     from calibrant.evaluation import missing_told
     from calibrant.show.tables import print_table
 
-    print(f"{', '.join(options.files)}: {rows.n:,} rows")
-    for line in (*rows.said, *((missing_told(rows.n_missing),) if rows.n_missing else ())):
-        print(f"  {line}")
-    print()
+    say(f"{', '.join(options.files)}: {rows.n:,} rows")
+    missing = (in_options(missing_told(rows.n_missing)),) if rows.n_missing else ()
+    for line in (*rows.said, *missing):
+        say(f"  {line}")
+    say()
     kept = {k: v for k, v in found.columns().items() if k not in ("rule", "why", "version")}
     print_table(kept, f"What each tool would call ECE ({found.notion})")
     for row in found.rows:
-        print(f"{row.tool}: {row.why}")
+        say(f"{row.tool}: {row.why}")

@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from calibrant.cli.output import print_json, refuse_no_folder, replacing
+from calibrant.cli.output import (
+    print_json,
+    refuse_foreign,
+    refuse_no_folder,
+    replacing,
+    say,
+)
 from calibrant.cli.parsing import add_json
 
 
@@ -69,11 +75,35 @@ def _evaluate(options: argparse.Namespace) -> None:
 def _write_files(options: argparse.Namespace) -> None:
     """validation.csv and test.csv with ten classes, shirt.csv with one against the rest."""
     import os
-
-    from calibrant import examples
+    import shlex
 
     refuse_no_folder(options.out)
+    contents = _contents()
+    refuse_foreign(options.out, contents, lambda name, found: found == contents[name].encode())
     os.makedirs(options.out, exist_ok=True)
+    paths = {name: os.path.join(options.out, name) for name in contents}
+    for name, path in paths.items():
+        with replacing(path) as beside:
+            beside.write_text(contents[name], encoding="utf-8", newline="\n")
+    if options.json:
+        print_json({"written": list(paths.values())})
+        return
+    say(f"Written: {', '.join(paths.values())}. Try:")
+    say()
+    validation, test, shirt = (shlex.quote(path) for path in paths.values())
+    for line in (
+        f"calibrant report {test} -o page.html",
+        f"calibrant check {shirt} --max ece=0.05",
+        f"calibrant scale --fit {validation} --apply {test} -o recalibrated.csv",
+        f"calibrant conventions {test}",
+    ):
+        say(f"    {line}")
+
+
+def _contents() -> dict[str, str]:
+    """The files by name: always the same, so that what is there can be known for ours."""
+    from calibrant import examples
+
     fashion, shirt = examples.load("fashion"), examples.load("fashion-shirt")
     titles = [f"proba_{name}" for name in fashion.class_names]
     named = fashion.class_names
@@ -82,22 +112,10 @@ def _write_files(options: argparse.Namespace) -> None:
         "test.csv": (titles, [named[y] for y in fashion.test_labels], fashion.test_proba),
         "shirt.csv": (["p"], shirt.test_labels.tolist(), shirt.test_proba[:, None]),
     }
-    paths = []
+    out = {}
     for name, (columns, labels, reports) in files.items():
-        paths.append(os.path.join(options.out, name))
-        with replacing(paths[-1]) as beside:
-            lines = [",".join(["label", *columns])]
-            for label, row in zip(labels, reports.tolist(), strict=True):
-                lines.append(",".join([str(label), *(f"{u:.8g}" for u in row)]))
-            beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    if options.json:
-        print_json({"written": paths})
-        return
-    print(f"Written: {', '.join(paths)}. Try:\n")
-    for line in (
-        f"calibrant report {paths[1]} -o page.html",
-        f"calibrant check {paths[2]} --max ece=0.05",
-        f"calibrant scale --fit {paths[0]} --apply {paths[1]} -o recalibrated.csv",
-        f"calibrant conventions {paths[1]}",
-    ):
-        print(f"    {line}")
+        lines = [",".join(["label", *columns])]
+        for label, row in zip(labels, reports.tolist(), strict=True):
+            lines.append(",".join([str(label), *(f"{u:.8g}" for u in row)]))
+        out[name] = "\n".join(lines) + "\n"
+    return out

@@ -7,7 +7,7 @@ import platform
 from typing import Any
 
 from calibrant import __version__
-from calibrant.cli.output import print_json
+from calibrant.cli.output import print_json, say
 from calibrant.cli.parsing import add_json
 
 # What makes more formats, colours, figures and engines possible.
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
         return
     for name, value in facts.items():
         shown = ", ".join(value) or "none" if isinstance(value, list) else value
-        print(f"{name:12} {shown}")
+        say(f"{name:12} {shown}")
     if not facts["native"]:
         print(
             "\nThe compiled kernels are not there, so everything runs on NumPy: the same numbers, "

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.output import refuse_unwritable, tell
+from calibrant.cli.output import refuse_unwritable, say, tell
 from calibrant.cli.parsing import add_json
 from calibrant.errors import CalibrantError, InputError, StateError
 
@@ -98,7 +98,7 @@ def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
     from calibrant.show.tables import print_evaluation, print_table
 
     if not state.n_rows:
-        print("null" if as_json else "no rows yet")
+        say("null" if as_json else "no rows yet")
         return
     if as_json:
         print(state.evaluate().to_json())
@@ -106,5 +106,6 @@ def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
         print_evaluation(state.evaluate(), f"A stream of {state.n_rows} rows")
     else:
         windows = state.evaluate()
-        print("\n".join([f"{state.n_rows} rows", *(f"  {note}" for note in windows.notes), ""]))
+        for line in (f"{state.n_rows} rows", *(f"  {note}" for note in windows.notes), ""):
+            say(line)
         print_table(windows.shown_columns(), windows.title)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from calibrant import whole_files
 from calibrant.errors import InputError
@@ -95,4 +95,30 @@ def print_json(content: Any) -> None:
 
 def tell(text: str) -> None:
     """A line about what was done, beside the output and not in it."""
-    print(text, file=sys.stderr)
+    say(text, file=sys.stderr)
+
+
+def say(text: str = "", *, file: TextIO | None = None) -> None:
+    """A line of the output. Names come from users and files: none of them can move the cursor,
+    change colours or the direction of writing, or start a line of its own.
+    """
+    from calibrant.show.terminal import visible
+
+    print(visible(text), file=sys.stdout if file is None else file)
+
+
+def refuse_foreign(
+    folder: str, names: Iterable[str], is_ours: Callable[[str, bytes], bool]
+) -> None:
+    """An error if a file that would be written is there and is not one that we wrote."""
+    for name in names:
+        place = Path(folder) / name
+        try:
+            foreign = place.exists() and not (place.is_file() and is_ours(name, place.read_bytes()))
+        except OSError:
+            foreign = True
+        if foreign:
+            raise InputError(
+                f"{place} is there already, and it is not what this command writes: name another "
+                "folder with -o, or move the file away"
+            )

@@ -44,7 +44,9 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        self.exit(NOT_DONE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        from calibrant.show.terminal import visible
+
+        self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

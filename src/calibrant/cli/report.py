@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant.cli import inputs
 from calibrant.cli.output import print_json, refuse_no_page, refuse_unwritable, tell
 from calibrant.cli.parsing import add_json, distinct, share
+from calibrant.cli.words import in_options
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
@@ -117,13 +118,16 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     # A name that is mistyped is told before the work.
     shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
     page = report(
-        rows.y_true, rows.y_proba, name=options.title or inputs.files_told(options.files),
+        rows.y_true, rows.y_proba, measures=options.measures,
+        name=options.title or inputs.files_told(options.files),
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
         level=options.level, seed=options.seed, source=_source(rows, options),
     )  # fmt: skip
-    page = replace(page, evaluation=_named_slices(page.evaluation, options))
+    notes = tuple(map(in_options, page.evaluation.notes))
+    evaluation = replace(_named_slices(page.evaluation, options), notes=notes)
+    page = replace(page, evaluation=evaluation)
     page.save(options.out)
     names = {measure.name for measure in shown}
     kept = tuple(each for each in page.evaluation.estimates if each.name in names)
@@ -159,7 +163,7 @@ def _told(found: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluat
     return replace(
         _named_slices(found, options),
         inferred=(*found.inferred, *rows.said),
-        notes=(*notes, *found.notes),
+        notes=(*map(in_options, notes), *map(in_options, found.notes)),
         recipe={**found.recipe, **more},
     )
 
@@ -176,9 +180,10 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
     wanted = inputs.wanted_of(options, options.files)
-    return evaluate_file(
+    found = evaluate_file(
         wanted.path, y_true=wanted.label, y_proba=wanted.proba, sample_weight=wanted.weight,
         bins=options.bins, measures=options.measures, from_logits=wanted.from_logits,
         classes=wanted.classes, by=options.by, missing=wanted.missing, format=wanted.format,
         exact=not options.one_pass, progress=options.progress,
     )  # fmt: skip
+    return replace(found, notes=tuple(map(in_options, found.notes)))

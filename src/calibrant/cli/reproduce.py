@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from typing import Any
 
-from calibrant.cli.output import print_json, refuse_no_folder
+from calibrant.cli.output import print_json, refuse_no_folder, say
 from calibrant.cli.parsing import add_json, whole
 
 
@@ -42,15 +42,19 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(done.to_dict())
         return
-    print(f"{done.title}: {done.paper}\n")
+    say(f"{done.title}: {done.paper}")
+    say()
     for section in done.sections:
-        print(f"{section.heading}\n")
+        say(section.heading)
+        say()
         for paragraph in section.paragraphs:
-            print("\n".join(textwrap.wrap(paragraph, 100)) + "\n")
+            for line in (*textwrap.wrap(paragraph, 100), ""):
+                say(line)
         for table in section.tables:
             if table.on_page:
                 print_table(table.columns, table.caption)
     for erratum in done.errata:
-        print(f"Erratum {erratum.number}, {erratum.where}: {erratum.paper} -> {erratum.found}")
+        say(f"Erratum {erratum.number}, {erratum.where}: {erratum.paper} -> {erratum.found}")
     if options.out is not None:
-        print(f"\nWritten: {options.out}/index.html, with tables and figures beside it")
+        say()
+        say(f"Written: {options.out}/index.html, with tables and figures beside it")

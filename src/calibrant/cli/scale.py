@@ -7,8 +7,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from calibrant.cli import inputs
-from calibrant.cli.output import print_json, refuse_unwritable, replacing, tell
+from calibrant.cli.output import print_json, refuse_unwritable, replacing, say, tell
 from calibrant.cli.parsing import add_json, names
+from calibrant.cli.words import in_options
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
@@ -140,20 +141,22 @@ def _show(found: Fitted, said: dict[str, Any]) -> None:
     from calibrant.evaluation import missing_told
     from calibrant.show.tables import print_table
 
-    print(found.scaler)
+    for line in str(found.scaler).splitlines():
+        say(line)
     for told in (said.get("fit"), said.get("apply")):
         if told is None:
             continue
         title = _title(told["share_fitted"]) if "share_fitted" in told else ON_THE_FIT
-        print(f"\n{told['file']}: {told['n']:,} rows")
+        say()
+        say(f"{told['file']}: {told['n']:,} rows")
         for line in told["inferred"]:
-            print(f"  {line}")
+            say(f"  {line}")
         if told["n_missing"]:
-            print(f"  {missing_told(told['n_missing'])}")
+            say(f"  {in_options(missing_told(told['n_missing']))}")
         if told["measures"] is None:
-            print("  no labels are found or told (--label): what it is worth is not measured")
+            say("  no labels are found or told (--label): what it is worth is not measured")
         else:
-            print()
+            say()
             print_table(told["measures"], title)
 
 

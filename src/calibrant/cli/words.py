@@ -24,6 +24,15 @@ _OPTIONS = (
     (r"\bformat=(?=[,\s]|$)", "--format"),
     (r"\bmeasures=(?=[,\s]|$)", "--measures"),
     (r"\bby='([^']*)'", r"--by \1"),
+    # There are no counts of votes in files.
+    (
+        r"; without votes= there is no noise floor",
+        "; their number of votes is not known here, so there is no noise floor",
+    ),
+    (
+        r"Give votes=, the number of votes behind each label",
+        "In Python, votes= gives the number of votes behind each label",
+    ),
     (r"load them with \S+ and use evaluate", "give fewer rows, or leave out --stream"),
     (r"bins=Quantile\(m=(\d+), ties='together'\)", r"--bins quantile:\1"),
     (r"files need bins that are", "rows that are not held need bins that are"),

@@ -128,7 +128,8 @@ class CalibrationMetric(Metric):
         try:
             part.update(target, preds, sample_weight=sample_weight)
         except InputError as error:
-            said = str(error).replace("y_true", "target").replace("y_proba", "preds")
+            said = str(error).replace("(y_true, y_proba)", "(preds, target)")
+            said = said.replace("y_true", "target").replace("y_proba", "preds")
             raise InputError(said) from None
         if part.columns != self._columns:
             raise InputError(

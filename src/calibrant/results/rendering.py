@@ -97,7 +97,7 @@ def as_frame(columns: Columns, backend: str | None = None) -> Any:
     if backend is None:
         found = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
         if not found:
-            raise MissingExtra("pandas", "all", "to_frame()")
+            raise MissingExtra("pandas", None, "to_frame()")
         backend = found[0]
     one_of("backend", backend, _BACKENDS)
     try:

@@ -29,7 +29,8 @@ def collected(frame: Frame) -> Any:
         return frame.collect()
     except ModuleNotFoundError as error:  # DuckDB hands its results over as Arrow tables
         purpose = f"bringing sums here from {frame.implementation.value}"
-        raise MissingExtra(error.name or "pyarrow", "cli", purpose) from error
+        package = error.name or "pyarrow"
+        raise MissingExtra(package, "cli" if package == "pyarrow" else None, purpose) from error
 
 
 @contextmanager

@@ -23,6 +23,8 @@ SUFFIXES = {
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 # A folder's .json is mostly something about the rows, not the rows.
 ONLY_BY_NAME = ".json"
+# What states of streams begin with, which are no rows.
+STATE = b"calibrant-state "
 
 Print = tuple[int, int, int]
 
@@ -145,9 +147,15 @@ def _file(path: Path, format: str | None) -> File:
     """A file that can be opened, and what it is."""
     found = _guess(path)
     if format is None and found is None:
+        if _is_state(path):
+            raise InputError(
+                f"{path} is a state that Accumulator.save or Monitor.save wrote, sums and not "
+                "rows: calibrant merge evaluates it; in Python, Accumulator.load or Monitor.load"
+            )
         raise InputError(
-            f"{path} could be anything: its name ends in {path.suffix or 'nothing'}. Say what it "
-            f"is with format=, one of {', '.join(SUFFIXES)}"
+            f"{path} has a name that does not say what it is: it ends in "
+            f"{path.suffix or 'no suffix'}. Say what it is with format=, one of "
+            f"{', '.join(SUFFIXES)}"
         )
     try:
         if not path.is_file():
@@ -159,6 +167,15 @@ def _file(path: Path, format: str | None) -> File:
         raise unreadable(path, error) from None
     told = format or (found[0] if found else "")
     return File(path, told, packing(start) if told in ("csv", "jsonl") else None)
+
+
+def _is_state(path: Path) -> bool:
+    """Whether a file begins as saved states do."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(STATE)) == STATE
+    except OSError:
+        return False
 
 
 def packing(start: bytes) -> str | None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from calibrant.errors import InputError
 from calibrant.whole_files import replacing
 
+ENDINGS = (".html", ".htm")
+
 
 def write_page(path: str | os.PathLike[str], make: Callable[[], str]) -> Path:
     """Make a page and put it in the place of what was there; an error if it cannot be written."""
@@ -17,6 +19,11 @@ def write_page(path: str | os.PathLike[str], make: Callable[[], str]) -> Path:
     place = Path(path)
     if place.is_dir():
         raise InputError(f"path={str(path)!r} is a folder: name a file in it, such as page.html")
+    if place.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"path={str(path)!r}: a page is HTML; give it a name that ends in .html (to_json() and "
+            "a browser's printing make other things of it)"
+        )
     content = make()
     try:
         with replacing(place) as beside:
