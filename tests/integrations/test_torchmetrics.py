@@ -362,3 +362,9 @@ def test_no_warning_on_the_way():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fed(CalibrationMetric("ece", num_classes=K), ROWS, LABELS).compute()
+
+
+def test_the_order_of_arguments_is_told_as_torchmetrics_has_it():
+    metric = CalibrationMetric("ece")
+    with pytest.raises(InputError, match=r"the order is \(preds, target\)"):
+        metric.update(torch.tensor([0.2, 0.7]), torch.tensor([[0.2, 0.8], [0.7, 0.3]]))

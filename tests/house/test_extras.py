@@ -1,0 +1,74 @@
+"""What an error tells to install is what helps: every MissingExtra against pyproject.toml."""
+
+import ast
+import pickle
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import calibrant as cal
+
+ROOT = Path(__file__).parents[2]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+
+def packages(extra):
+    """Every package that an extra brings, those of extras within it too."""
+    found = set()
+    for line in EXTRAS[extra]:
+        name = re.match(r"[\w-]+", line)[0]
+        inner = re.match(r"calibrant\[([\w,]+)\]", line)
+        found |= set().union(*map(packages, inner[1].split(","))) if inner else {name}
+    return found
+
+
+def raised():
+    """The package and the extra of every MissingExtra in the source, where both are written."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = getattr(node, "func", None)
+            name = getattr(called, "id", getattr(called, "attr", None))
+            if isinstance(node, ast.Call) and name == "MissingExtra":
+                yield path.name, *node.args[:2]
+
+
+CALLS = list(raised())
+
+
+def test_the_source_has_such_errors():
+    assert len(CALLS) > 8
+
+
+@pytest.mark.parametrize(("where", "package", "extra"), CALLS, ids=[call[0] for call in CALLS])
+def test_an_extra_has_the_package_that_is_missing(where, package, extra):
+    extras = [node.value for node in ast.walk(extra) if isinstance(node, ast.Constant)]
+    for name in (one for one in extras if isinstance(one, str) and one in EXTRAS):
+        if isinstance(package, ast.Constant):
+            assert package.value in packages(name), f"{where}: calibrant[{name}]"
+    assert isinstance(extra, ast.Constant | ast.IfExp)
+    if isinstance(extra, ast.Constant):
+        assert extra.value is None or extra.value in EXTRAS
+        # What is in no extra is not to be looked for in one.
+        if extra.value is None and isinstance(package, ast.Constant):
+            user = [name for name in EXTRAS if name not in ("test", "docs")]
+            assert not any(package.value in packages(name) for name in user)
+
+
+def test_pages_need_packages_of_their_extra():
+    """The one error whose package is a variable."""
+    found = set()
+    for path in (ROOT / "src/calibrant/show/page").glob("*.py"):
+        found |= set(re.findall(r'\bneed\("(\w+)"\)', path.read_text()))
+    assert found and {name.replace("vl_convert", "vl-convert-python") for name in found} <= (
+        packages("report")
+    )
+
+
+def test_the_install_command_is_told_and_the_error_can_be_pickled():
+    error = cal.MissingExtra("pandas", None, "to_frame()")
+    assert str(error).endswith("not installed: pip install pandas")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is cal.MissingExtra and str(again) == str(error)
+    assert "pip install 'calibrant[plot]'" in str(cal.MissingExtra("matplotlib", "plot", "a plot"))
