@@ -229,3 +229,16 @@ def test_models_whose_columns_say_their_classes_beside_one_whose_do_not(tmp_path
     assert code == 0
     first, second = json.loads(out)["values"]["brier"]
     assert first == pytest.approx(second)
+
+
+def test_recalibrated_rows_keep_their_labels(tmp_path, run):
+    """Classes called 0 to k-1 in a record of another order: label 2 stays 2."""
+    off = {name: np.where(np.arange(N) % 5 == 0, 1 / 3, RIGHT[name]) for name in ORDER}
+    path = write(tmp_path / "rows.jsonl", {"label": LABELS, "probs": off})
+    out = tmp_path / "out.csv"
+    assert run("scale", "--fit", path, "--apply", path, "-o", out)[0] == 0
+    found = pd.read_csv(out)
+    np.testing.assert_array_equal(found["y_true"], LABELS)
+    sure = np.arange(N) % 5 != 0
+    columns = found[[f"y_proba_{r}" for r in range(3)]].to_numpy()
+    np.testing.assert_array_equal(columns[sure].argmax(axis=1), LABELS[sure])

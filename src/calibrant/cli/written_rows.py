@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.cli.rows import Rows
 from calibrant.errors import InputError
+from calibrant.inputs.labels import number_of
 from calibrant.inputs.readers.arrow_values import arrow
 from calibrant.inputs.readers.find import SUFFIXES
 
@@ -56,6 +58,7 @@ def write_rows(path: Path, rows: Rows, mapped: NDArray[Any], *, labelled: bool) 
 
 def _columns(rows: Rows, mapped: NDArray[Any], labelled: bool, *, whole: bool) -> dict[str, Any]:
     named = _class_names(rows)
+    rows, mapped = _in_order_of_numbers(rows, mapped)
     out: dict[str, Any] = {}
     if labelled:
         if rows.y_true.ndim == 2:
@@ -75,6 +78,18 @@ def _columns(rows: Rows, mapped: NDArray[Any], labelled: bool, *, whole: bool) -
             raise InputError(f"--keep {name}: the output has a column of that name already")
         out[name] = np.array(["" if value is None else str(value) for value in values.tolist()])
     return out
+
+
+def _in_order_of_numbers(rows: Rows, mapped: NDArray[Any]) -> tuple[Rows, NDArray[Any]]:
+    """Classes called 0 to k-1 in another order (2, 0, 1), in theirs: y_proba_0 is of class 0."""
+    numbers = [number_of(name) for name in rows.chosen.classes or ()] if rows.multiclass else []
+    if not numbers or set(numbers) != set(range(len(numbers))):
+        return rows, mapped
+    classes = np.array(numbers, dtype=np.int64)
+    order = np.argsort(classes)
+    soft = rows.y_true.ndim == 2
+    y_true = rows.y_true[:, order] if soft else classes[rows.y_true]
+    return replace(rows, y_true=y_true), mapped[:, order]
 
 
 def _class_names(rows: Rows) -> tuple[str, ...] | None:
