@@ -271,7 +271,7 @@ def _accepted(
         )
     if data is not None:
         # PyArrow's tables call them otherwise.
-        known = getattr(data, "column_names", None) or getattr(data, "columns", ())
+        known: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
         refuse_own_labels(y_true, y_proba, list(known))
     out: dict[str, Samples] = {}
     order = _orders(ids, list(y_proba), data)

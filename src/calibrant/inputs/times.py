@@ -143,11 +143,12 @@ def _one(value: Any, where: str) -> int:
         return _one(datetime.combine(value, time(tzinfo=UTC)), where)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.datetime64):
         raise InputError(f"{where} is {value!r}, which is not a time: {_KINDS}")
-    array = np.asarray(value)
+    number: Any = value
+    array = np.asarray(number)
     if array.dtype.kind == "O":  # a whole number too large for any type, or a fraction
-        if not _FIRST <= value <= _LAST:
-            raise InputError(f"{where} is {_short(value)}: {_FAR}")
-        array = np.asarray(float(value))
+        if not _FIRST <= number <= _LAST:
+            raise InputError(f"{where} is {_short(number)}: {_FAR}")
+        array = np.asarray(float(number))
     return int(_of_array(array, where)[0])
 
 
