@@ -27,7 +27,8 @@ def test_every_measure_that_applies_is_there():
 
 def test_what_was_inferred_is_said():
     assert "multiclass probabilities, 10 classes" in HARD.inferred
-    assert "targets are class indices" in HARD.inferred
+    assert HARD.inferred[1].startswith("labels are class indices: 0 is 'T-shirt/top', 1 is")
+    assert "targets are class indices" in cal.evaluate([0, 1], [[0.7, 0.3], [0.4, 0.6]]).inferred
     assert "labels are soft (probabilities)" in SOFT.inferred
     binary = cal.evaluate([0.0, 1.0], [0.2, 0.7])
     assert binary.inferred == ("binary probabilities", "labels are hard (0 or 1)")
