@@ -1,8 +1,8 @@
-"""Intervals hold the truth as often as they say, in worlds whose truth is known.
+"""Intervals hold the truth as often as they say, and tests are wrong as rarely.
 
-The worlds, and the table with more samples, are in `benchmarks/coverage.py`. Of R samples a 95 %
-interval holds the truth in 95 % give or take ``sqrt(0.95 * 0.05 / R)``, which is 2.6 % for the 70
-samples of a world, 4.1 % for 28 of one size and 1.2 % for the 350 of all. Seeds are fixed.
+The populations, and the table with more samples, are in `benchmarks/coverage.py`. Of R samples a
+95 % interval holds the truth in 95 % give or take ``sqrt(0.95 * 0.05 / R)``, which is 3.4 % for 40
+samples. Seeds are fixed.
 """
 
 import importlib.util
@@ -23,101 +23,129 @@ worlds = importlib.util.module_from_spec(_spec)
 sys.modules["coverage_worlds"] = worlds
 _spec.loader.exec_module(worlds)
 
-WORLDS = ("overconfident", "underconfident", "biased", "slightly overconfident", "rare event")
-REPS = {300: 28, 3000: 28, 30_000: 14}
-BINNED = ("ece", "rmsce", "lin_ce", "debiased_l2")
+REPS = 40
+ERRORS = ("ece", "rmsce", "ace", "lin_ce", "debiased_l2")
+POPULATIONS = (
+    ("ordinary", "overconfident"),
+    ("ordinary", "imbalanced"),
+    ("ordinary", "tenths"),
+    ("crowds", "crowds at 0 and 1"),
+    ("crowds", "wrong at the ends"),
+    ("weights", "overconfident"),
+    ("clusters", "oscillating"),
+    ("soft", "overconfident"),
+    ("scattered", "oscillating"),
+)
+RIGHT = (
+    ("calibrated", "calibrated"),
+    ("calibrated", "calibrated at the ends"),
+    ("weights", "calibrated"),
+    ("clusters", "calibrated"),
+    ("scattered", "calibrated"),
+)
 
 
 @cache
-def counts(world, n):
-    return worlds.coverage(world, n, REPS[n], BINNED)
-
-
-def too_rare(reps, errors):
-    """So many standard errors below 95 %."""
-    return 0.95 - errors * np.sqrt(0.95 * 0.05 / reps)
+def counts(kind, name):
+    return worlds.coverage(kind, name, 400, REPS, (*ERRORS, "brier"), n_resamples=500)
 
 
 def told(count, *about):
     return f"{about}: {count.share:.1%}, {count.below} below the truth, {count.above} above it"
 
 
-@pytest.mark.parametrize("measure", BINNED)
-@pytest.mark.parametrize("world", WORLDS)
-def test_intervals_of_binned_errors_hold_the_truth(world, measure):
-    found = {n: counts(world, n)[measure] for n in REPS}
-    for n, count in found.items():
-        assert count.share >= too_rare(REPS[n], 3), told(count, world, n, measure)
-    total = worlds.Count(*np.sum(list(found.values()), axis=0).tolist())
-    # 3.3: the lowest of 20 such shares is below that once in 100 times. The union of two shapes may
-    # hold the truth more often than promised.
-    assert total.share >= too_rare(sum(REPS.values()), 3.3), told(total, world, measure)
+@pytest.mark.parametrize(("kind", "name"), POPULATIONS)
+def test_intervals_hold_the_truth(kind, name):
+    for measure, count in counts(kind, name).items():
+        # 82 % is beyond what 95 % gives in one of a thousand such tests.
+        assert count.share >= 0.82, told(count, kind, name, measure)
 
 
-@pytest.mark.parametrize("measure", BINNED)
-def test_intervals_of_all_worlds_together(measure):
-    """Over all worlds and sizes the promise is kept to the point."""
-    every = [counts(world, n)[measure] for world in WORLDS for n in REPS]
-    total = worlds.Count(*np.sum(every, axis=0).tolist())
-    assert 0.92 <= total.share <= 0.98, told(total, measure)
-    # Misses are on both sides.
-    assert min(total.below, total.above) > 0.1 * (total.below + total.above), told(total, measure)
-
-
-@pytest.mark.parametrize("world", ["overconfident", "biased", "rare event"])
-def test_the_bootstrap_of_a_loss_holds_the_truth(world):
-    found = [worlds.coverage(world, n, 60, ["brier"])["brier"] for n in (300, 3000)]
-    total = worlds.Count(*np.sum(found, axis=0).tolist())
-    assert total.share >= 0.88, told(total, world)
-
-
-def test_intervals_of_a_smooth_error_hold_the_truth():
+@pytest.mark.parametrize("measure", [*ERRORS, "brier"])
+def test_intervals_of_all_populations_together(measure):
     every = [
-        worlds.coverage(world, 1000, 16, ["ls_ece"])["ls_ece"]
-        for world in ("overconfident", "underconfident", "biased")
+        counts(kind, name)[measure] for kind, name in POPULATIONS if measure in counts(kind, name)
     ]
     total = worlds.Count(*np.sum(every, axis=0).tolist())
-    assert total.share >= 0.88, told(total, "ls_ece")
+    assert 0.92 <= total.share <= 0.995, told(total, measure)
 
 
-def test_the_right_reports_are_not_told_from_an_error_of_zero():
-    """In the calibrated world the interval reaches 0, in 95 % of the samples or more."""
-    for measure in ("ece", "rmsce", "lin_ce", "debiased_l2"):
-        found = [calibrated(n)[measure] for n in (300, 2000)]
-        total = worlds.Count(*np.sum(found, axis=0).tolist())
-        assert total.share >= 0.95, told(total, measure)
+@pytest.mark.parametrize("name", ["3 classes, too sure", "10 classes, calibrated"])
+def test_errors_over_all_classes_hold_the_truth(name):
+    """The basic bootstrap had 0 to 8 % where predictions are right."""
+    measures = ("classwise_ece", "ace", "tace", "classwise_ce", "lin_ce")
+    found = worlds.coverage("classes", name, 200, 25, measures, n_resamples=500)
+    for measure, count in found.items():
+        assert count.share >= 0.8, told(count, name, measure)
 
 
-@cache
-def calibrated(n):
-    return worlds.coverage("calibrated", n, 60, BINNED, n_resamples=500)
+@pytest.mark.parametrize("measure", ["ks_error", "ls_ece", "smooth_ece", "brier_miscalibration"])
+def test_measures_that_are_not_of_bins_hold_the_truth(measure):
+    found = worlds.coverage("ordinary", "overconfident", 300, 12, (measure,), n_resamples=500)
+    assert found[measure].share >= 0.75, told(found[measure], measure)
+    found = worlds.coverage("calibrated", "calibrated", 300, 12, (measure,), n_resamples=500)
+    assert found[measure].share >= 0.75, told(found[measure], measure)
 
 
-def test_the_right_reports_are_rarely_called_miscalibrated():
-    verdicts = [
-        cal.verdict(y, u, n_resamples=500).verdict
-        for y, u, _ in worlds.drawn("calibrated", 400, 60, seed=1)
-    ]
-    wrong = verdicts.count("miscalibrated")
-    assert wrong <= 7  # 3 expected; a binomial is above 7 once in 80 times
-    assert verdicts.count("not enough data") + verdicts.count("calibrated within noise") >= 53
+@pytest.mark.parametrize("measure", ["brier_uncertainty", "brier_discrimination", "log_loss"])
+def test_parts_of_the_brier_score_and_losses_hold_the_truth(measure):
+    found = worlds.coverage("ordinary", "slightly overconfident", 300, 40, (measure,))
+    assert found[measure].share >= 0.82, told(found[measure], measure)
+
+
+def test_losses_of_rare_events_hold_the_truth():
+    """The basic bootstrap had 74 to 81 %, all misses too low: false passes of a gate."""
+    found = worlds.coverage("rare", "rare", 1000, 60, ("brier", "log_loss"))
+    for measure, count in found.items():
+        assert count.share >= 0.85 and count.below <= 6, told(count, measure)
+
+
+@pytest.mark.parametrize(("kind", "name"), RIGHT)
+def test_what_is_right_is_rarely_called_wrong(kind, name):
+    wrong, reach_zero = 0, 0
+    for y, u, w, groups in worlds.samples_of(worlds.KINDS[kind][name], 300, 60, seed=3):
+        found = cal.verdict(y, u, sample_weight=w, groups=groups, n_resamples=500)
+        wrong += found.verdict == "miscalibrated"
+        reach_zero += found.low == 0
+        assert found.high > 0
+    assert wrong <= 6, (kind, name)  # 1.5 expected of one side of 95 %
+    assert reach_zero >= 54
 
 
 def test_rows_of_clusters_hold_the_truth_too_rarely_and_groups_set_it_right():
-    names = ("ece", "rmsce", "brier")
-    rows = worlds.coverage("clusters", 3000, 40, names, n_resamples=500)
-    groups = worlds.coverage("clusters", 3000, 40, names, n_resamples=500, clustered=True)
-    for name in names:
-        assert rows[name].share < 0.88, told(rows[name], name)
-        assert groups[name].share >= 0.88, told(groups[name], name)
-
-
-def test_shared_draws_give_what_the_public_function_gives():
-    y, u, groups = next(worlds.drawn("biased", 400, 1))
-    for clustered in (None, groups // 8):
-        shared = worlds.intervals(y, u, worlds.MEASURES, 500, clustered)
-        for name, interval in shared.items():
-            alone = cal.interval(
-                y, u, measure=name, bins=worlds.BINS, n_resamples=500, groups=clustered
+    population = worlds.KINDS["clusters"]["oscillating"]
+    wrong = {True: 0, False: 0}
+    for y, u, _, groups in worlds.samples_of(population, 600, 30):
+        for clustered in wrong:
+            found = cal.interval(
+                y, u, measure="brier", groups=groups if clustered else None, n_resamples=200
             )
-            assert (interval.low, interval.high) == pytest.approx((alone.low, alone.high))
+            true = worlds.truth_of("clusters", "oscillating")
+            truth = true.value(worlds.measured("clusters", "oscillating", ("brier",))[0], None)
+            wrong[clustered] += not found.low <= truth <= found.high
+    assert wrong[True] < wrong[False]
+
+
+def test_the_difference_of_predictors_that_agree_is_held_too():
+    """At 1e-6 a third of the intervals missed it, and a winner was named."""
+    misses = {"ece": 0, "brier": 0}
+    big = np.random.default_rng(5)
+    h = big.normal(0, 1.5, 400_000)
+    q, first = worlds.sigmoid(h), worlds.sigmoid(1.4 * h)
+    second = worlds.sigmoid(1.4001 * h)
+    true = {
+        "ece": cal.ece(q, first) - cal.ece(q, second),
+        "brier": cal.brier_score(q, first) - cal.brier_score(q, second),
+    }
+    for seed in range(30):
+        rows = np.random.default_rng((6, seed)).integers(0, h.size, 500)
+        y = (np.random.default_rng((7, seed)).random(500) < q[rows]).astype(int)
+        found = cal.compare(
+            y, {"a": first[rows], "b": second[rows]}, measures=list(misses), bin_counts=(5,)
+        )
+        for measure in misses:
+            difference = found.difference("a", "b", measure)
+            # A row that changes its bin moves an error by 2 in 500.
+            assert difference.high - difference.low < 5e-3
+            misses[measure] += not difference.low <= true[measure] <= difference.high
+    assert max(misses.values()) <= 5, misses

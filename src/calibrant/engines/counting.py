@@ -157,10 +157,7 @@ def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findi
 def _by_rank(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
     u, z, w, findings = whole_problem(samples, notion)
     order = np.argsort(u, kind="stable")
-    if w is None:
-        bins = rank_bins(u.size, m)
-    else:
-        bins = weighted_rank_bins(w[order], m)
+    bins = rank_bins(u.size, m) if w is None else weighted_rank_bins(w[order], m)
     sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])
     firsts = np.searchsorted(bins, np.arange(1, m))
     cuts = Cuts(np.append(u[order], 1.0)[firsts])  # for display: ties may straddle a cut

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,34 @@ def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
     # Student's point: of few rows or clusters the spread itself is not well known.
     point = -float(stdtrit(max(1.0, parts.units - 1.0), (1.0 - level) / 2.0))
     return spread * _abc(-point, lean), spread * _abc(point, lean), spread
+
+
+def few_event_limits(samples: Samples, name: str, level: float) -> tuple[float, float]:
+    """How far limits lie from the mean loss of a binary problem in which one outcome is rare.
+
+    What a handful of events scatters by, or none, the rows do not tell: the limits of their number
+    are Poisson's, and an event costs what those seen did and what the predictions say together.
+    """
+    from scipy.special import gammaincinv
+
+    z = np.asarray(samples.block(0, samples.n).targets, dtype=np.float64)
+    rare = 1.0 if z.sum() <= samples.n / 2 else 0.0
+    values = [
+        row_values(replace(samples, targets=np.full(samples.n, target)), distribution=False)[name]
+        for target in (0.0, 1.0)
+    ]
+    cost = values[int(rare)] - values[1 - int(rare)]
+    u = np.clip(samples.block(0, samples.n).reports.astype(np.float64), 0.0, 1.0)
+    chance = u if rare else 1.0 - u
+    happened = z == rare
+    events = int(happened.sum())
+    expected = float((chance * cost).sum() / max(float(chance.sum()), 1e-300))
+    each = (float(cost[happened].sum()) + expected) / (events + 1)
+    tail = (1.0 - level) / 2.0
+    fewest = float(gammaincinv(events, tail)) if events else 0.0
+    most = float(gammaincinv(events + 1, 1.0 - tail))
+    ends = [(count - events) * each / samples.n for count in (fewest, most)]
+    return min(ends), max(ends)
 
 
 def _abc(point: float, lean: float) -> float:

@@ -19,6 +19,7 @@ from calibrant.inference.family import SHAPES, Family, Limits, family_of, invert
 from calibrant.inference.judged import Judged
 from calibrant.inference.means import (
     Influences,
+    few_event_limits,
     influences,
     mean_limits,
     null_losses,
@@ -69,24 +70,21 @@ class Worth(Judged):
         centre = value if centre is None else min(max(centre, low), high)
         return Interval(
             measure.name, value, low, high, self.level, method, self.seed, error, centre,
-            self._note(low, high, value, centre),
+            self._note(),
         )  # fmt: skip
 
-    def _note(self, low: float, high: float, value: float, estimate: float) -> str:
-        notes = []
+    @property
+    def _few_events(self) -> bool:
+        """Whether a binary problem has hardly seen one of its outcomes."""
+        few = None if self.samples.multiclass else self.fewest_outcomes
+        return few is not None and few < FEW_EVENTS
+
+    def _note(self) -> str:
         few = self.fewest_outcomes
-        if few is not None and few < FEW_EVENTS:
-            seen = "none" if few == 0 else str(few)
-            notes.append(
-                f"{seen} of the rarer outcome in these rows: the limits rest on the predictions"
-            )
-        if not low <= value <= high:
-            where = "above" if value > high else "below"
-            notes.append(
-                f"the value of these rows lies {where} the interval, because it is biased upward; "
-                f"{estimate:.4g} is the estimate without that bias"
-            )
-        return "; ".join(notes)
+        if few is None or few >= FEW_EVENTS:
+            return ""
+        seen = "none" if few == 0 else str(few)
+        return f"{seen} of the rarer outcome in these rows: the limits rest on the predictions"
 
     def _limits(
         self, measure: Measure, value: float
@@ -94,6 +92,9 @@ class Worth(Judged):
         """Limits, method, standard error of the value, and the estimate without its bias."""
         if measure.statistic in ("losses", "distribution"):
             low, high, error = mean_limits(self._influences(measure), self.level)
+            if self._few_events and measure.notion == "loss" and self.samples.weights is None:
+                fewest, most = few_event_limits(self.samples, measure.name, self.level)
+                low, high = min(low, fewest), max(high, most)
             kind = "clusters" if self.groups is not None else "rows"
             return value + low, value + high, f"BCa limits of a mean of {kind}", error, value
         if measure.name == "brier_uncertainty":

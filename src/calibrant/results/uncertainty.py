@@ -70,7 +70,7 @@ class Interval(_Plain):
         note; empty where there is nothing to say.
         """
         inside = self.low <= self.value <= self.high or math.isnan(self.value)
-        if inside or "the interval" in self.note:  # the note says where the value lies
+        if inside:
             return self.note
         side = "above" if self.value > self.high else "below"
         without = (
