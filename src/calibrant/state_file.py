@@ -1,6 +1,6 @@
 """The file that keeps a state: a line of magic, a line of JSON, numbers, a checksum.
 
-    calibrant-state 2\\n
+    calibrant-state 3\\n
     {"arrays": [["name", [shape]], ...], "index": {...}, "kind": "accumulator", "recipe": {...}}\\n
     the arrays, little-endian float64, in that order, zlib-compressed as one piece
     32 bytes: SHA-256 of everything before
@@ -30,8 +30,8 @@ from calibrant.errors import StateError
 from calibrant.whole_files import replacing
 
 MAGIC = b"calibrant-state "
-# 1 had no kind, no index, no measures, no missing.
-VERSION = 2
+# 1 had no kind, no index, no measures, no missing; 2 had bins without sum_w2z.
+VERSION = 3
 _CHECKSUM = 32
 # What a kind of state is read with.
 READERS = {"accumulator": "Accumulator.load", "monitor": "Monitor.load"}

@@ -106,8 +106,8 @@ def test_the_file_is_not_a_pickle_and_knows_its_version(tmp_path):
     path = tmp_path / "s"
     cal.Accumulator().update(OUTCOMES, REPORTS).save(path)
     content = path.read_bytes()
-    assert content.startswith(b'calibrant-state 2\n{"arrays"')
-    path.write_bytes(content.replace(b"calibrant-state 2", b"calibrant-state 3", 1))
+    assert content.startswith(b'calibrant-state 3\n{"arrays"')
+    path.write_bytes(content.replace(b"calibrant-state 3", b"calibrant-state 4", 1))
     with pytest.raises(StateError, match="version 3"):
         cal.Accumulator.load(path)
 

@@ -39,7 +39,8 @@ cdef enum:
     WU2 = 5
     WUZ = 6
     WZ2 = 7
-    FIELDS = 8
+    W2Z = 8
+    FIELDS = 9
 
 # Columns of the loss sums, in the order of calibrant.statistics.losses.FIELDS.
 cdef enum:
@@ -214,6 +215,7 @@ def add_unweighted(
         for b in range(m):
             sums[b, W] = sums[b, N]
             sums[b, W2] = sums[b, N]
+            sums[b, W2Z] = sums[b, WZ]
     status[N_CLIPPED] += n_clipped
     status[SOFT] |= any_soft
     free(hard)
@@ -262,6 +264,7 @@ def add_weighted(
             cell[WU2] += w * (x * x)
             cell[WUZ] += w * (x * z)
             cell[WZ2] += w * (z * z)
+            cell[W2Z] += (w * w) * z
         for r in range(4 if replica else 1):
             for b in range(m):
                 for f in range(FIELDS):
@@ -437,6 +440,7 @@ def add_rows(
                     cell[WU2] += w * (x * x)
                     cell[WUZ] += w * (x * z)
                     cell[WZ2] += w * (z * z)
+                    cell[W2Z] += (w * w) * z
         if dense and status[BAD_ROW] < 0:
             for r in range(k):
                 cell = table + FIELDS * r * m
@@ -450,6 +454,7 @@ def add_rows(
                     cell[FIELDS * b + W] = cell[FIELDS * b + N]
                     cell[FIELDS * b + W2] = cell[FIELDS * b + N]
                     cell[FIELDS * b + WZ2] = cell[FIELDS * b + WZ]
+                    cell[FIELDS * b + W2Z] = cell[FIELDS * b + WZ]
     status[N_CLIPPED] += n_clipped
     status[N_ROWS_OFF] += n_rows_off
     status[N_LOG_CLIPPED] += n_log_clipped

@@ -43,6 +43,7 @@ def sums_by_index(
         w * (reports * reports),
         w * (reports * targets),
         w * (targets * targets),
+        (w * w) * targets,
     )
     out = np.empty((m, len(FIELDS)))
     for j, column in enumerate(columns):

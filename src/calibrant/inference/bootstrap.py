@@ -30,7 +30,7 @@ def resampled_tables(table: BinTable, n_resamples: int, rng: np.random.Generator
     sums = np.zeros((n_resamples, n.size, len(FIELDS)))
     sums[:, :, 0] = sums[:, :, 1] = sums[:, :, 2] = drawn.sum(axis=1)
     sums[:, :, 3] = (drawn * (label_u / safe)).sum(axis=1) + np.sqrt(sums[:, :, 1]) * noise
-    sums[:, :, 4] = sums[:, :, 7] = drawn[:, 1]
+    sums[:, :, 4] = sums[:, :, 7] = sums[:, :, 8] = drawn[:, 1]
     return BinTable(sums, has_squares=False)
 
 

@@ -168,14 +168,19 @@ class Drawn:
         """Bin tables, a draw being a class of the result."""
         cells = self.cells
         each = np.divide(cells.w2, cells.w, out=np.zeros(cells.size), where=cells.w > 0)
-        columns = (self.w, self.w * each, self.wu, self.wz, self.wz2)
+        columns = (self.w, self.w * each, self.wu, self.wz, self.wz2, self.wz * each)
         return drawn_tables(*(cells.by_bin(column) for column in columns))
 
 
-def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array) -> BinTable:
+def drawn_tables(
+    w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array
+) -> BinTable:
     """Sums (draws, bins) as one table of so many classes."""
     sums = np.zeros((*w.shape, len(FIELDS)))
-    columns = {"n": w, "sum_w": w, "sum_w2": w2, "sum_wu": wu, "sum_wz": wz, "sum_wz2": wz2}
+    columns = {
+        "n": w, "sum_w": w, "sum_w2": w2, "sum_wu": wu, "sum_wz": wz, "sum_wz2": wz2,
+        "sum_w2z": w2z,
+    }  # fmt: skip
     for name, column in columns.items():
         sums[..., FIELDS.index(name)] = column
     return BinTable(sums, has_squares=False)

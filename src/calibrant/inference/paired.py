@@ -151,7 +151,8 @@ def drawn_table(problem: Problem, draws: Draws) -> BinTable:
     w, u, z = problem.weights, problem.u, problem.z
     key = draws.lots * problem.m + problem.bins
     sums = np.zeros((draws.counts.shape[0], problem.m, len(FIELDS)))
-    for j, column in ((1, w), (2, w * w), (3, w * u), (4, w * z), (7, w * z * z)):
+    squares = ((2, w * w), (7, w * z * z), (8, w * w * z))
+    for j, column in ((1, w), (3, w * u), (4, w * z), *squares):
         per_lot = np.bincount(key, column, draws.n_lots * problem.m)
         sums[:, :, j] = draws.counts @ per_lot.reshape(draws.n_lots, problem.m)
     sums[:, :, 0] = sums[:, :, 1]

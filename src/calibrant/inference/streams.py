@@ -60,7 +60,8 @@ def noise_floor(
     rng = np.random.default_rng((seed, 5))
     sums = np.repeat(table.sums, N_DRAWS, axis=0)
     outcomes = rng.binomial(n, np.clip(chance, 0.0, 1.0), (N_DRAWS, n.size))
-    sums[:, :, FIELDS.index("sum_wz")] = sums[:, :, FIELDS.index("sum_wz2")] = outcomes
+    for field in ("sum_wz", "sum_wz2", "sum_w2z"):
+        sums[:, :, FIELDS.index(field)] = outcomes
     drawn = statistic(BinTable(sums, np.repeat(table.dropped, N_DRAWS, axis=0)))
     return StreamFloor(float(np.quantile(drawn, 0.95)), chance_of(drawn, value))
 

@@ -66,7 +66,7 @@ def isotonic_fit(levels: BinTable) -> NDArray[np.float64]:
 def _one_class(table: BinTable, fitted: NDArray[np.float64] | None) -> BrierDecomposition:
     w, wu, wz = table.sum_w[0], table.sum_wu[0], table.sum_wz[0]
     # What a rule drops is in no bin, so it is in no part but the rest; the score itself counts it.
-    _, lost_w, _, _, lost_wz, lost_wu2, lost_wuz, lost_wz2 = table.dropped[0]
+    _, lost_w, _, _, lost_wz, lost_wu2, lost_wuz, lost_wz2, _ = table.dropped[0]
     total = float(w.sum() + lost_w)
     square_z = float(table.sum_wz2.sum() + lost_wz2)
     square_u = float(table.sum_wu2.sum() + lost_wu2)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Per bin: rows with weight, and sums of weight w, report u and target z. The compiled kernels
-# write these columns by position.
-FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum_wz2")
+# write these columns by position. The square of a weight is what its row adds to a variance:
+# sum_w2 and sum_w2z keep what is said of the noise independent of the weights' scale.
+FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum_wz2", "sum_w2z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,10 @@ class BinTable:
         return self.sums[:, :, 7]
 
     @property
+    def sum_w2z(self) -> NDArray[np.float64]:
+        return self.sums[:, :, 8]
+
+    @property
     def residual(self) -> NDArray[np.float64]:
         """R_B = sum over the bin of w (u - z)."""
         return self.sum_wu - self.sum_wz
@@ -99,6 +104,14 @@ class BinTable:
         """W per class, dropped samples included."""
         total: NDArray[np.float64] = self.sum_w.sum(axis=1) + self.dropped[:, 1]
         return total
+
+    @property
+    def effective_rows(self) -> NDArray[np.float64]:
+        """W_B^2 / sum w^2: as many rows of equal weight say as much; 0 where a bin is empty."""
+        out = np.zeros_like(self.sum_w)
+        # In this order it is the count itself, to the bit, where every weight is 1.
+        np.divide(self.sum_w, self.sum_w2, out=out, where=self.sum_w2 > 0)
+        return self.sum_w * out
 
     @property
     def mean_u(self) -> NDArray[np.float64]:

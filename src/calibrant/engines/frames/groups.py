@@ -74,18 +74,18 @@ class Groups:
     @property
     def fields(self) -> Array:
         """The sums of bins (groups x fields)."""
-        return self._fields("wu", "wz", "wuu", "wuz", "wzz")
+        return self._fields("wu", "wz", "wuu", "wuz", "wzz", "wwz")
 
     @property
     def top_fields(self) -> Array:
         """The sums of bins of the larger of u and 1 - u."""
-        return self._fields("wf", "wh", "wff", "wfh", "whh")
+        return self._fields("wf", "wh", "wff", "wfh", "whh", "wwh")
 
     def _fields(self, *names: str) -> Array:
         # Weights of 1 are their own squares, and hard labels too.
         weights = [self[name] if name in self else self["rows"] for name in ("n", "w", "ww")]
-        squares = names[-1] if names[-1] in self else names[1]
-        return np.stack([*weights, *(self[name] for name in (*names[:-1], squares))], axis=1)
+        squares = [name if name in self else names[1] for name in names[-2:]]
+        return np.stack([*weights, *(self[name] for name in (*names[:-2], *squares))], axis=1)
 
     @property
     def logit_cell(self) -> NDArray[np.intp]:

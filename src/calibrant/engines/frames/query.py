@@ -67,6 +67,8 @@ class Query:
         self.sums |= {"wuu": self.weigh(u * u), "wuz": self.weigh(u * z)}
         if not self.samples.hard:
             self.sums["wzz"] = self.weigh(z * z)
+        if self.weighted:
+            self.sums["wwz"] = col("w") * self.weigh(z)
         return self
 
     def add_cuts(self, cuts: Cuts) -> Query:
@@ -104,6 +106,8 @@ class Query:
         self.sums |= {"wh": self.weigh(hit), "wfh": self.weigh(fold * hit)}
         if not self.samples.hard:
             self.sums["whh"] = self.weigh(hit * hit)
+        if self.weighted:
+            self.sums["wwh"] = col("w") * self.weigh(hit)
         return self
 
     def run(self, most: int | None = None) -> Groups:

@@ -8,7 +8,7 @@ from torch import Tensor
 from calibrant.engines.tensors.blocks import Scalars
 from calibrant.statistics.bins import FIELDS
 
-N, SUM_W, SUM_W2, SUM_WU, SUM_WZ, SUM_WU2, SUM_WUZ, SUM_WZ2 = range(len(FIELDS))
+N, SUM_W, SUM_W2, SUM_WU, SUM_WZ, SUM_WU2, SUM_WUZ, SUM_WZ2, SUM_W2Z = range(len(FIELDS))
 # Threads of a device that add to one number wait for each other: few bins get many copies.
 _CELLS_ON_DEVICE = 1 << 14
 _MOST_COPIES = 256
@@ -52,6 +52,8 @@ class BinSums:
         wz = z if w is None else w * z
         for field, values in ((SUM_WZ, wz), (SUM_WUZ, wz * u), (SUM_WZ2, wz * z)):
             self._add(field, at, values)
+        if w is not None:
+            self._add(SUM_W2Z, at, w * w * z)
 
     def _places(self, index: Tensor) -> Tensor:
         if self.copies == 1:
@@ -67,4 +69,5 @@ class BinSums:
         sums = self._sums.reshape(len(FIELDS), self.m, self.copies).sum(dim=2).T.clone()
         if not self.weighted:
             sums[:, SUM_W] = sums[:, SUM_W2] = sums[:, N]
+            sums[:, SUM_W2Z] = sums[:, SUM_WZ]
         return sums
