@@ -164,6 +164,7 @@ class Bin(NamedTuple):
     mean_target: float
     residual: float
     target_square: float
+    weight_square: float
 
 
 def bins_of(problem: Problem, rule: Rule) -> list[Bin]:
@@ -183,7 +184,8 @@ def bins_of(problem: Problem, rule: Rule) -> list[Bin]:
         sum_z = math.fsum(a * b for a, b in zip(w, z, strict=True))
         residual = math.fsum(a * (b - c) for a, b, c in zip(w, u, z, strict=True))
         squares = math.fsum(a * c * c for a, c in zip(w, z, strict=True))
-        out.append(Bin(len(held), weight, sum_u / weight, sum_z / weight, residual, squares))
+        means = sum_u / weight, sum_z / weight
+        out.append(Bin(len(held), weight, *means, residual, squares, math.fsum(a * a for a in w)))
     return out
 
 
@@ -211,9 +213,10 @@ def debiased_square(problem: Problem, rule: Rule) -> float:
     """Mean square gap less the variance of each bin's mean target; may be below 0."""
     terms = []
     for b in bins_of(problem, rule):
-        if b.weight <= 1:
+        if b.n == 1:
             continue  # one sample says nothing about its variance
-        variance = max(0.0, b.target_square / b.weight - b.mean_target**2) / (b.weight - 1)
+        rows = b.weight**2 / b.weight_square
+        variance = max(0.0, b.target_square / b.weight - b.mean_target**2) / (rows - 1)
         terms.append(b.weight * ((b.residual / b.weight) ** 2 - variance))
     return math.fsum(terms) / math.fsum(problem.w)
 
@@ -271,10 +274,9 @@ def lin_ce(problem: Problem, rule: Rule) -> float:
 
 
 def confidence_correction(problem: Problem) -> float:
-    """(1/W)(1 - sum wz / W)."""
-    total = math.fsum(problem.w)
-    hits = math.fsum(w * z for w, z in zip(problem.w, problem.z, strict=True))
-    return (1.0 - hits / total) / total
+    """sum of w^2 (1 - z) / W^2."""
+    misses = math.fsum(w * w * (1.0 - z) for w, z in zip(problem.w, problem.z, strict=True))
+    return misses / math.fsum(problem.w) ** 2
 
 
 def mean_of_property(rows: Rows, phi: Rows) -> list[list[float]]:

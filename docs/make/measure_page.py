@@ -23,6 +23,7 @@ SYMBOLS = {
     "R_B": "the sum of w (u - z) over the rows of a bin",
     "R_{B,r}": "the sum of w (u - z) over the rows of a bin, for class r against the rest",
     "W_B": "the weight in a bin",
+    "n_B": "the effective number of rows in a bin",
     "r": "a class",
     "k": "the number of classes",
     "u": "the report: the probability of class 1, or of the top label",

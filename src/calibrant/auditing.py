@@ -15,7 +15,7 @@ from calibrant.audits import truthfulness as lying
 from calibrant.audits.subjects import Function, Subject, call
 from calibrant.binning import Bins, as_rule
 from calibrant.errors import InputError, one_of
-from calibrant.measures.catalogue import Shape, catalogue, find, nearest_measure
+from calibrant.measures.catalogue import Shape, canonical, catalogue, find, nearest_measure
 from calibrant.options import public
 from calibrant.results.audit import Audit, AuditVerdict
 
@@ -130,7 +130,8 @@ def _subjects(
     if measure is None:
         names = list(dict.fromkeys(m.name for s in shapes for m in catalogue(s)))
     else:
-        names = [measure] if isinstance(measure, str) else list(measure)
+        asked = [measure] if isinstance(measure, str) else list(measure)
+        names = [canonical(name) for name in asked]
     found = []
     for name in dict.fromkeys(names):
         fitting = [s for s in shapes if any(m.name == name for m in catalogue(s))]

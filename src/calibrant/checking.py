@@ -124,7 +124,7 @@ def limits_of(
     for limit in told:
         measure = find(limit.measure, shape)
         _refuse_empty(measure, limit)
-        out.append((measure, replace(limit, value=float(limit.value))))
+        out.append((measure, replace(limit, measure=measure.name, value=float(limit.value))))
     return tuple(out)
 
 

@@ -37,7 +37,7 @@ _DEFAULT = {
     "multiclass": (
         "ece",
         "classwise_ce",
-        "confidence_ce_corrected",
+        "confidence_ce",
         "brier",
         "log_loss",
         "classification_error",
@@ -45,7 +45,7 @@ _DEFAULT = {
 }
 _ERRORS = {
     "binary": ("ece", "lin_ce"),
-    "multiclass": ("ece", "confidence_ce", "confidence_ce_corrected", "classwise_ce"),
+    "multiclass": ("ece", "confidence_ce_uncorrected", "confidence_ce", "classwise_ce"),
 }
 _LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from calibrant.engines.streams import HOLDINGS
 from calibrant.errors import InputError
-from calibrant.measures.catalogue import Measure, Shape, catalogue, nearest_measure
+from calibrant.measures.catalogue import Measure, Shape, canonical, catalogue, nearest_measure
 
 # Beside the cells, which are always there.
 _NEEDS = {
@@ -21,15 +21,15 @@ _ORDERED = ("quantile_bins", "confidence_bins", "levels")
 
 
 def known_measures(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, once each, if the catalogue has them."""
+    """The catalogue's own names of what was asked for, once each, if it has them."""
     if isinstance(names, str):
         raise InputError(f"measures must be a list of names; got the text {names!r}")
     known = tuple(dict.fromkeys(measure.name for measure in catalogue()))
-    asked = tuple(dict.fromkeys(names))
-    for name in asked:
-        if name not in known:
+    asked = {name: canonical(name) for name in names}
+    for name, own in asked.items():
+        if own not in known:
             raise InputError(f"there is no measure {name!r}: {nearest_measure(name, known)}")
-    return asked
+    return tuple(dict.fromkeys(asked.values()))
 
 
 def _statistics(names: tuple[str, ...], multiclass: bool) -> set[str]:

@@ -114,7 +114,10 @@ class TestKnownLies:
 
     @pytest.mark.parametrize(
         ("name", "won", "truth", "lie"),
-        [("confidence_ce", True, 1 / 4, 9 / 100), ("confidence_ce_corrected", False, 3 / 4, 0.99)],
+        [
+            ("confidence_ce_uncorrected", True, 1 / 4, 9 / 100),
+            ("confidence_ce", False, 3 / 4, 0.99),
+        ],
     )
     def test_example_c_1(self, name, won, truth, lie):
         """Exactly, for two rows: the values are those of n rows times 2/n."""

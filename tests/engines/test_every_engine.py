@@ -116,7 +116,7 @@ def test_the_boundary_table_of_fine_cells(name, dtype):
     reports = around(cell_edges(), dtype)
     labels = np.random.default_rng(1).integers(0, 2, reports.size)
     columns = {"y": labels, "p": reports}
-    measures = ["ks_error", "confidence_ce_corrected"]
+    measures = ["ks_error", "confidence_ce"]
     found = sums(name, columns, "y", "p", measures=measures)
     same_state(found, sums("numpy", columns, "y", "p", measures=measures))
 

@@ -64,7 +64,7 @@ def test_noise_floor_against_redrawn_rows(name):
     assert floor.p_value == pytest.approx(share, abs=0.12)
 
 
-@pytest.mark.parametrize("name", ["ece", "classwise_ece", "lin_ce", "confidence_ce_corrected",
+@pytest.mark.parametrize("name", ["ece", "classwise_ece", "lin_ce", "confidence_ce",
                                   "brier"])  # fmt: skip
 def test_noise_floor_of_many_classes_against_redrawn_rows(name):
     rng = np.random.default_rng(6)
@@ -196,12 +196,13 @@ def test_the_mean_of_the_truthful_error_is_that_of_all_outcomes(weighted):
 
 def test_the_mean_of_the_corrected_confidence_error_is_that_of_all_outcomes():
     p = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.4, 0.35, 0.25]])
-    for name in ("confidence_ce", "confidence_ce_corrected"):
+    for name, w in product(("confidence_ce_uncorrected", "confidence_ce"), (None, [5, 1, 2, 2])):
         mean = 0.0
         for outcome in product(range(3), repeat=4):
             chance = np.prod(p[np.arange(4), list(outcome)])
-            mean += chance * cal.evaluate(list(outcome), p, measures=[name], bins=2)[name]
-        floor = cal.noise_floor([0, 1, 2, 0], p, measure=name, bins=2)
+            options = {"measures": [name], "bins": 2, "sample_weight": w}
+            mean += chance * cal.evaluate(list(outcome), p, **options)[name]
+        floor = cal.noise_floor([0, 1, 2, 0], p, measure=name, bins=2, sample_weight=w)
         assert floor.exact_mean and floor.mean == pytest.approx(mean, rel=1e-12)
 
 

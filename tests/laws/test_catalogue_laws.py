@@ -133,7 +133,14 @@ def test_the_order_of_rows_does_not_matter(name: str, shape: str, kind: str, dat
     same(name, value(name, shuffled.y, shuffled.p, shuffled.w), expected)
 
 
-@every_measure
+# What these take off or add is the noise of single rows: a row of weight 2 is one draw that counts
+# twice, and noisier than two rows.
+OF_ROWS = {"confidence_ce", "debiased_l2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "kind"), [case for case in CASES if case.values[0] not in OF_ROWS]
+)
 @few
 @given(data=st.data())
 def test_a_whole_weight_is_a_repetition(name: str, shape: str, kind: str, data: Any) -> None:
@@ -161,22 +168,13 @@ def test_no_weights_are_weights_of_one(name: str, shape: str, kind: str, data: A
     same(name, value(name, sample.y, sample.p), value(name, sample.y, sample.p, ones))
 
 
-# W enters these errors as the number of samples, which is what they are about.
-COUNTING = {
-    "confidence_ce_corrected",  # the correction is 1/W of the classification error
-    "debiased_l2",  # the variance of a mean of W_B samples
-}
-
-
 @every_measure
-def test_only_shares_of_weight_matter(name: str, shape: str, kind: str) -> None:
+@pytest.mark.parametrize("scale", [1e-3, 7.0, 1e6])
+def test_only_shares_of_weight_matter(name: str, shape: str, kind: str, scale: float) -> None:
     sample = random_sample(shape, kind)
-    doubled = value(name, sample.y, sample.p, 4 * sample.w)
     once = value(name, sample.y, sample.p, sample.w)
-    if name in COUNTING:
-        assert doubled != once
-    else:
-        same(name, doubled, once)
+    scaled = value(name, sample.y, sample.p, scale * sample.w)
+    assert scaled == pytest.approx(once, rel=1e-12, abs=0)
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -214,9 +212,8 @@ def test_zero_and_one_may_be_exchanged(name: str, kind: str) -> None:
 
 def in_range(name: str, shape: str, sample: Sample, w: Any) -> None:
     measure = find(name, shape)  # type: ignore[arg-type]
-    total = float(len(sample.y) if w is None else np.sum(w))
     # Bounds that depend on the sample are declared in words.
-    bounds = {"log k": math.log(2 if shape == "binary" else K), "1 + 1/W": 1 + 1 / total}
+    bounds = {"log k": math.log(2 if shape == "binary" else K)}
     high = measure.high if math.isfinite(measure.high) else bounds[measure.high_text]
     # Parts that are differences of sums may miss an end by the sums' rounding.
     slack = 1e-13 * max(1.0, high)

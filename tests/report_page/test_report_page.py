@@ -67,7 +67,7 @@ def test_the_slider_shows_what_python_says(visit, fashion, rule):
             "rmsce": shown(cal.ece(y, p, bins=bins(m), norm="l2")),
             "mce": shown(cal.ece(y, p, bins=bins(m), norm="max")),
             "debiased_l2": shown(cal.debiased_l2(y, p, bins=bins(m))),
-            "confidence_ce_corrected": shown(cal.confidence_ce(y, p, bins=bins(m))),
+            "confidence_ce": shown(cal.confidence_ce(y, p, bins=bins(m))),
         }
         assert page.inner_text("#count-shown") == str(m)
         table = cal.reliability(y, p, bins=bins(m))

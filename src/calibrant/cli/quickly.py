@@ -14,7 +14,7 @@ from calibrant.worth_of_evaluation import draws_of_report
 # Measures whose intervals take a second whatever the number of rows: resampled in bins.
 OF_BINS = (
     "ece", "rmsce", "mce", "debiased_l2", "ks_error", "lin_ce", "confidence_ce",
-    "confidence_ce_corrected",
+    "confidence_ce_uncorrected",
 )  # fmt: skip
 # Losses of (n, k) reports are resampled in rows: of so many, n k, they take seconds.
 LOSSES = ("brier", "log_loss", "classification_error")

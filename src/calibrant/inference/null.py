@@ -102,11 +102,11 @@ def null_mean(measure: Measure, problem: Problem) -> float | None:
     Calibrated predictions have residuals of mean 0, so ``E[sum_B R_B^2] = sum_i w_i^2 u_i (1 -
     u_i)`` whatever the bins.
     """
-    if measure.name not in ("lin_ce", "confidence_ce", "confidence_ce_corrected"):
+    if measure.name not in ("lin_ce", "confidence_ce", "confidence_ce_uncorrected"):
         return None
     w, u = problem.weights, problem.u
     total = float(w.sum())
     variance = float((w * w * u * (1.0 - u)).sum()) / total**2
-    if measure.name == "confidence_ce_corrected":
-        return variance + (1.0 - float((w * u).sum()) / total) / total
+    if measure.name == "confidence_ce":  # with its correction
+        return variance + float((w * w * (1.0 - u)).sum()) / total**2
     return variance

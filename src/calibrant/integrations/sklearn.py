@@ -18,7 +18,7 @@ from calibrant.integrations.responses import (
     read_problem,
     settle_methods,
 )
-from calibrant.measures.catalogue import Measure, catalogue, nearest_measure
+from calibrant.measures.catalogue import Measure, canonical, catalogue, nearest_measure
 from calibrant.show.diagrams import ReliabilityDisplay
 
 try:
@@ -147,7 +147,7 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
 
 def _entry(name: str) -> Measure:
     for entry in catalogue():
-        if entry.name == name:
+        if entry.name == canonical(name):
             return entry
     raise InputError(f"no measure is called {name!r}: {nearest_measure(name, scorer_names())}")
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from calibrant.accumulator import Accumulator
 from calibrant.binning import Bins
 from calibrant.errors import InputError, MissingExtra, StateError
-from calibrant.measures.catalogue import Shape, find
+from calibrant.measures.catalogue import Shape, canonical, find
 from calibrant.options import public
 from calibrant.samples.tensors import holds_float64
 
@@ -149,7 +149,7 @@ class CalibrationMetric(Metric):
         out = {
             name: torch.tensor(values[name], dtype=torch.float64, device=where) for name in values
         }
-        return out[self.measure] if isinstance(self.measure, str) else out
+        return out[self._names[0]] if isinstance(self.measure, str) else out
 
     def accumulator(self) -> Accumulator:
         """What was summed so far, on this rank (inside `sync_context`: on all), as an Accumulator:
@@ -168,7 +168,8 @@ class CalibrationMetric(Metric):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return (self.measure,) if isinstance(self.measure, str) else self.measure
+        asked = (self.measure,) if isinstance(self.measure, str) else self.measure
+        return tuple(canonical(name) for name in asked)
 
     @property
     def _columns(self) -> int:

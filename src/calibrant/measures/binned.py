@@ -9,6 +9,8 @@ from calibrant.errors import one_of
 from calibrant.statistics.bins import BinTable
 
 NORMS = ("l1", "l2", "max")
+# More effective rows than this are more than one, whatever rounding made of them.
+ONE_ROW = 1.0 + 1e-9
 
 
 def binned_errors(table: BinTable, norm: str = "l1") -> NDArray[np.float64]:
@@ -41,15 +43,16 @@ def debiased_l2s(table: BinTable) -> NDArray[np.float64]:
     """Mean square gap of each class, less what sampling noise adds to it: may be below 0.
 
     Each bin's squared gap is lowered by the variance of its mean target,
-    ``(mean z^2 - (mean z)^2) / (W_B - 1)``; for 0/1 targets that is ``z(1 - z)/(n_B - 1)``. A bin
-    of weight 1 or less says nothing about its variance and is left out.
+    ``(mean z^2 - (mean z)^2) / (n_B - 1)`` with the effective rows ``n_B = W_B^2 / sum w^2``; for
+    unweighted 0/1 targets that is ``z(1 - z)/(n_B - 1)``. A bin of one effective row says nothing
+    about its variance and is left out.
     """
-    w = table.sum_w
-    counts = w > 1
-    safe = np.where(counts, w, 2.0)
+    w, rows = table.sum_w, table.effective_rows
+    counts = rows > ONE_ROW
+    safe, n = np.where(counts, w, 1.0), np.where(counts, rows, 2.0)
     gap = table.residual / safe
     mean_z = table.sum_wz / safe
-    variance = np.maximum(table.sum_wz2 / safe - mean_z**2, 0.0) / (safe - 1.0)
+    variance = np.maximum(table.sum_wz2 / safe - mean_z**2, 0.0) / (n - 1.0)
     out: NDArray[np.float64] = np.where(counts, w * (gap**2 - variance), 0.0).sum(axis=1)
     return out / table.total_weight
 

@@ -87,6 +87,8 @@ class Measure:
     power: int = 1
     # The noise of calibrated predictions, as a gap, falls like n to the minus this.
     rate: float = 0.5
+    # What else it is called, in papers and by other libraries.
+    aliases: tuple[str, ...] = ()
 
     @property
     def range(self) -> str:
@@ -138,16 +140,18 @@ _ENTRIES = (
     # --- binned errors of the scalar problem: P(y = 1), or the top label ---
     Measure("ece", "expected calibration error", "(1/W) sum_B |R_B|", "scalar", _BOTH, "bins",
             0, 1, _BINNED, _NAEINI + "; on soft labels SMECE, Leznik (2026), arXiv:2603.14092",
-            "ece", lambda s: binned_error(s.bins), of_tables=binned_errors),
+            "ece", lambda s: binned_error(s.bins), of_tables=binned_errors,
+            aliases=("SMECE", "soft_ece", "expected_calibration_error")),
     Measure("rmsce", "root-mean-square calibration error", "sqrt((1/W) sum_B R_B^2 / W_B)",
             "scalar", _BOTH, "bins", 0, 1, _BINNED, "Hendrycks et al. (2019), arXiv:1812.04606",
             "ece(norm='l2')", lambda s: binned_error(s.bins, "l2"),
             of_tables=lambda t: binned_errors(t, "l2")),
     Measure("mce", "maximum calibration error", "max_B |R_B| / W_B", "scalar", _BOTH, "bins",
             0, 1, _BINNED, _NAEINI, "ece(norm='max')", lambda s: binned_error(s.bins, "max"),
-            of_tables=lambda t: binned_errors(t, "max")),
+            of_tables=lambda t: binned_errors(t, "max"), aliases=("maximum_calibration_error",)),
     Measure("debiased_l2", "debiased root-mean-square error",
-            "sqrt(max(0, (1/W) sum_B W_B [(R_B/W_B)^2 - var_B(z)/(W_B - 1)]))", "scalar", _BOTH,
+            "sqrt(max(0, (1/W) sum_B W_B [(R_B/W_B)^2 - var_B(z)/(n_B - 1)])), "
+            "n_B = W_B^2 / sum_B w^2", "scalar", _BOTH,
             "quantile_bins", 0, 1, _BINNED,
             "Kumar, Liang and Ma (2019), arXiv:1909.10155; Broecker (2012), "
             "doi:10.1007/s00382-011-1191-1", "debiased_l2",
@@ -194,39 +198,41 @@ _ENTRIES = (
               "sigma with integral |(1/W) sum w (z - u) K(t, u)| dt = sigma", "scalar", (shape,),
               "smooth", 0, 1, Claims(False, shape == "binary", True, True),
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
-              lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3) for shape in _BOTH),
+              lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"))
+      for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
             _BINARY, "quantile_bins", 0, 1, _LINEAR, _LU + ", theorem 3.1", "lin_ce",
-            lambda s: linear_error(s.quantile_bins), of_tables=linear_errors, power=2),
+            lambda s: linear_error(s.quantile_bins), of_tables=linear_errors, power=2,
+            aliases=("LinCE",)),
     Measure("lin_ce", "truthful full calibration error (LinCE)",
             "(1/W^2) sum_B ||R_B||_2^2", "full", _MULTI, "full_bins", 0, 2,
             Claims(True, False, True, False), _LU + ", theorem 3.1", "lin_ce",
-            lambda s: vector_linear_error(s.full_bins), power=2),
+            lambda s: vector_linear_error(s.full_bins), power=2, aliases=("LinCE",)),
     Measure("classwise_ce", "truthful classwise error", "(1/k) sum_r (1/W^2) sum_B R_{B,r}^2",
             "classwise", _MULTI, "class_quantile_bins", 0, 1, _LINEAR, _LU + ", section 3.1",
             "classwise_ce", lambda s: linear_error(s.class_quantile_bins),
             of_tables=linear_errors, power=2),
-    Measure("confidence_ce", "squared confidence error", "(1/W^2) sum_B R_B^2 of the top label",
-            "confidence", _MULTI, "confidence_bins", 0, 1,
+    Measure("confidence_ce", "truthful confidence error",
+            "(1/W^2) (sum_B R_B^2 + sum w^2 (1 - z)) of the top label", "confidence", _BOTH,
+            "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
+            _corrected, of_tables=corrected_errors, of_population=linear_errors, power=2,
+            aliases=("confidence_ce_corrected", "ConfCE corrected")),
+    Measure("confidence_ce_uncorrected", "squared confidence error",
+            "(1/W^2) sum_B R_B^2 of the top label", "confidence", _MULTI, "confidence_bins", 0, 1,
             Claims(False, False, True, True), _LU + ", example C.1",
             "confidence_ce(corrected=False)", lambda s: linear_error(s.confidence_bins),
-            of_tables=linear_errors, power=2),
-    Measure("confidence_ce_corrected", "truthful confidence error",
-            "(1/W^2) sum_B R_B^2 + (1/W)(1 - sum wz / W) of the top label", "confidence", _BOTH,
-            "confidence_bins", 0, math.inf, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
-            _corrected, high_text="1 + 1/W", of_tables=corrected_errors,
-            of_population=linear_errors, power=2),
+            of_tables=linear_errors, power=2, aliases=("ConfCE",)),
     # --- losses ---
     Measure("brier", "Brier score", "(1/W) sum w (u - z)^2", "loss", _BINARY, "losses",
             0, 1, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
-            lambda s: s.losses.mean("brier")),
+            lambda s: s.losses.mean("brier"), aliases=("brier_score",)),
     Measure("brier", "Brier score", "(1/W) sum w sum_r (p_r - z_r)^2", "loss", _MULTI, "losses",
             0, 2, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
-            lambda s: s.losses.mean("brier")),
+            lambda s: s.losses.mean("brier"), aliases=("brier_score",)),
     Measure("log_loss", "log loss", "-(1/W) sum w sum_r z_r log p_r", "loss", _BOTH, "losses",
             0, _LOG_HIGH, _PROPER, "Good (1952), Journal of the Royal Statistical Society B 14",
-            "log_loss", lambda s: s.losses.mean("log")),
+            "log_loss", lambda s: s.losses.mean("log"), aliases=("cross_entropy", "nll")),
     Measure("spherical_loss", "spherical loss", "1 - (1/W) sum w (z . p) / ||p||_2", "loss", _BOTH,
             "losses", 0, 1, _PROPER,
             "Gneiting and Raftery (2007), doi:10.1198/016214506000001437",
@@ -252,14 +258,16 @@ _ENTRIES = (
     # --- whole distributions ---
     Measure("dist_ce", "distribution calibration error", "(1/W) sum w (1/2) sum_r |p_r - q_r|",
             "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, _BAAN, "dist_ce",
-            lambda s: s.distribution.mean("distribution"), soft_only=True),
+            lambda s: s.distribution.mean("distribution"), soft_only=True, aliases=("DistCE",)),
     Measure("ent_ce", "entropy calibration error", "(1/W) sum w |H(p) - H(q)|", "distribution",
             _BOTH, "distribution", 0, math.inf, _DISTANCE, _BAAN, "ent_ce",
-            lambda s: s.distribution.mean("entropy"), soft_only=True, high_text="log k"),
+            lambda s: s.distribution.mean("entropy"), soft_only=True, high_text="log k",
+            aliases=("EntCE",)),
     Measure("rank_cs", "ranking calibration score",
             "(1/W) sum w 1[q_a > q_b implies p_a > p_b]", "distribution", _BOTH, "distribution",
             0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",
-            lambda s: s.distribution.mean("rank"), higher_is_better=True, soft_only=True),
+            lambda s: s.distribution.mean("rank"), higher_is_better=True, soft_only=True,
+            aliases=("RankCS",)),
 )  # fmt: skip
 
 
@@ -268,19 +276,59 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     return tuple(m for m in _ENTRIES if shape is None or shape in m.shapes)
 
 
+# Names of other people's measures, which are about the order of predictions.
+_RANKING = ("auc", "auroc", "roc_auc", "roc_auc_score", "auprc", "average_precision", "gini")
+
+
 def find(name: str, shape: Shape) -> Measure:
-    """The measure of this name for this shape of reports, or an error with the nearest name."""
+    """The measure of this name or alias for this shape, or an error with the nearest name."""
+    own = canonical(name)
     for measure in catalogue(shape):
-        if measure.name == name:
+        if measure.name == own:
             return measure
     names = [measure.name for measure in catalogue(shape)]
-    if name in {measure.name for measure in _ENTRIES}:
+    if own in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} reports")
     raise InputError(f"no measure is called {name!r}: {nearest_measure(name, names)}")
 
 
+def canonical(name: Any) -> Any:
+    """The catalogue's own name for a name or an alias, in upper or lower case; what is neither
+    comes back as it is.
+
+    A name as it is written comes first: SMECE (soft labels) is not smECE (smooth).
+    """
+    if not isinstance(name, str):
+        return name
+    for alike in (str, _plain):
+        found = _named(name, alike)
+        if len(found) == 1:
+            return found[0]
+    return name
+
+
+def _named(name: str, alike: Callable[[str], str]) -> list[str]:
+    """The measures that are called this, where names that are `alike` count as one."""
+    found = [m.name for m in _ENTRIES if alike(name) in map(alike, (m.name, *m.aliases))]
+    return list(dict.fromkeys(found))
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "_").replace(" ", "_")
+
+
 def nearest_measure(name: object, names: Iterable[str]) -> str:
     """A hint that ends an error message: which measure may have been meant."""
-    if name == "soft_ece":
-        return "use 'ece', which takes soft labels"
+    if isinstance(name, str) and _plain(name) in _RANKING:
+        return "it measures ranking, not calibration, and is not offered"
+    meant = _named(name, _plain) if isinstance(name, str) else []
+    if len(meant) > 1:
+        return f"it may be {' or '.join(f'{m!r} ({_written(name, m)})' for m in meant)}"
     return nearest(name, names)
+
+
+def _written(name: object, own: str) -> str:
+    """How papers write the alias of a measure that a name may stand for."""
+    entry = next(m for m in _ENTRIES if m.name == own)
+    alias = next(a for a in entry.aliases if _plain(a) == _plain(str(name)))
+    return f"written {alias}"

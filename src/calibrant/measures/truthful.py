@@ -25,10 +25,14 @@ def vector_linear_error(table: VectorTable) -> float:
 
 
 def confidence_corrections(table: BinTable) -> NDArray[np.float64]:
-    """What makes the confidence error truthful, of each class: ``(1 - sum wz / W) / W``."""
-    total = table.total_weight
-    hits = table.sum_wz.sum(axis=1) + table.dropped[:, 4]
-    out: NDArray[np.float64] = (1.0 - hits / total) / total
+    """What makes the confidence error truthful, of each class: ``sum w^2 (1 - z) / W^2``.
+
+    A row adds ``w^2 q (1 - q)`` to the expected square, where q is the true probability of its
+    predicted class, and ``w^2 (1 - q)`` here: ``w^2 (1 - q^2)`` in all, smallest at the true top
+    label, whatever the weights.
+    """
+    misses = (table.sum_w2 - table.sum_w2z).sum(axis=1) + table.dropped[:, 2] - table.dropped[:, 8]
+    out: NDArray[np.float64] = misses / table.total_weight**2
     return out
 
 

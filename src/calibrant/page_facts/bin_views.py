@@ -24,7 +24,7 @@ from calibrant.summary import Summary
 
 _MEASURES: dict[Shape, tuple[str, ...]] = {
     "binary": ("ece", "rmsce", "mce", "debiased_l2", "lin_ce"),
-    "multiclass": ("ece", "rmsce", "mce", "debiased_l2", "confidence_ce_corrected"),
+    "multiclass": ("ece", "rmsce", "mce", "debiased_l2", "confidence_ce"),
 }
 # Errors over all classes cost a pass for each number of bins: a few numbers, of moderate problems.
 _CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
@@ -138,5 +138,5 @@ def _over_classes(samples: Samples) -> list[BinSensitivity]:
 
 
 def _place(name: str) -> int:
-    order = ("ece", "lin_ce", "confidence_ce_corrected", "rmsce", "mce", "debiased_l2")
+    order = ("ece", "lin_ce", "confidence_ce", "rmsce", "mce", "debiased_l2")
     return order.index(name) if name in order else len(order)

@@ -44,7 +44,7 @@ ROWS_A_CLASS, MOST_CLASSES = 20, 100
 AS_THEY_ARE = "as they are"
 _MEASURES: dict[Shape, tuple[str, ...]] = {
     "binary": ("ece", "lin_ce", "log_loss", "brier"),
-    "multiclass": ("ece", "confidence_ce_corrected", "log_loss", "brier"),
+    "multiclass": ("ece", "confidence_ce", "log_loss", "brier"),
 }
 
 

@@ -10,17 +10,17 @@ from calibrant.results.uncertainty import Verdict
 _FIRST = {
     "binary": ("ece", "smooth_ece", "lin_ce", "brier", "log_loss"),
     "multiclass": (
-        "ece", "smooth_ece", "classwise_ece", "confidence_ce_corrected", "brier", "log_loss",
+        "ece", "smooth_ece", "classwise_ece", "confidence_ce", "brier", "log_loss",
         "classification_error",
     ),
 }  # fmt: skip
 _GROUPS = (
     ("Errors over bins", "gaps between mean report and mean target, bin by bin",
-     ("ece", "rmsce", "mce", "debiased_l2", "ace", "tace")),
+     ("ece", "rmsce", "mce", "debiased_l2", "ace", "tace", "confidence_ce_uncorrected")),
     ("Errors without bins", "smoothed, or in order of the reports",
      ("smooth_ece", "ls_ece", "ks_error", "sweep_ece")),
     ("Truthful errors", "in expectation smallest for who reports the true probabilities",
-     ("lin_ce", "confidence_ce_corrected", "confidence_ce", "classwise_ce")),
+     ("lin_ce", "confidence_ce", "classwise_ce")),
     ("Over all classes", "every class against the rest",
      ("classwise_ece",)),
     ("Losses", "calibration and sharpness together",

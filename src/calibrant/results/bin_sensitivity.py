@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError, nearest
+from calibrant.measures.catalogue import canonical
 from calibrant.results.notebook import boxed, html_table, notes
 from calibrant.results.rendering import as_frame, as_text, json_value
 from calibrant.results.sketch import sparkline
@@ -38,6 +39,7 @@ class BinSensitivity:
 
     def __getitem__(self, measure: str) -> tuple[float, ...]:
         """One measure's values, in the order of `bins`."""
+        measure = canonical(measure)
         if measure not in self.values:
             raise InputError(
                 f"there is no measure {measure!r} here: {nearest(measure, self.values)}"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, nearest
-from calibrant.measures.catalogue import Shape
+from calibrant.measures.catalogue import Shape, canonical
 from calibrant.results.glossary import Entry, entry
 from calibrant.results.notebook import boxed, folded, html_table, notes
 from calibrant.results.reliability import ReliabilityTable
@@ -85,6 +85,7 @@ class Comparison:
         return self.names.index(name)
 
     def _measure(self, measure: str) -> int:
+        measure = canonical(measure)
         if measure not in self.measures:
             hint = nearest(measure, self.measures)
             raise InputError(f"this comparison has no measure {measure!r}: {hint}")
@@ -94,6 +95,7 @@ class Comparison:
         """How much larger a measure is for `first` than for `second`."""
         a, b, j = self._name(first), self._name(second), self._measure(measure)
         seen = float(self.values[a, j] - self.values[b, j])
+        measure = self.measures[j]
         if a == b:
             return Difference(measure, first, second, 0.0, 0.0, 0.0, self.level, None)
         low, high, estimate = (float(x) for x in self.pairs[j, a, b])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import InputError, nearest
+from calibrant.measures.catalogue import canonical
 from calibrant.results.notebook import boxed, folded, html_table, notes, side_by_side
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.rendering import as_frame, as_text, json_value, percent, shown
@@ -61,8 +62,9 @@ class Evaluation:
 
     def estimate(self, name: str) -> Estimate:
         """One measure with its recipe, interval and noise floor."""
+        own = canonical(name)
         for estimate in self.estimates:
-            if estimate.name == name:
+            if estimate.name == own:
                 return estimate
         known = [estimate.name for estimate in self.estimates]
         raise InputError(f"this evaluation has no measure {name!r}: {nearest(name, known)}")
@@ -71,7 +73,8 @@ class Evaluation:
         return self.estimate(name).value
 
     def __contains__(self, name: object) -> bool:
-        return any(estimate.name == name for estimate in self.estimates)
+        own = canonical(name)
+        return any(estimate.name == own for estimate in self.estimates)
 
     @property
     def values(self) -> dict[str, float]:

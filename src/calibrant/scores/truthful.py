@@ -140,11 +140,14 @@ def confidence_ce(
     r"""Squared confidence error, with the correction that makes it truthful.
 
     .. math:: \frac{1}{W^2} \sum_B \Bigl( \sum_{i \in B} w_i (c_i - z_i) \Bigr)^2
-        + \frac{1}{W} \Bigl( 1 - \frac{1}{W} \sum_i w_i z_i \Bigr)
+        + \frac{1}{W^2} \sum_i w_i^2 (1 - z_i)
 
     where c is the largest reported probability and z whether (or how much of) the target is that
-    class. ``corrected=False`` leaves the second term out; then a report can win by moving its top
-    label (example C.1 of the paper). Range [0, 1 + 1/W], lower is better.
+    class. Without weights the second term is 1/n of the classification error; with them each row
+    counts by the square of its weight, as it does in the variance of the first term.
+    ``corrected=False`` leaves the second term out; then a prediction can win by moving its top
+    label (example C.1 of the paper). Range [0, 2], lower is better. In the catalogue it is
+    `confidence_ce`, without the second term `confidence_ce_uncorrected`.
 
     References
     ----------
