@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
@@ -12,6 +13,7 @@ from calibrant.audits import bin_sensitivity as sensitivity
 from calibrant.audits import continuity as jumps
 from calibrant.audits import limits as tending
 from calibrant.audits import truthfulness as lying
+from calibrant.audits import weighting as shares
 from calibrant.audits.subjects import Function, Subject, call
 from calibrant.binning import Bins, as_rule
 from calibrant.errors import InputError, one_of
@@ -19,13 +21,14 @@ from calibrant.measures.catalogue import Shape, canonical, catalogue, find, near
 from calibrant.options import public
 from calibrant.results.audit import Audit, AuditVerdict
 
-PROPERTIES = ("truthful", "continuous", "complete", "sound", "bin_sensitivity")
+PROPERTIES = ("truthful", "continuous", "complete", "sound", "weighted", "bin_sensitivity")
 _SHAPES: tuple[Shape, ...] = get_args(Shape)
 _REPLAYS: dict[str, Callable[[Subject, dict[str, Any]], dict[str, float]]] = {
     "truthful": lying.replay,
     "continuous": jumps.replay,
     "complete": tending.replay,
     "sound": tending.replay,
+    "weighted": shares.replay,
     "bin_sensitivity": sensitivity.replay,
 }
 
@@ -37,19 +40,25 @@ def audit(
     properties: Iterable[str] | None = None,
     shape: str | None = None,
     bins: Bins | None = None,
+    claims: Mapping[str, bool] | None = None,
     n_draws: int = 50,
     seed: int = 0,
 ) -> Audit:
     """Which properties a measure has, tested in worlds where the truth is known.
 
     `measure` is a name of the catalogue, a list of names, a function ``f(y_true, y_proba)`` of
-    one's own that returns a number to keep low, or None for the whole catalogue (under a minute).
-    Each of `properties` (default: all) gets a verdict with a witness, and with what the catalogue
-    claims: *truthful* (no lie has a lower expectation than the truth), *continuous* (no jump along
-    paths of predictors), *complete* and *sound* (what it tends to for calibrated and miscalibrated
-    predictors), *bin_sensitivity* (how often another number of bins turns the order of two
-    predictors round). `shape` limits the audit to "binary" or "multiclass" reports. `bins` tries
-    another rule than each measure's own; nothing is claimed then.
+    one's own that returns a number to keep low, or None for the whole catalogue (a minute or two).
+    A function that has the argument `sample_weight` is tried with weights too. Each of `properties`
+    (default: all) gets a verdict with a witness, and with what the catalogue claims: *truthful* (no
+    lie has a lower expectation than the truth), *continuous* (no jump along paths of predictors),
+    *complete* and *sound* (what it tends to for calibrated and miscalibrated predictors),
+    *weighted* (weights are shares: times a constant they change nothing), *bin_sensitivity* (how
+    often another number of bins turns the order of two predictors round).
+
+    `claims` says what you claim of your own function, ``{"complete": True}``. An audit that does
+    not bear out every claim is false, so that ``assert audit(...)`` can fail. `shape` limits the
+    audit to "binary" or "multiclass" reports. `bins` tries another rule than each measure's own;
+    nothing is claimed then.
 
     Small worlds are summed over every outcome; large ones are drawn `n_draws` times from `seed`.
 
@@ -70,7 +79,7 @@ def audit(
         one_of("shape", shape, _SHAPES)
     if bins is not None:
         as_rule(bins)
-    subjects, notes = _subjects(measure, shape, bins)
+    subjects, notes = _subjects(measure, shape, bins, _claimed(claims, measure))
     rows: list[AuditVerdict] = []
     for each in _SHAPES:
         rows += _tried([s for s in subjects if s.shape == each], wanted, n_draws, seed)
@@ -78,17 +87,55 @@ def audit(
     known: dict[tuple[str, str], Subject] = {(s.name, s.shape): s for s in subjects}
     place = {key: i for i, key in enumerate(known)}
     rows.sort(key=lambda row: (place[row.measure, row.shape], wanted.index(row.property)))
-
-    def again(row: AuditVerdict) -> dict[str, float]:
-        assert row.witness is not None
-        return _REPLAYS[row.property](known[row.measure, row.shape], row.witness)
-
     recipe = {
         "measures": list(dict.fromkeys(s.name for s in subjects)), "properties": list(wanted),
         "shape": shape, "bins": None if bins is None else str(as_rule(bins)), "n_draws": n_draws,
         "seed": seed,
     }  # fmt: skip
-    return Audit(tuple(rows), notes, recipe, again)
+    return Audit(tuple(rows), notes, recipe, _Again(bins, measure if callable(measure) else None))
+
+
+@dataclass(frozen=True)
+class _Again:
+    """How witnesses are computed again: it can be pickled, a function of one's own if that can."""
+
+    bins: Bins | None
+    function: Function | None = field(repr=False)
+    lost: bool = False
+
+    def __call__(self, row: AuditVerdict) -> dict[str, float]:
+        assert row.witness is not None
+        shape: Any = row.shape
+        if self.lost:
+            raise InputError(
+                f"the function {row.measure} could not be kept with this audit: audit it again"
+            )
+        if self.function is not None:
+            subject = Subject(row.measure, shape, function=self.function)
+        else:
+            subject = Subject(row.measure, shape, find(row.measure, shape), bins=self.bins)
+        return _REPLAYS[row.property](subject, row.witness)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        import pickle
+
+        try:
+            pickle.dumps(self.function)
+        except Exception:  # a lambda, or a function within a function
+            return _Again, (self.bins, None, True)
+        return _Again, (self.bins, self.function, self.lost)
+
+
+def _claimed(claims: Any, measure: Any) -> dict[str, bool] | None:
+    if claims is None:
+        return None
+    if not callable(measure):
+        raise InputError("claims are of a function of your own: the catalogue makes its own claims")
+    if not isinstance(claims, Mapping) or not all(isinstance(c, bool) for c in claims.values()):
+        raise InputError(f"claims must map properties to True or False; got {claims!r}")
+    for name in claims:
+        one_of("claims", name, PROPERTIES[:-1])
+    return dict(claims)
 
 
 def _tried(
@@ -105,6 +152,9 @@ def _tried(
     if both:
         fit = [s for s in subjects if any(s.applies(what) for what in both)]
         rows += tending.limits(fit, both, seed=seed)
+    if "weighted" in wanted:
+        fit = [s for s in subjects if s.applies("weighted")]
+        rows += shares.weighting(fit, n_draws=n_draws, seed=seed)
     if "bin_sensitivity" in wanted:
         rows += sensitivity.bin_sensitivity(subjects, n_draws=n_draws, seed=seed)
     return rows
@@ -122,11 +172,11 @@ def _wanted(properties: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _subjects(
-    measure: Any, shape: str | None, bins: Bins | None
+    measure: Any, shape: str | None, bins: Bins | None, claims: Mapping[str, bool] | None
 ) -> tuple[list[Subject], tuple[str, ...]]:
     shapes = tuple(s for s in _SHAPES if shape in (None, s))
     if callable(measure):
-        return _own(measure, shapes)
+        return _own(measure, shapes, claims)
     if measure is None:
         names = list(dict.fromkeys(m.name for s in shapes for m in catalogue(s)))
     else:
@@ -155,7 +205,9 @@ def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
     raise InputError(f"no measure is called {name!r}: {nearest_measure(name, sorted(known))}")
 
 
-def _own(function: Function, shapes: tuple[Shape, ...]) -> tuple[list[Subject], tuple[str, ...]]:
+def _own(
+    function: Function, shapes: tuple[Shape, ...], claims: Mapping[str, bool] | None
+) -> tuple[list[Subject], tuple[str, ...]]:
     """A user's function, for the shapes of reports that it takes."""
     name = getattr(function, "__name__", type(function).__name__)
     name = "your function" if name == "<lambda>" else str(name)
@@ -163,7 +215,7 @@ def _own(function: Function, shapes: tuple[Shape, ...]) -> tuple[list[Subject], 
         raise InputError(f"measure must be a function f(y_true, y_proba); got the class {name}")
     found, refused = [], []
     for shape in shapes:
-        subject = Subject(name, shape, function=function)
+        subject = Subject(name, shape, function=function, claims=claims)
         rng = np.random.default_rng(0)
         reports = rng.random(7) if shape == "binary" else rng.dirichlet(np.ones(3), 7)
         labels = np.arange(7) % (2 if shape == "binary" else 3)

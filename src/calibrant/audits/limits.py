@@ -34,10 +34,10 @@ def limits(subjects: Sequence[Subject], what: Sequence[str], *, seed: int) -> li
 
 
 def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> AuditVerdict:
-    worst = max(calibrated, key=lambda curve: (_or_inf(curve.limit), curve.slope))
+    worst = max(calibrated, key=_against)
     name, last = worst.population.name, subject.error(worst.values[-1])
     if np.isnan(worst.limit):
-        holds, words = None, f"{len(SIZES)} sizes do not tell whether it vanishes on '{name}'"
+        holds, words = None, f"{len(worst.sizes)} sizes do not tell whether it vanishes on '{name}'"
     elif worst.limit == 0.0:
         holds = True
         words = f"it falls at least like n^{worst.slope:.2f} on {len(calibrated)} calibrated ones"
@@ -50,7 +50,7 @@ def _soundness(
     subject: Subject, calibrated: list[Curve], others: list[Curve], seed: int
 ) -> AuditVerdict:
     """Against its twin where calibrated predictors tend to 0, against the worst of them if not."""
-    worst = max(calibrated, key=lambda curve: _or_inf(curve.limit))
+    worst = max(calibrated, key=_against)
     complete = worst.limit == 0.0
     tends = [curve.limit_beside_twin if complete else curve.limit for curve in others]
     # One population that it does not tell is enough; what is undecided counts next.
@@ -58,7 +58,7 @@ def _soundness(
     lowest, limit = others[place], tends[place]
     name, last = lowest.population.name, subject.error(lowest.values[-1])
     if np.isnan(limit) or np.isnan(worst.limit):
-        holds, words = None, f"{len(SIZES)} sizes do not tell what it tends to on '{name}'"
+        holds, words = None, f"{len(lowest.sizes)} sizes do not tell what it tends to on '{name}'"
     elif limit > worst.limit:
         holds, words = True, f"it stays at {last:.4g} or more on {len(others)} miscalibrated ones"
     elif complete:
@@ -76,8 +76,13 @@ def _order(limit: float, calibrated: float) -> tuple[int, float]:
     return (0 if limit <= calibrated else 2), limit
 
 
-def _or_inf(value: float) -> float:
-    return np.inf if np.isnan(value) else value
+def _against(curve: Curve) -> tuple[int, float]:
+    """How much a calibrated population says against completeness: one that stays is enough, and
+    what is undecided counts next.
+    """
+    if curve.limit == 0.0:
+        return 0, curve.slope
+    return (1, 0.0) if np.isnan(curve.limit) else (2, abs(curve.limit))
 
 
 def _verdict(
@@ -87,7 +92,7 @@ def _verdict(
     return AuditVerdict(
         measure=subject.name, shape=subject.shape, property=what, holds=holds,
         claim=subject.claim(what), sentence=words,
-        evidence={f"at {n}": value for n, value in zip(SIZES, shown, strict=True)},
+        evidence={f"at {n}": value for n, value in zip(curve.sizes, shown, strict=True)},
         witness={"population": curve.population.name, "seed": seed, "more": curve.more},
     )  # fmt: skip
 
@@ -98,6 +103,6 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
         if population.name == witness["population"]:
             seed, more = witness["seed"], witness["more"]
             means, _ = means_of([subject], population, number, seed, more)
-            pairs = zip(SIZES, means[:, 0], strict=True)
+            pairs = zip(SIZES[: len(means)], means[:, 0], strict=True)
             return {f"at {n}": float(subject.error(value)) for n, value in pairs}
     raise KeyError(witness["population"])

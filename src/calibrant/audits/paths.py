@@ -22,9 +22,13 @@ class Path:
     labels: Labels
     centre: Array
     direction: Array
+    weights: Array | None = None
 
     def reports(self, t: float) -> Array:
         return self.centre + t * self.direction
+
+
+_WEIGHTS = np.array([5.0, 1.0, 0.5, 2.0, 1.0, 3.0])
 
 
 def paths(shape: Shape, seed: int) -> tuple[Path, ...]:
@@ -48,6 +52,7 @@ def _binary(rng: np.random.Generator) -> tuple[Path, ...]:
         _path("one report goes from 0 to 1", [1, 0, 0, 1, 0], [0.5, 0.2, 0.4, 0.6, 0.8],
               [0.495, 0, 0, 0, 0]),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
+        Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS),
     )  # fmt: skip
 
 
@@ -61,4 +66,5 @@ def _multiclass(rng: np.random.Generator) -> tuple[Path, ...]:
         _path("two equal rows part", [0, 1], tied, parting),
         _path("two equal rows with one label part", [0, 0], tied, parting),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
+        Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS[:4]),
     )  # fmt: skip

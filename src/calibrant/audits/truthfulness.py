@@ -54,8 +54,10 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
     tried, seen = {s.name: 0 for s in subjects}, {s.name: 0 for s in subjects}
     for world in worlds(subjects[0].shape) if subjects else ():
         left = [s for s in subjects if s.name not in winners]
+        if world.weights is not None:
+            left = [s for s in left if s.takes_weights]
         if not left:
-            break
+            continue
         duels = _canned(left, world, n_draws, seed)
         for subject in left:
             found = duels[subject.name]
@@ -76,8 +78,8 @@ def duel(
 ) -> Duel:
     """One lie against the truth in one world."""
     outcomes, chances = world.outcomes(n_draws, seed)
-    truth = errors_of([subject], world.truth, outcomes)[:, 0]
-    told = errors_of([subject], reports, outcomes)[:, 0]
+    truth = errors_of([subject], world.truth, outcomes, world.weights)[:, 0]
+    told = errors_of([subject], reports, outcomes, world.weights)[:, 0]
     return _duel(world, lie, reports, truth, told, chances)
 
 
@@ -94,10 +96,10 @@ def _canned(
     subjects: Sequence[Subject], world: World, n_draws: int, seed: int
 ) -> dict[str, list[Duel]]:
     outcomes, chances = world.outcomes(n_draws, seed)
-    truth = errors_of(subjects, world.truth, outcomes)
+    truth = errors_of(subjects, world.truth, outcomes, world.weights)
     out: dict[str, list[Duel]] = {s.name: [] for s in subjects}
     for name, reports in lies(world.truth, few=not world.exact):
-        told = errors_of(subjects, reports, outcomes)
+        told = errors_of(subjects, reports, outcomes, world.weights)
         for i, subject in enumerate(subjects):
             found = _duel(world, name, reports, truth[:, i], told[:, i], chances)
             out[subject.name].append(found)
@@ -108,12 +110,12 @@ def _searched(subject: Subject, world: World, seed: int) -> Duel:
     outcomes, chances = world.outcomes(0, seed)
 
     def expected(reports: Array) -> float:
-        value = float(chances @ errors_of([subject], reports, outcomes)[:, 0])
+        value = float(chances @ errors_of([subject], reports, outcomes, world.weights)[:, 0])
         return value if np.isfinite(value) else np.inf
 
     reports = search(expected, world.truth, steps=_SEARCH_STEPS, seed=seed)
-    truth = errors_of([subject], world.truth, outcomes)[:, 0]
-    told = errors_of([subject], reports, outcomes)[:, 0]
+    truth = errors_of([subject], world.truth, outcomes, world.weights)[:, 0]
+    told = errors_of([subject], reports, outcomes, world.weights)[:, 0]
     return _duel(world, "found by search", reports, truth, told, chances)
 
 
@@ -144,6 +146,7 @@ def _verdict(
     witness: dict[str, Any] = {
         "world": won.world.name, "truth": won.world.truth.tolist(), "lie": won.lie,
         "reports": won.reports.tolist(), "exact": won.world.exact, "n_draws": n_draws, "seed": seed,
+        "weights": None if won.world.weights is None else won.world.weights.tolist(),
     }  # fmt: skip
     return AuditVerdict(
         **shared, holds=False, claim=claim, witness=witness,
@@ -156,7 +159,8 @@ def _verdict(
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     """The two expectations of a witness, computed again."""
-    world = World(witness["world"], _array(witness["truth"]), witness["exact"])
+    weights = None if witness["weights"] is None else _array(witness["weights"])
+    world = World(witness["world"], _array(witness["truth"]), witness["exact"], weights=weights)
     found = duel(
         subject, world, witness["lie"], _array(witness["reports"]),
         n_draws=witness["n_draws"], seed=witness["seed"],

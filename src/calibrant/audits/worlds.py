@@ -18,7 +18,7 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Independent rows with true probabilities (n,) or (n, k).
+    """Independent rows with true probabilities (n,) or (n, k), of equal weight or not.
 
     An exact world is small enough to sum over every outcome; the others are drawn.
     """
@@ -28,6 +28,7 @@ class World:
     exact: bool = True
     # Whether there are so few outcomes that a search for lies can afford the world.
     searched: bool = False
+    weights: Array | None = None
 
     @property
     def shape(self) -> Shape:
@@ -60,9 +61,12 @@ def _every_outcome(truth: Array) -> tuple[list[Labels], Array]:
     return labels, np.array(chances)
 
 
-def errors_of(subjects: Sequence[Subject], reports: Array, outcomes: Sequence[Labels]) -> Array:
+def errors_of(
+    subjects: Sequence[Subject], reports: Array, outcomes: Sequence[Labels],
+    weights: Array | None = None,
+) -> Array:  # fmt: skip
     """What each subject (columns) makes of the reports under each outcome (rows)."""
-    found = np.array([values(subjects, y, reports) for y in outcomes])
+    found = np.array([values(subjects, y, reports, weights) for y in outcomes])
     return np.stack([s.error(found[:, i]) for i, s in enumerate(subjects)], axis=1)
 
 
@@ -82,6 +86,9 @@ def example_c_1(n: int, k: int) -> Array:
     return np.tile(row, (n, 1))
 
 
+_FIVE_TO_ONE = np.array([5.0, 1.0])
+
+
 def worlds(shape: Shape) -> tuple[World, ...]:
     """The worlds of a trial: the smallest come first, so that witnesses can be checked by hand."""
     if shape == "binary":
@@ -91,8 +98,11 @@ def worlds(shape: Shape) -> tuple[World, ...]:
             World("three rows", np.array([0.2, 0.55, 0.7]), searched=True),
             World("distinct probabilities", np.array([0.1, 0.35, 0.6, 0.8, 0.95])),
             World("example 1.1, n = 6", example_1_1(6)),
+            World("two rows of weight 5 and 1", np.array([0.25, 0.75]), weights=_FIVE_TO_ONE),
+            World("three rows of weight 4, 1 and 2", np.array([0.45, 0.55, 0.9]), searched=True,
+                  weights=np.array([4.0, 1.0, 2.0])),
             World("example 1.1, n = 100", example_1_1(100), exact=False),
-        )
+        )  # fmt: skip
     two = np.array([[0.5, 0.3, 0.2], [0.15, 0.25, 0.6]])
     three = np.array([[0.7, 0.2, 0.1], [0.25, 0.4, 0.35], [0.1, 0.3, 0.6]])
     return (
@@ -100,5 +110,8 @@ def worlds(shape: Shape) -> tuple[World, ...]:
         World("equal probabilities", np.full((2, 3), 1 / 3)),
         World("example C.1, k = 5, n = 2", example_c_1(2, 5)),
         World("three rows", three),
+        World("two rows of weight 5 and 1", two, searched=True, weights=_FIVE_TO_ONE),
+        World("example C.1, k = 10, n = 2, rows of weight 4", example_c_1(2, 10),
+              weights=np.full(2, 4.0)),
         World("example C.1, k = 10, n = 50", example_c_1(50, 10), exact=False),
-    )
+    )  # fmt: skip

@@ -45,13 +45,15 @@ class Claims:
     does not jump when a report moves by a hair. Complete: it tends to 0 for calibrated predictors.
     Sound: for the others it stays above what calibrated ones tend to. Both are limits where bins
     grow in number while each still fills, and where the noise of the logit-smoothed error shrinks;
-    sums of squares over W^2 are multiplied by the number of bins. `audit` tests every claim.
+    sums of squares over W^2 are multiplied by the number of bins. Weighted: weights are shares,
+    times a constant they change nothing. `audit` tests every claim.
     """
 
     truthful: Claim
     continuous: Claim
     complete: Claim
     sound: Claim
+    weighted: Claim = True
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ _BINNED = Claims(truthful=False, continuous=False, complete=True, sound=True)
 _LINEAR = Claims(truthful=True, continuous=False, complete=True, sound=True)
 _PROPER = Claims(truthful=True, continuous=True, complete=False, sound=False)
 _DISTANCE = Claims(truthful=False, continuous=True, complete=False, sound=False)
-_NONE = Claims(truthful=None, continuous=None, complete=None, sound=None)
+_NONE = Claims(truthful=None, continuous=None, complete=None, sound=None, weighted=None)
 
 _NAEINI = "Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), arXiv:1706.04599"
 _NIXON = "Nixon et al. (2019), arXiv:1904.01685"
@@ -147,7 +149,8 @@ _ENTRIES = (
             "ece(norm='l2')", lambda s: binned_error(s.bins, "l2"),
             of_tables=lambda t: binned_errors(t, "l2")),
     Measure("mce", "maximum calibration error", "max_B |R_B| / W_B", "scalar", _BOTH, "bins",
-            0, 1, _BINNED, _NAEINI, "ece(norm='max')", lambda s: binned_error(s.bins, "max"),
+            0, 1, Claims(False, False, False, False), _NAEINI, "ece(norm='max')",
+            lambda s: binned_error(s.bins, "max"),
             of_tables=lambda t: binned_errors(t, "max"), aliases=("maximum_calibration_error",)),
     Measure("debiased_l2", "debiased root-mean-square error",
             "sqrt(max(0, (1/W) sum_B W_B [(R_B/W_B)^2 - var_B(z)/(n_B - 1)])), "

@@ -76,6 +76,10 @@ class Audit:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __bool__(self) -> bool:
+        """Whether every claim is borne out: ``assert audit("ece")`` can fail."""
+        return not self.disagreements
+
     def verdict(self, measure: str, property: str, shape: str | None = None) -> AuditVerdict:
         """One row; `shape` is needed where the measure was audited for both."""
         found = [
@@ -98,8 +102,13 @@ class Audit:
 
     @property
     def disagreements(self) -> tuple[AuditVerdict, ...]:
-        """The rows that do not bear out what the catalogue claims."""
+        """The rows that do not bear out what is claimed: refuted, or undecided."""
         return tuple(row for row in self.rows if row.agrees is False)
+
+    @property
+    def refuted(self) -> tuple[AuditVerdict, ...]:
+        """The rows that show the opposite of what is claimed."""
+        return tuple(row for row in self.disagreements if row.holds is not None)
 
     def columns(self) -> dict[str, list[Any]]:
         """A row per measure, shape and property."""
@@ -126,6 +135,7 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         return {
             "rows": [row.to_dict() for row in self.rows],
+            "borne_out": bool(self),
             "notes": list(self.notes),
             "recipe": json_value(self.recipe),
         }
