@@ -142,6 +142,13 @@ cdef inline cuts_t cuts_of(
     return cuts
 
 
+cdef int check_width(Py_ssize_t fields) except -1:
+    """Nothing is checked while sums are written: a table of another width would be overrun."""
+    if fields != FIELDS:
+        raise ValueError(f"a row of sums has {FIELDS} columns; got {fields}")
+    return 0
+
+
 def add_unweighted(
     double[:, ::1] sums, const report_t[::1] reports, const target_t[::1] targets,
     const double[::1] inner, const int32_t[::1] start, bint crowded, bint squares,
@@ -152,6 +159,7 @@ def add_unweighted(
     A 0/1 target, whatever its type, goes to a cell (bin, label): the label's own sums then come
     free, two or three additions a sample. A fraction goes to cells of its own, with all fields.
     """
+    check_width(sums.shape[1])
     cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i = 0, b, stop, end
     cdef Py_ssize_t replica = 8 * m if m <= 1024 else 0
     cdef Py_ssize_t n_hard = (4 if replica else 1) * 8 * m
@@ -227,6 +235,7 @@ def add_weighted(
     int64_t[::1] status,
 ):
     """Add weighted samples with targets in [0, 1] to `sums` (bins x fields)."""
+    check_width(sums.shape[1])
     cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i, b
     cdef Py_ssize_t replica = m * FIELDS if m <= 1024 else 0
     cdef double* a = <double*> calloc((4 if replica else 1) * m * FIELDS, sizeof(double))
@@ -354,6 +363,8 @@ def add_rows(
     field) and `losses` where these are given. Targets are class indices (`labels`) or rows on the
     simplex (`targets`). `classwise` must come zeroed: a block is summed on its own.
     """
+    if classwise is not None:
+        check_width(classwise.shape[2])
     cdef Py_ssize_t n = reports.shape[0], k = reports.shape[1], i, r, b, top_class, y = 0
     cdef bint hard = labels is not None, weighted = weights is not None
     cdef bint want_classes = classwise is not None, want_losses = losses is not None

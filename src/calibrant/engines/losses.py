@@ -16,6 +16,7 @@ from calibrant.engines.passes import (
 from calibrant.engines.protocol import BLOCK_ENTRIES, Findings, new_status
 from calibrant.engines.selection import kernels
 from calibrant.samples.samples import Samples
+from calibrant.statistics.bins import FIELDS as BIN_FIELDS
 from calibrant.statistics.distances import entropy, same_ranking, total_variation
 from calibrant.statistics.losses import FIELDS, N_PROPER, LossSums
 
@@ -48,7 +49,7 @@ def _lane(
         p, q = block.reports, block.targets
         if not samples.multiclass:
             # The kernel for rows assumes rows: check the scalars first.
-            scratch = np.zeros((1, 8))
+            scratch = np.zeros((1, len(BIN_FIELDS)))
             engine.add_scalar(scratch, p, q, block.weights, NO_CUTS, False, status)
             raise_bad(status, start)
             p, q = two_columns(p), two_columns(q)
