@@ -320,6 +320,16 @@ def vector_lin_ce(reports: Rows, targets: Rows, w: Sequence[float], cells: Bins)
     return math.fsum(squares) / math.fsum(w) ** 2
 
 
+def vector_lin_ece(reports: Rows, targets: Rows, w: Sequence[float], cells: Bins) -> float:
+    """sum_B ||R_B||_1 / W for vector reports in given cells (definition 2.1)."""
+    total = 0.0
+    for name in {name for name in cells if name is not None}:
+        held = [i for i, cell in enumerate(cells) if cell == name]
+        for j in range(len(reports[0])):
+            total += abs(math.fsum(w[i] * (reports[i][j] - targets[i][j]) for i in held))
+    return total / math.fsum(w)
+
+
 # --- losses and distances, row by row -------------------------------------------------------------
 
 

@@ -311,7 +311,7 @@ PROPERTIES = {
 
 
 @cache
-def vector_twin(data: str, rule: str, phi: str) -> float:
+def vector_twin(data: str, rule: str, phi: str, norm: str = "l2") -> float:
     sample, values = DATA[data], PROPERTIES[phi]
     if phi == "full":  # the report itself: no rounding on the way to a bin edge
         reports, targets = sample.rows, sample.target_rows
@@ -320,7 +320,8 @@ def vector_twin(data: str, rule: str, phi: str) -> float:
         targets = twins.mean_of_property(sample.target_rows, values)
     twin = None if rule == "level-sets" else EVERY_RULE[rule][1]
     cells = twins.vector_cells(reports, sample.w, twin, values)
-    return twins.vector_lin_ce(reports, targets, sample.w, cells)
+    formula = twins.vector_lin_ce if norm == "l2" else twins.vector_lin_ece
+    return formula(reports, targets, sample.w, cells)
 
 
 @data_with_rules(MULTICLASS, RULES)
@@ -336,24 +337,38 @@ def test_a_distribution_that_reports_a_one_may_be_dropped(data: str, rule: str) 
     close(value, vector_twin(data, rule, "full"))
 
 
-@pytest.mark.parametrize("phi", [None, [0.0, 1.0, 2.0, 3.0]])
-def test_vector_reports_have_no_ranks(phi: Any) -> None:
-    sample = DATA["multiclass-spread-hard-unweighted"]
-    with pytest.raises(cal.InputError, match="ties together"):
-        sample.measure("lin_ce", phi=phi, bins=cal.Quantile(4, ties="rank"))
+@data_with_rules(MULTICLASS, RULES | BY_RANK)
+def test_lin_ece_of_whole_distributions(data: str, rule: str) -> None:
+    value = DATA[data].measure("lin_ce", bins=EVERY_RULE[rule][0], norm="l1")
+    close(value, vector_twin(data, rule, "full", "l1"))
+
+
+@data_with_rules(MULTICLASS, BY_RANK)
+def test_vectors_in_bins_by_rank(data: str, rule: str) -> None:
+    value = DATA[data].measure("lin_ce", bins=EVERY_RULE[rule][0])
+    close(value, vector_twin(data, rule, "full"))
+
+
+@data_with_rules(list(DATA), some("equal-width-left", "quantile", "rank"))
+def test_lin_ece_of_binary_reports_is_the_ece(data: str, rule: str) -> None:
+    if data.startswith("binary"):
+        sample, bins = DATA[data], EVERY_RULE[rule][0]
+        value = sample.measure("lin_ce", bins=bins, norm="l1")
+        assert value == sample.measure("ece", bins=bins)
 
 
 # Means of phi are rounded sums, so reports on bin edges have no bin that both must agree on.
 @data_with_rules(
     [name for name in MULTICLASS if "spread" in name],
-    some("equal-width-left", "equal-width-right", "quantile", "edges-right", "level-sets"),
+    some("equal-width-left", "equal-width-right", "quantile", "edges-right", "level-sets", "rank"),
 )
 @pytest.mark.parametrize("phi", sorted(set(PROPERTIES) - {"full"}))
 def test_lin_ce_of_linear_properties(data: str, phi: str, rule: str) -> None:
     values = PROPERTIES[phi]
     given = [row[0] for row in values] if phi == "scalar" else values
-    value = DATA[data].measure("lin_ce", phi=given, bins=EVERY_RULE[rule][0])
-    close(value, vector_twin(data, rule, phi))
+    for norm in ("l2", "l1"):
+        value = DATA[data].measure("lin_ce", phi=given, bins=EVERY_RULE[rule][0], norm=norm)
+        close(value, vector_twin(data, rule, phi, norm))
 
 
 def test_equal_rows_are_one_level_of_a_linear_property() -> None:

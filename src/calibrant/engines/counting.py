@@ -154,21 +154,24 @@ def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findi
     return BinTable(sums[None]), cuts, findings
 
 
+def rank_order(
+    u: NDArray[np.float64], w: NDArray[np.float64] | None, m: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows in order of reports, and the bin of each, in that order, by rank."""
+    order = np.argsort(u, kind="stable")
+    if w is None:
+        return order, rank_bins(u.size, m)
+    through = np.cumsum(w[order])  # ranks are cumulative weights
+    if not through[-1] > 0:
+        raise InputError(NO_WEIGHT)
+    place = np.ceil(through * m / through[-1] * (1 - ROUNDING)) - 1
+    return order, np.clip(place, 0, m - 1).astype(np.intp)
+
+
 def _by_rank(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
     u, z, w, findings = whole_problem(samples, notion)
-    order = np.argsort(u, kind="stable")
-    bins = rank_bins(u.size, m) if w is None else weighted_rank_bins(w[order], m)
+    order, bins = rank_order(u, w, m)
     sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])
     firsts = np.searchsorted(bins, np.arange(1, m))
     cuts = Cuts(np.append(u[order], 1.0)[firsts])  # for display: ties may straddle a cut
     return BinTable(sums[None]), cuts, findings
-
-
-def weighted_rank_bins(ordered: NDArray[np.float64], m: int) -> NDArray[np.intp]:
-    """The bin of each row in order, where ranks are cumulative weights."""
-    through = np.cumsum(ordered)
-    if not through[-1] > 0:
-        raise InputError(NO_WEIGHT)
-    place = np.ceil(through * m / through[-1] * (1 - ROUNDING)) - 1
-    out: NDArray[np.intp] = np.clip(place, 0, m - 1).astype(np.intp)
-    return out

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant.engines.counting import rank_order
 from calibrant.engines.passes import matrix_sums, row_block
 from calibrant.engines.protocol import Findings
 from calibrant.engines.quantiles import quantile_cuts
-from calibrant.errors import InputError
 from calibrant.samples.samples import Samples
 from calibrant.statistics.bins import VectorTable
 
@@ -27,7 +27,8 @@ def vector_table(
     d = samples.n_classes if phi is None else phi.shape[1]
     low, span = _range(phi)
     levels = _LevelIndex() if isinstance(rule, LevelSets) else None
-    cuts = None if levels else _cuts(samples, rule, phi)
+    ranked = _by_rank(samples, rule, phi)
+    cuts = None if levels is not None or ranked is not None else _cuts(samples, rule, phi)
     total = VectorTable(np.zeros(0), np.zeros((0, d)))
     for start, stop in _spans(samples):
         u, z, w = _block(samples, start, stop, phi)
@@ -35,11 +36,15 @@ def vector_table(
             index = levels.of(u)
             total = _grown(total, len(levels.seen))
         else:
-            assert cuts is not None
             unit = (u - low) / span
             top = unit.argmax(axis=1)
-            index = top * cuts.m + cuts.find(unit[np.arange(len(u)), top])
-            total = _grown(total, d * cuts.m)
+            if ranked is not None:
+                m, at = ranked[0], ranked[1][start:stop]
+            else:
+                assert cuts is not None
+                m, at = cuts.m, cuts.find(unit[np.arange(len(u)), top])
+            index = top * m + at
+            total = _grown(total, d * m)
         np.add.at(total.sum_w, index, w)
         np.add.at(total.residual, index, w[:, None] * (u - z))
     if cuts is not None and isinstance(rule, EqualWidth) and rule.drop_one:
@@ -83,16 +88,31 @@ def _cuts(samples: Samples, rule: Rule, phi: NDArray[np.float64] | None) -> Cuts
     if isinstance(rule, EqualWidth | Edges):
         return fixed_cuts(rule, samples.precision if phi is None else np.dtype(np.float64))
     assert isinstance(rule, Quantile)
-    if rule.ties == "rank":
-        raise InputError("vector reports are binned with ties together: use Quantile(m)")
     if phi is None:
         return quantile_cuts(samples, "confidence", rule.m)
-    low, span = _range(phi)
-    largest = np.concatenate(
-        [((_block(samples, i, j, phi)[0] - low) / span).max(axis=1) for i, j in _spans(samples)]
-    )
+    largest = _largest(samples, phi)
     scalar = Samples(largest.clip(0.0, 1.0), np.zeros(samples.n, np.uint8), samples.weights)
     return quantile_cuts(scalar, "binary", rule.m)
+
+
+def _by_rank(
+    samples: Samples, rule: Rule, phi: NDArray[np.float64] | None
+) -> tuple[int, NDArray[np.intp]] | None:
+    """How many bins there are by rank of the largest coordinate, and each row's."""
+    if not isinstance(rule, Quantile) or rule.ties != "rank":
+        return None
+    weights = None if samples.weights is None else samples.weights.astype(np.float64)
+    order, bins = rank_order(_largest(samples, phi), weights, rule.m)
+    out = np.empty(samples.n, dtype=np.intp)
+    out[order] = bins
+    return rule.m, out
+
+
+def _largest(samples: Samples, phi: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """The largest coordinate of every row, as a share of its range."""
+    low, span = _range(phi)
+    parts = [((_block(samples, i, j, phi)[0] - low) / span).max(axis=1) for i, j in _spans(samples)]
+    return np.concatenate(parts) if parts else np.empty(0)
 
 
 class _LevelIndex:

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Quantile, Rule, rank_bins
-from calibrant.engines.counting import bin_table, weighted_rank_bins
+from calibrant.binning import Quantile, Rule
+from calibrant.engines.counting import bin_table, rank_order
 from calibrant.engines.numpy_kernels import sums_by_index
 from calibrant.engines.passes import whole_problem
 from calibrant.inference.blocks import summed
@@ -72,11 +72,9 @@ def problem_of(samples: Samples, notion: Notion, rule: Rule) -> Problem | None:
     _, cuts, findings = bin_table(samples, notion, rule)
     u, z, w, _ = whole_problem(samples, notion)
     if isinstance(rule, Quantile) and rule.ties == "rank":
-        order = np.argsort(u, kind="stable")
+        order, in_order = rank_order(u, w, rule.m)
         bins = np.empty(u.size, dtype=np.intp)
-        bins[order] = (
-            rank_bins(u.size, rule.m) if w is None else weighted_rank_bins(w[order], rule.m)
-        )
+        bins[order] = in_order
     else:
         bins = cuts.find(u)
     return Problem(u, z, w, bins, cuts.m, not findings.soft)

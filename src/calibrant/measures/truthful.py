@@ -24,6 +24,11 @@ def vector_linear_error(table: VectorTable) -> float:
     return float((table.residual**2).sum() / table.sum_w.sum() ** 2)
 
 
+def vector_absolute_error(table: VectorTable) -> float:
+    """LinECE of vector reports: ``sum_B ||R_B||_1 / W``."""
+    return float(np.abs(table.residual).sum() / table.sum_w.sum())
+
+
 def confidence_corrections(table: BinTable) -> NDArray[np.float64]:
     """What makes the confidence error truthful, of each class: ``sum w^2 (1 - z) / W^2``.
 

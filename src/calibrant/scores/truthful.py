@@ -11,9 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.binning import Bins, Quantile, as_rule
-from calibrant.errors import InputError
+from calibrant.errors import InputError, one_of
 from calibrant.inputs.accept import accept_anywhere
-from calibrant.measures.truthful import confidence_correction, linear_error, vector_linear_error
+from calibrant.measures.binned import binned_error
+from calibrant.measures.truthful import (
+    confidence_correction,
+    linear_error,
+    vector_absolute_error,
+    vector_linear_error,
+)
 from calibrant.options import public
 from calibrant.summary import Summary
 
@@ -24,6 +30,7 @@ def lin_ce(
     y_proba: Any,
     *,
     phi: Any = None,
+    norm: str = "l2",
     bins: Bins = Quantile(15),
     sample_weight: Any = None,
     from_logits: bool = False,
@@ -38,14 +45,19 @@ def lin_ce(
     distribution for (n, k) (full calibration, ``phi(y) = e_y``), or with ``phi`` of the shape (k,)
     or (k, d) the mean of ``phi`` under the report. Vector reports share a cell when the same
     coordinate is largest and that coordinate falls into the same bin. With soft labels phi(y) is
-    its mean under the label.
+    its mean under the label. ``bins=Quantile(m, ties="rank")`` are the paper's bins, which part
+    equal predictions in the order of the rows; of vectors they rank the largest coordinate.
+
+    ``norm="l1"`` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar case; it is not
+    truthful.
 
     Range [0, 1] for (n,), [0, 2] for (n, k); lower is better. A calibrated predictor scores
     ``1/n`` of its expected squared error, not 0: compare predictors on the same samples.
 
     References
     ----------
-    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, theorem 3.1.
+    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, definition 2.1
+    and theorem 3.1.
 
     Examples
     --------
@@ -54,7 +66,10 @@ def lin_ce(
     0.0325
     >>> round(cal.lin_ce([0, 2], [[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], phi=[0, 1, 2], bins=1), 6)
     0.005625
+    >>> round(cal.lin_ce([0, 2], [[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], norm="l1", bins=1), 6)
+    0.45
     """
+    one_of("norm", norm, ("l1", "l2"))
     rule = as_rule(bins, default=Quantile)
     samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
@@ -64,8 +79,10 @@ def lin_ce(
     if not samples.multiclass:
         if phi is not None:
             raise InputError("phi needs y_proba of the shape (n, k): a value for each class")
-        return linear_error(summary.table("binary", rule))
-    return vector_linear_error(summary.vectors(_property(phi, samples.n_classes)))
+        table = summary.table("binary", rule)
+        return binned_error(table) if norm == "l1" else linear_error(table)
+    vectors = summary.vectors(_property(phi, samples.n_classes))
+    return vector_absolute_error(vectors) if norm == "l1" else vector_linear_error(vectors)
 
 
 def _property(phi: Any, k: int) -> NDArray[np.float64] | None:

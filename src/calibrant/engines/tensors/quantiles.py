@@ -40,15 +40,21 @@ def quantile_edges(u: Tensor, w: Tensor | None, m: int) -> Tensor:
 
 def rank_order(whole: Scalars, m: int) -> tuple[Scalars, Tensor]:
     """The rows in order of reports, and the bin of each when bins hold equal shares of ranks."""
-    order = whole.u.argsort(stable=True)
+    order, bins = by_rank(whole.u, whole.w, m)
+    return _taken(whole, order), bins
+
+
+def by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
+    """The order of the reports, and in that order the bin of each."""
+    order = u.argsort(stable=True)
     n = order.numel()
-    if whole.w is None:
+    if w is None:
         ranks = torch.arange(1, n + 1, device=order.device)
-        return _taken(whole, order), (ranks * m + n - 1) // n - 1
-    through = whole.w[order].cumsum(dim=0)  # ranks are cumulative weights
+        return order, (ranks * m + n - 1) // n - 1
+    through = w[order].cumsum(dim=0)  # ranks are cumulative weights
     # Without any weight the quotient is not a number; the caller finds that out from the sums.
     place = (through * m / through[-1] * (1 - ROUNDING)).ceil() - 1
-    return _taken(whole, order), place.nan_to_num(0.0).clamp(0, m - 1).long()
+    return order, place.nan_to_num(0.0).clamp(0, m - 1).long()
 
 
 def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:

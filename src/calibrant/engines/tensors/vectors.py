@@ -13,9 +13,8 @@ from calibrant.binning import Edges, EqualWidth, LevelSets, Quantile, Rule, fixe
 from calibrant.engines.protocol import Findings
 from calibrant.engines.tensors.blocks import Rows, edges_of, row_blocks
 from calibrant.engines.tensors.columns import column
-from calibrant.engines.tensors.quantiles import quantile_edges
+from calibrant.engines.tensors.quantiles import by_rank, quantile_edges
 from calibrant.engines.tensors.tally import Tally, settled
-from calibrant.errors import InputError
 from calibrant.samples.tensors import TensorSamples
 from calibrant.statistics.bins import VectorTable
 
@@ -31,7 +30,9 @@ def vector_table(
     property_ = _Property(samples, phi)
     if isinstance(rule, LevelSets):
         return _levels(samples, property_, tally)
-    edges = _edges(samples, rule, property_, tally)
+    if isinstance(rule, Quantile) and rule.ties == "rank":
+        return _ranked(samples, rule.m, property_, tally)
+    edges = _edges(samples, rule, property_)
     m, d = edges.numel() + 1, property_.d
     weight = torch.zeros(d * m, dtype=torch.float64, device=samples.place)
     residual = torch.zeros((d * m, d), dtype=torch.float64, device=samples.place)
@@ -75,14 +76,12 @@ class _Property:
         return u if self.phi is None else (u - self.low) / self.span
 
 
-def _edges(samples: TensorSamples, rule: Rule, property_: _Property, tally: Tally) -> Tensor:
+def _edges(samples: TensorSamples, rule: Rule, property_: _Property) -> Tensor:
     """The inner edges of the largest coordinate."""
     if isinstance(rule, EqualWidth | Edges):
         own = samples.precision if property_.phi is None else np.dtype(np.float64)
         return edges_of(fixed_cuts(rule, own), samples.place)
     assert isinstance(rule, Quantile)
-    if rule.ties == "rank":
-        raise InputError("vector reports are binned with ties together: use Quantile(m)")
     # A pass of its own, whose counts must not be added to those of the next.
     apart = Tally(samples.place)
     if property_.phi is None:
@@ -97,6 +96,23 @@ def _edges(samples: TensorSamples, rule: Rule, property_: _Property, tally: Tall
 def _largest(samples: TensorSamples, property_: _Property, tally: Tally) -> Iterator[Tensor]:
     for rows in row_blocks(samples, tally):
         yield property_.scaled(property_.of(rows)[0]).amax(dim=1).clamp(0.0, 1.0)
+
+
+def _ranked(
+    samples: TensorSamples, m: int, property_: _Property, tally: Tally
+) -> tuple[VectorTable, Findings]:
+    """Bins by rank of the largest coordinate: every vector report at once, on the device."""
+    parts = [property_.of(rows) for rows in row_blocks(samples, tally)]
+    u, z, w = (torch.cat(part) for part in zip(*parts, strict=True))
+    largest, top = property_.scaled(u).max(dim=1)
+    order, bins = by_rank(largest, w if samples.weighted else None, m)
+    cell = torch.empty_like(order)
+    cell[order] = bins
+    weight = torch.zeros(property_.d * m, dtype=torch.float64, device=u.device)
+    residual = torch.zeros((property_.d * m, property_.d), dtype=torch.float64, device=u.device)
+    _add(weight, residual, top * m + cell, u - z, w)
+    findings, (sum_w, sums) = settled(tally, weight, residual)
+    return VectorTable(sum_w, sums), findings
 
 
 def _levels(
