@@ -67,7 +67,7 @@ def lin_ce(
     >>> round(cal.lin_ce([0, 2], [[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], phi=[0, 1, 2], bins=1), 6)
     0.005625
     >>> round(cal.lin_ce([0, 2], [[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], norm="l1", bins=1), 6)
-    0.45
+    0.9
     """
     one_of("norm", norm, ("l1", "l2"))
     rule = as_rule(bins, default=Quantile)
