@@ -166,10 +166,11 @@ def test_a_resample_keeps_the_quantile_bins_of_the_sample():
         for r in (0, 24, 49):
             for j, measure in enumerate(measures):
                 notion = "confidence" if measure.startswith("confidence") else "binary"
+                # Drawn twice, a row is two rows, not one of weight 2.
+                rows = np.repeat(np.arange(300), the_counts(draws, r).astype(int))
                 expected = cal.evaluate(
-                    y, reports, measures=[measure], bins=edges[notion],
-                    sample_weight=the_counts(draws, r),
-                )  # fmt: skip
+                    y[rows], reports[rows], measures=[measure], bins=edges[notion]
+                )
                 drawn = found.draws[j][i, r]
                 assert drawn == pytest.approx(expected[measure], rel=1e-9), (measure, r)
 
@@ -824,8 +825,8 @@ def errors_of(y, reports, m):
         return {"ece": cal.ece(y, reports, bins=equal), "lin_ce": cal.lin_ce(y, reports, bins=mass)}
     return {
         "classwise_ce": cal.classwise_ce(y, reports, bins=mass),
-        "confidence_ce_uncorrected": cal.confidence_ce(y, reports, bins=mass, corrected=False),
         "confidence_ce": cal.confidence_ce(y, reports, bins=mass),
+        "confidence_ce_uncorrected": cal.confidence_ce(y, reports, bins=mass, corrected=False),
         "ece": cal.ece(y, reports, bins=equal),
     }
 
