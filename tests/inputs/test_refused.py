@@ -804,12 +804,12 @@ def test_labels_of_mixed_kinds_are_refused_or_read_but_do_not_crash() -> None:
     assert message.startswith("y_true[3] is 2")
 
 
-def test_soft_ece_is_a_function_and_no_measure() -> None:
+def test_a_name_of_two_measures_is_refused_everywhere() -> None:
     for function in (cal.evaluate, cal.bin_sensitivity):
-        message = refusal(function, Y, P, measures=["soft_ece"])
-        assert "'soft_ece'" in message and "use 'ece', which takes soft labels" in message
-    message = refusal(cal.Accumulator, measures=["soft_ece"])
-    assert "use 'ece', which takes soft labels" in message
+        message = refusal(function, Y, P, measures=["smece"])
+        assert "'smece'" in message and "'ece' (written SMECE) or 'smooth_ece'" in message
+    message = refusal(cal.Accumulator, measures=["smece"])
+    assert "'ece' (written SMECE) or 'smooth_ece'" in message
 
 
 # --- columns of a frame ---------------------------------------------------------------------------
