@@ -105,7 +105,7 @@ class TestOptions:
     def test_what_is_refused_is_named(self):
         with pytest.raises(InputError, match="no measure is called 'ecee': did you mean 'ece'"):
             scorer("ecee")
-        with pytest.raises(InputError, match="may be 'ece'.* or 'smooth_ece'"):
+        with pytest.raises(InputError, match=r"may be 'ece'.* or 'smooth_ece'"):
             scorer("smece")
         assert scorer("soft_ece").name == "ece"
         with pytest.raises(UnknownOption, match="no option 'bin': did you mean 'bins'"):
