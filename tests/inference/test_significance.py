@@ -122,6 +122,7 @@ def test_truthful_test_shows_the_truthful_error():
     assert fixed.statistic == pytest.approx(cal.lin_ce(y, p, bins=cal.EqualWidth(5)))
     assert scaled_chi_square_tail(0.0, 0.0, 0.0) == 1.0
     assert scaled_chi_square_tail(1.0, 0.0, 0.0) == 0.0
+    assert scaled_chi_square_tail(1e9, 1.0, 1.0) > 0  # a number ends before a chance does
 
 
 # --- laws -----------------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ def test_cox_standard_errors_are_those_of_the_curvature():
             s * minus_log_likelihood(theta + t, y, h, w)
             for s, t in ((1, a + b), (-1, a - b), (-1, b - a), (1, -a - b))
         ) / (4 * step**2)
-    np.testing.assert_allclose(fit.covariance, np.linalg.inv(hessian), rtol=1e-4)
+    np.testing.assert_allclose(fit.bread, np.linalg.inv(hessian), rtol=1e-4)
     found = cal.cox_calibration(y, p)
     half = 1.959963984540054 * math.sqrt(np.linalg.inv(hessian)[1, 1])
     assert found.slope_high - found.slope == pytest.approx(half, rel=1e-4)
@@ -242,33 +243,69 @@ def test_cox_limits_hold_the_truth():
 
 
 @pytest.mark.parametrize(
-    ("y", "p"),
+    ("y", "p", "why", "in_the_large"),
     [
-        ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]),  # separable
-        ([1, 1, 0, 0], [0.1, 0.2, 0.8, 0.9]),  # separable the wrong way round
-        ([0, 1, 1, 0], [0.3] * 4),  # constant reports
-        ([0, 0, 0, 0], [0.1, 0.2, 0.8, 0.9]),  # one class only
-        ([1, 1, 1], [0.5, 0.5, 0.5]),
-        ([1], [0.3]),
-        ([0, 1, 0, 1], [0.0, 1.0, 1.0, 0.0]),  # reports of 0 and 1
+        ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], "separated", True),
+        ([1, 1, 0, 0], [0.1, 0.2, 0.8, 0.9], "separated", True),  # the wrong way round
+        ([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.9], "separated", True),  # but for one place they share
+        ([0, 0.5, 1, 1], [0.1, 0.3, 0.4, 0.9], "separated", True),  # a soft label is both classes
+        ([0, 0, 0, 0], [0.1, 0.2, 0.8, 0.9], "every outcome is 0", False),
+        ([1, 1, 1], [0.5, 0.5, 0.5], "every outcome is 1", False),
+        ([1], [0.3], "every outcome is 1", False),
     ],
 )
-def test_cox_of_difficult_data(y, p):
+def test_cox_is_not_estimable_without_overlap(y, p, why, in_the_large):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = cal.cox_calibration(y, p)
+    assert why in found.note and "not estimable" in found.note
+    names = ["slope", "intercept"] + ([] if in_the_large else ["intercept_at_slope_1"])
+    for name in [*(n + end for n in names for end in ("", "_low", "_high")), "p_value"]:
+        assert math.isnan(getattr(found, name))
+        assert json.loads(found.to_json())[name] is None
+    assert "slope not estimable" in repr(found) and "no p-value" in repr(found)
+    if in_the_large:
+        width = found.intercept_at_slope_1_high - found.intercept_at_slope_1_low
+        assert math.isfinite(found.intercept_at_slope_1) and width > 0.1
+
+
+@pytest.mark.parametrize(
+    ("y", "p"),
+    [
+        ([0, 1, 0, 1], [0.1, 0.5, 0.9, 0.5]),  # one class in the midst of the other
+        ([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]),
+        ([0, 0.5, 1, 0.5], [0.1, 0.3, 0.4, 0.9]),
+        ([0, 1, 0, 1], [0.5, 0.5 + 1e-9, 0.5 + 2e-9, 0.5 + 3e-9]),  # all but alike
+        ([0, 1, 0, 1], [0.0, 1.0, 1.0, 0.0]),
+    ],
+)
+def test_cox_is_estimable_where_the_classes_overlap(y, p):
+    found = cal.cox_calibration(y, p)
     for value in (found.slope, found.intercept, found.intercept_at_slope_1, found.p_value):
         assert math.isfinite(value)
     assert 0 <= found.p_value <= 1
-    assert found.slope_low <= found.slope <= found.slope_high
+    assert found.slope_low < found.slope < found.slope_high
 
 
-def test_cox_says_what_is_wrong_with_the_data():
-    assert "separated" in cal.cox_calibration([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]).note
-    alike = cal.cox_calibration([0, 1, 1, 0], [0.3] * 4)
+def test_cox_of_predictions_that_are_alike():
+    alike = cal.cox_calibration([0, 1, 1, 0] * 5, [0.3] * 20)
     assert "alike" in alike.note
-    assert alike.intercept == pytest.approx(math.log(7 / 3), rel=1e-9)  # up to 1/2, slope 1
-    assert "2 reports moved" in cal.cox_calibration([0, 1, 1, 0], [0.0, 1.0, 0.4, 0.6]).note
+    assert alike.intercept_at_slope_1 == pytest.approx(math.log(7 / 3), rel=1e-9)  # up to 1/2
+    assert math.isnan(alike.slope) and math.isnan(alike.intercept)
+    assert 0.01 < alike.p_value < 0.1  # 10 of 20 where 6 were expected
+
+
+def test_cox_beside_predictions_of_exactly_zero_and_one():
+    # One event at a prediction of 0 among 92 rows decided everything: slope 0.11, p = 2e-35.
+    y, p = sample(11, 90)
+    y, p = np.append(y, [1, 0]), np.append(p, [0.0, 1.0])
+    found, plain = cal.cox_calibration(y, p), cal.cox_calibration(y[:90], p[:90])
+    assert found.n_clipped == 2 and "2 predictions moved to within [1e-06, 1 - 1e-06]" in found.note
+    assert found.without_clipped == plain and plain.without_clipped is None
+    assert found.slope < 0.5 < plain.slope and found.p_value < 1e-6 < plain.p_value
+    assert f"without the 2 moved: slope {plain.slope:.4f}" in repr(found)
+    assert json.loads(found.to_json())["without_clipped"]["slope"] == plain.slope
+    assert cal.cox_calibration([0, 1, 1], [0.0, 1.0, 0.0]).without_clipped is None
 
 
 # --- input ----------------------------------------------------------------------------------------
@@ -304,7 +341,7 @@ def test_options_out_of_range_are_refused():
     y, p = sample(10, 50)
     with pytest.raises(InputError, match="sample_weight"):  # it counts rows
         cal.hosmer_lemeshow(y, p, sample_weight=np.ones(50))
-    with pytest.raises(InputError, match="three or more groups"):
+    with pytest.raises(InputError, match="three or more bins"):
         cal.hosmer_lemeshow(y, p, bins=2, fitted=True)
     with pytest.raises(InputError, match="edges"):
         cal.truthful_test(y, p, bins=cal.LevelSets())

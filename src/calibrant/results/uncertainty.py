@@ -123,13 +123,17 @@ class NoiseFloor(_Plain):
 
 @dataclass(frozen=True)
 class CalibrationTest(_Plain):
-    """A test of the hypothesis that the reports are right."""
+    """A test of the hypothesis that the predictions are right.
+
+    `null` says where `p_value` is from; `seed` is that of the draws, None where nothing was drawn.
+    """
 
     name: str
     statistic: float
     p_value: float
     null: str
     note: str = ""
+    seed: int | None = None
 
     def __repr__(self) -> str:
         note = f"; {self.note}" if self.note else ""
@@ -141,11 +145,15 @@ class CalibrationTest(_Plain):
 
 @dataclass(frozen=True)
 class CoxCalibration(_Plain):
-    """Cox's recalibration: targets regressed on the logits of the reports.
+    """Cox's recalibration: targets regressed on the logits of the predictions.
 
-    `slope` and `intercept` are fitted together: a slope below 1 says that reports are too extreme.
-    `intercept_at_slope_1` is calibration in the large: above 0, reports are too low on the whole.
-    Each has its limits; `p_value` tests slope 1 and intercept 0 together.
+    `slope` and `intercept` are fitted together: a slope below 1 says that predictions are too
+    extreme. `intercept_at_slope_1` is calibration in the large: above 0, predictions are too low on
+    the whole. Each has its limits; `p_value` tests slope 1 and intercept 0 together. What cannot be
+    estimated is NaN, and `note` says why.
+
+    Predictions of 0 and 1 have no logit: `n_clipped` were moved to within [eps, 1 - eps], which may
+    decide the fit, and `without_clipped` is the fit without them.
     """
 
     slope: float
@@ -160,15 +168,28 @@ class CoxCalibration(_Plain):
     p_value: float
     level: float
     note: str = ""
+    n_clipped: int = 0
+    # None where no prediction was moved, or every one.
+    without_clipped: CoxCalibration | None = None
 
     def __repr__(self) -> str:
+        without = self.without_clipped
+        beside = ""
+        if without is not None:
+            beside = f"; without the {self.n_clipped} moved: {without._numbers()}"
+        note = f"; {self.note}" if self.note else ""
+        return f"CoxCalibration({self._numbers()}{note}{beside})"
+
+    def _numbers(self) -> str:
         def part(name: str) -> str:
             value, low, high = (getattr(self, name + end) for end in ("", "_low", "_high"))
+            if math.isnan(value):
+                return f"{name} not estimable"
             return f"{name} {shown(value)} [{shown(low)}, {shown(high)}]"
 
-        note = f"; {self.note}" if self.note else ""
         names = ("slope", "intercept", "intercept_at_slope_1")
-        return f"CoxCalibration({', '.join(map(part, names))}; p = {shown(self.p_value)}{note})"
+        p = "no p-value" if math.isnan(self.p_value) else f"p = {shown(self.p_value)}"
+        return f"{', '.join(map(part, names))}; {p}"
 
 
 @dataclass(frozen=True)
