@@ -52,6 +52,19 @@ def smallest_sigma() -> float:
     return NODES_PER_SIGMA * 2 * LOGIT_LIMIT / MOST_NODES
 
 
+def smallest_unit_sigma() -> float:
+    """The smallest bandwidth that the finest grid on [0, 1] resolves."""
+    return CELLS_PER_SIGMA / MOST_UNIT_CELLS
+
+
+def unit_cells_for(sigma: float) -> int:
+    """Cells of a grid on [0, 1] that resolves a bandwidth."""
+    cells = UNIT_CELLS
+    while cells < MOST_UNIT_CELLS and sigma * cells < CELLS_PER_SIGMA:
+        cells *= 2
+    return cells
+
+
 @dataclass
 class SmoothSummary:
     """Grids of a problem on demand, and what was found on the way."""
@@ -144,7 +157,7 @@ class SmoothSummary:
         """The smoothed curve: places, density, mean target, and the difference integrated."""
         if kind == "logit":
             return logit_curve(self.logit_grid(sigma), sigma)
-        grid = self.unit_grid(residual_only=False)
+        grid = self.unit_grid(unit_cells_for(sigma), residual_only=False)
         return unit_curve(grid, self.total_weight, sigma)
 
     def rows_behind(self, kind: str, sigma: float, places: NDArray[np.float64]) -> Rows:
@@ -161,7 +174,8 @@ class SmoothSummary:
             middle = (both[0].size - 1) // 2
             nodes = (np.arange(both[0].size) - middle) * masses[0].spacing
         else:
-            grids = [part.unit_grid(residual_only=False) for part in (self, squared)]
+            cells = unit_cells_for(sigma)
+            grids = [part.unit_grid(cells, residual_only=False) for part in (self, squared)]
             both = [grid.sums[0, 0] for grid in grids]
             nodes = np.arange(both[0].size) / grids[0].cells
         n = effective_rows(places, nodes, both[0], both[1], sigma, reflected=kind == "unit")

@@ -23,6 +23,13 @@ LS_SIGMA = 0.1
 TAIL = 9.0
 # Nodes per sigma on which mass is deposited: the deposit's own error falls with their fourth power.
 NODES_PER_SIGMA = 32
+# Noise wider than this is not smoothed on a grid, which would grow with it.
+WIDE_SIGMA = 64.0
+# The sigmoid is 0 or 1 to the last digit beyond this logit.
+SIGMOID_ENDS = 40.0
+# Uniform noise narrower or wider than this is in its limit to the last digit: the error over
+# distinct logits, or 1/2.
+LEAST_WIDTH, MOST_WIDTH = 1e-200, 1e200
 # Nodes per sigma (or per unit of the sigmoid) at which the smoothed integrand is summed: fewer,
 # because of its frequencies next to nothing is left and kinks are seen to.
 SUMMED_PER_SIGMA = 16
@@ -106,6 +113,9 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
     """LS-ECE with Gaussian noise, the mean over classes."""
     values = []
     for r, total in enumerate(grid.total_weight):
+        if sigma > WIDE_SIGMA:
+            values.append(_wide(grid, r, sigma) / total)
+            continue
         t, plus, minus = smoothed_logits(grid, r, sigma)
         up, down = _logistic(t)
         # z - rho(t) taken apart into what happened and what did not: no cancellation at the ends.
@@ -114,34 +124,95 @@ def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
     return float(np.mean(values))
 
 
+def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
+    """The integral with noise wider than all logits: 1/2 of the weight, and what is left near 0.
+
+    Beyond the grid the sigmoid is 0 or 1, and the integral is the noise's own tail. On the grid
+    masses are convolved with the noise as it stands: nothing grows with sigma.
+    """
+    from scipy.signal import fftconvolve
+    from scipy.special import ndtr
+
+    plus, minus = grid.plus[r], grid.minus[r]
+    middle = (plus.size - 1) // 2
+    h = (np.arange(plus.size) - middle) * grid.spacing
+    # Where the grid ends before the sigmoid does, as with clipped predictions, places go on.
+    more = max(0, math.ceil((SIGMOID_ENDS - h[-1]) / grid.spacing))
+    end = middle + more
+    t = np.arange(-end, end + 1) * grid.spacing
+    away = np.arange(-end - middle, end + middle + 1) * grid.spacing
+    kernel = np.exp(-0.5 * (away / sigma) ** 2) / (sigma * math.sqrt(2.0 * math.pi))
+    smooth = [fftconvolve(kernel, mass, mode="valid") for mass in (plus, minus)]
+    up, down = _logistic(t)
+    f = smooth[0] * down - smooth[1] * up
+    # The sum takes the end nodes in full, and stops there: half of each, and the slope's term.
+    inside = integral_of_absolute(f, grid.spacing)
+    inside -= 0.5 * grid.spacing * (abs(f[0]) + abs(f[-1]))
+    slopes = np.abs(f[[0, 1, 2, -3, -2, -1]]) @ np.array([3.0, -4.0, 1.0, 1.0, -4.0, 3.0]) / 2.0
+    inside -= grid.spacing * float(slopes) / 12.0
+    below = plus @ ndtr((t[0] - h) / sigma)
+    above = minus @ ndtr((h - t[-1]) / sigma)
+    return float(inside + below + above)
+
+
 def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float) -> float:
     """LS-ECE with noise uniform on [-sigma/2, sigma/2], in closed form.
 
     Between the sorted ends of the samples' intervals the same samples are in play, and the
     integrand is Z (1 - rho(t)) - N rho(t) with Z and N their sums of w z and w (1 - z).
     """
-    ends = np.concatenate([h - sigma / 2, h + sigma / 2])
-    order = np.argsort(ends, kind="stable")
-    t = ends[order]
-    signs = np.where(order < h.size, 1.0, -1.0)
-    rows = order % h.size
+    sigma = min(max(sigma, LEAST_WIDTH), MOST_WIDTH)
+    order = np.argsort(h, kind="stable")
+    h, z, w = h[order], z[order], w[order]
+    rows, signs = _sorted_ends(h, sigma)
+    a = h[rows] - signs * (sigma / 2)
+    # The stretch between two ends, without the digits that h and sigma do not share.
+    d = np.maximum(np.diff(h[rows]) - np.diff(signs) * (sigma / 2), 0.0)
     held = np.cumsum(signs).astype(np.int64)[:-1]
     positive = np.where(held > 0, np.cumsum(signs * (w * z)[rows])[:-1], 0.0)
     negative = np.where(held > 0, np.cumsum(signs * (w * (1.0 - z))[rows])[:-1], 0.0)
     positive, negative = np.maximum(positive, 0.0), np.maximum(negative, 0.0)
-    a, b = t[:-1], t[1:]
+    a = a[:-1]
     # Where rho crosses Z / (Z + N) the integrand changes sign.
     with np.errstate(divide="ignore", invalid="ignore"):
-        crossing = np.clip(np.log(positive) - np.log(negative), a, b)
-    crossing = np.where((positive == 0) & (negative == 0), b, crossing)
+        crossing = np.clip(np.log(positive) - np.log(negative) - a, 0.0, d)
+    crossing = np.where((positive == 0) & (negative == 0), d, crossing)
     before = _signed(positive, negative, a, crossing)
-    after = _signed(positive, negative, crossing, b)
-    return float((np.abs(before) + np.abs(after)).sum() / (sigma * w.sum()))
+    after = _signed(positive, negative, a + crossing, d - crossing)
+    return float(((np.abs(before) + np.abs(after)) / sigma).sum() / w.sum())
 
 
-def _signed(positive: Array, negative: Array, a: Array, b: Array) -> Array:
-    """The integral of Z (1 - rho) - N rho from a to b."""
-    return positive * (_softplus(-a) - _softplus(-b)) - negative * (_softplus(b) - _softplus(a))
+def _sorted_ends(h: Array, sigma: float) -> tuple[NDArray[np.intp], Array]:
+    """The ends h - sigma/2 (sign 1) and h + sigma/2 (sign -1) of sorted h, in order, as rows and
+    signs. They are compared by differences of h, which are exact where sigma is small.
+    """
+    n = h.size
+    reach = h + sigma
+    n_before = np.searchsorted(h, reach, side="right")
+    # The sum is rounded: what equals it may lie a little farther than sigma.
+    beyond = h[n_before - 1] - h > sigma
+    n_before = np.where(beyond, np.searchsorted(h, reach, side="left"), n_before)
+    rows = np.empty(2 * n, dtype=np.intp)
+    signs = np.ones(2 * n)
+    at = np.arange(n) + n_before
+    signs[at] = -1.0
+    rows[at] = np.arange(n)
+    rows[signs > 0] = np.arange(n)
+    return rows, signs
+
+
+def _signed(positive: Array, negative: Array, a: Array, d: Array) -> Array:
+    """The integral of Z (1 - rho) - N rho from a to a + d.
+
+    That of rho is log(1 + rho(a) (e^d - 1)), which keeps its digits where d is small.
+    """
+    up, down = _logistic(a)
+    short = np.minimum(d, 1.0)
+    b = a + d
+    rho = np.where(d < 1.0, np.log1p(up * np.expm1(short)), _softplus(b) - _softplus(a))
+    rest = np.where(d < 1.0, -np.log1p(down * np.expm1(-short)), _softplus(-a) - _softplus(-b))
+    out: Array = positive * rest - negative * rho
+    return out
 
 
 def _softplus(t: Array) -> Array:
@@ -164,23 +235,25 @@ def ls_ece_monte_carlo(
     """
     p = w / w.sum()
     rows = rng.choice(h.size, size=n_draws, p=p)
-    if noise == "gaussian":
-        t = h[rows] + sigma * rng.standard_normal(n_draws)
-    else:
-        t = h[rows] + sigma * (rng.random(n_draws) - 0.5)
+    off = sigma * (
+        rng.standard_normal(n_draws) if noise == "gaussian" else rng.random(n_draws) - 0.5
+    )
     gaps = np.empty(n_draws)
     step = max(1, (1 << 22) // h.size)
     for start in range(0, n_draws, step):
-        away = np.abs(t[start : start + step, None] - h)
+        here = slice(start, start + step)
+        # By differences of logits, which keep noise that is smaller than their last digit.
+        away = np.abs(h[rows[here], None] - h + off[here, None])
         if noise == "gaussian":
             least = away.min(axis=1, keepdims=True)  # the nearest weighs 1: no underflow
-            kernel = np.exp((least**2 - away**2) / (2 * sigma**2)) * p
+            with np.errstate(over="ignore"):  # infinitely far: a weight of 0
+                kernel = np.exp((least - away) / sigma * ((least + away) / (2 * sigma))) * p
         else:
             kernel = (away <= sigma / 2) * p
-            kernel[kernel.sum(axis=1) == 0, rows[start]] = 1.0
         mean_z = kernel @ z / kernel.sum(axis=1)
-        gaps[start : start + step] = np.abs(mean_z - _logistic(t[start : start + step])[0])
-    return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(n_draws))
+        gaps[here] = np.abs(mean_z - _logistic(h[rows[here]] + off[here])[0])
+    spread = float(gaps.std(ddof=1)) if n_draws > 1 else math.nan
+    return float(gaps.mean()), spread / math.sqrt(n_draws)
 
 
 # --- smECE ---
@@ -206,6 +279,7 @@ def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Ar
 
     full = cosines.shape[1] - 1
     cells = full if cells is None else cells
+    sigma = min(sigma, WIDE_SIGMA)  # nothing but the mean is left long before
     # Beyond TAIL the noise leaves nothing of a frequency.
     left = min(full, math.ceil(TAIL / (np.pi * sigma)))
     damped = np.zeros((cosines.shape[0], cells + 1))

@@ -20,8 +20,11 @@ from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.smooth_curve import N_CHECKED, SmoothCurve, bins_outside
 from calibrant.samples.samples import Notion
 from calibrant.samples.source import Source
-from calibrant.smooth_summary import NOISES, SmoothSummary, smallest_sigma
+from calibrant.smooth_summary import NOISES, SmoothSummary, smallest_sigma, smallest_unit_sigma
 from calibrant.summary import settle_notion
+
+# Noise that is wider than all logits, of which a curve shows nothing.
+WIDEST_CURVE = 1000.0
 
 
 @public
@@ -54,6 +57,8 @@ def ls_ece(
     consistent estimator of the true ECE (theorem 5.4); with weights, n is (sum w)^2 / sum w^2.
     Reports are clipped to [eps, 1 - eps], and logits to [-40, 40]. With Gaussian noise memory does
     not grow with n; uniform noise has a closed form between the sorted samples, which are copied.
+    As sigma tends to 0 LS-ECE tends to the error over distinct logits, ``ece(bins=LevelSets())``,
+    and as it grows to 1/2, whatever the predictions.
 
     Range [0, 1], lower is better.
 
@@ -79,6 +84,7 @@ def ls_ece(
     summary = SmoothSummary(samples, settled, eps)
     width = _width(sigma, summary, noise if method == "exact" else "uniform")
     if method == "monte-carlo":
+        _check_draws(n_draws, rng)
         return summary.monte_carlo(width, noise, n_draws, rng or np.random.default_rng())
     return summary.ls_ece(width, noise)
 
@@ -119,7 +125,7 @@ def smooth_ece(
         data=data,
     )  # fmt: skip
     if sigma is not None:
-        _check_sigma(sigma)
+        _check_unit_sigma(sigma)
     return SmoothSummary(samples, _settled(samples, notion)).smooth_ece(sigma)
 
 
@@ -153,8 +159,10 @@ def smooth_reliability(
     ['report', 'density', 'mean_target', 'difference']
     """
     one_of("kind", kind, ("unit", "logit"))
-    if sigma is not None:
-        _check_sigma(sigma)
+    if sigma is not None and kind == "unit":
+        _check_unit_sigma(sigma)
+    elif sigma is not None:
+        _check_logit_sigma(sigma)
     samples = accept_anywhere(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
@@ -164,7 +172,9 @@ def smooth_reliability(
         raise InputError("a curve is of one problem: give one class's column as y_proba")
     summary = SmoothSummary(samples, settled)
     width = sigma or (
-        summary.schedule() if kind == "logit" else max(summary.smooth_ece(None), 1e-4)
+        max(summary.schedule(), smallest_sigma())
+        if kind == "logit"
+        else max(summary.smooth_ece(None), 1e-4)
     )
     points = summary.curve(kind, width)
     places = points["logit" if kind == "logit" else "report"]
@@ -190,6 +200,36 @@ def _check_sigma(sigma: Any) -> None:
         raise InputError(f"sigma must be a positive number; got {sigma!r}")
     if not math.isfinite(float(sigma)):
         raise InputError(f"sigma must be finite; got {sigma!r}")
+
+
+def _check_unit_sigma(sigma: Any) -> None:
+    _check_sigma(sigma)
+    if sigma < smallest_unit_sigma():
+        raise InputError(
+            f"sigma={sigma!r} is too small for the grid: the smallest that fits is "
+            f"{smallest_unit_sigma():.1e}. For no smoothing at all use ece(..., bins=LevelSets())"
+        )
+
+
+def _check_logit_sigma(sigma: Any) -> None:
+    """The bandwidth of a curve over logits: its grid must fit at both ends."""
+    _check_sigma(sigma)
+    if not smallest_sigma() <= sigma <= WIDEST_CURVE:
+        raise InputError(
+            f"sigma={sigma!r} does not fit a curve over logits: it must lie between "
+            f"{smallest_sigma():.1e} and {WIDEST_CURVE:g}"
+        )
+
+
+def _check_draws(n_draws: Any, rng: Any) -> None:
+    whole = isinstance(n_draws, numbers.Integral) and not isinstance(n_draws, bool)
+    if not whole or int(n_draws) < 1:
+        raise InputError(f"n_draws must be a whole number, 1 or more; got {n_draws!r}")
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise InputError(
+            f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(0); "
+            f"got {rng!r}"
+        )
 
 
 def _width(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
