@@ -57,6 +57,18 @@ def refuse_total(weight: float, n_rows: float = 1) -> None:
     raise InputError("sample_weight is too large to be summed: divide all weights by one number")
 
 
+ODD_WEIGHTS = (
+    "sample_weight is too large or too small to be squared and summed in parts: multiply all "
+    "weights by one number, so that the largest is near 1"
+)
+
+
+def refuse_squares(weight: float, squares: float) -> None:
+    """An error if the squares of weights are too large or too small for numbers."""
+    if weight > 0 and not 1e-290 < squares < 1e290:
+        raise InputError(ODD_WEIGHTS)
+
+
 def refuse_none_left(n_rows: int) -> None:
     """An error if no row is left, so that nothing is asked of rows that are not there."""
     if n_rows == 0:

@@ -577,13 +577,13 @@ def test_weights_that_are_all_0_under_every_rule(rule: Any) -> None:
 
 
 @every_engine
-def test_weights_that_are_too_large_to_sum(engine_name: str) -> None:
-    with engine(engine_name), np.errstate(all="ignore"):
-        for name in ("ece", "ace", "ks_error", "smooth_ece", "brier_score", "lin_ce", "evaluate"):
+def test_weights_whose_sum_is_too_large_for_a_number(engine_name: str) -> None:
+    with engine(engine_name):
+        for name in ("ece", "ace", "ks_error", "smooth_ece", "brier_score", "lin_ce"):
             for y_true, y_proba in ((Y, P), (LABELS, ROWS)):
                 weights = np.full(len(y_true), 1e308)
-                message = refusal(getattr(cal, name), y_true, y_proba, sample_weight=weights)
-                assert "sample_weight is too large to be summed" in message
+                found = getattr(cal, name)(y_true, y_proba, sample_weight=weights)
+                assert found == pytest.approx(getattr(cal, name)(y_true, y_proba), rel=1e-12)
 
 
 WEIGHTS_AS_A_WHOLE: dict[str, tuple[Any, str]] = {

@@ -13,6 +13,7 @@ from calibrant.engines.losses import loss_sums
 from calibrant.engines.passes import matrix_sums, scalar_sums
 from calibrant.engines.protocol import Findings
 from calibrant.engines.smooth import logit_grid, unit_grid
+from calibrant.errors import ODD_WEIGHTS, InputError
 from calibrant.samples.samples import Notion, Samples
 from calibrant.statistics.grid import STREAM_SPACING, STREAM_UNIT_CELLS
 from calibrant.statistics.losses import LossSums
@@ -39,6 +40,8 @@ class StreamSums:
 
 def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> StreamSums:
     """The sums of the holdings asked for."""
+    if samples.weight_exponent:  # another part of the stream would have another scale
+        raise InputError(ODD_WEIGHTS)
     sums = _rows if samples.multiclass else _scalars
     arrays, findings = sums(samples, cells, holds)
     notion: Notion = "confidence" if samples.multiclass else "binary"

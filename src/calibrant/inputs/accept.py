@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,13 @@ from calibrant.inputs.arrays import precision_name, stays_on_device, to_array
 from calibrant.inputs.columns import is_lazy, pick, refuse_shuffled
 from calibrant.inputs.labels import encode
 from calibrant.inputs.missing import told_of, without_missing
+from calibrant.samples.logits import LOG_PROBABILITIES, kind_of_logits, tell_kind_of_logits
 from calibrant.samples.samples import Samples
 from calibrant.samples.source import Source
 from calibrant.samples.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
+
+# The largest weight is in this range, or all are scaled: up to fourth powers are numbers.
+WEIGHTS = (2.0**-150, 2.0**150)
 
 
 def accept_anywhere(
@@ -27,6 +32,7 @@ def accept_anywhere(
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
+    stream: bool = False,
 ) -> Source:
     """Samples where they are: lazy frames stay in their engine, tensors on their device."""
     if is_lazy(data):
@@ -41,11 +47,11 @@ def accept_anywhere(
 
         return accept_tensors(
             y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits,
-            classes=classes, missing=missing,
+            classes=classes, missing=missing, stream=stream,
         )  # fmt: skip
     return accept(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data, missing=missing,
+        data=data, missing=missing, stream=stream,
     )  # fmt: skip
 
 
@@ -58,9 +64,10 @@ def accept(
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
+    stream: bool = False,
 ) -> Samples:
     """Samples in memory, from arrays, tensors or columns. Shapes and types are settled here; values
-    are checked where they are summed.
+    are checked where they are summed. Rows of a `stream` are some of many.
     """
     names: tuple[str, ...] | None = None
     if data is not None:
@@ -89,19 +96,48 @@ def accept(
         targets, said = encode(targets, classes, n_classes, reports.ndim == 2)
         names = tuple(str(name) for name in classes)
     targets = checked_targets(targets, reports)
-    weights = None if sample_weight is None else checked_weights(sample_weight, reports.shape[0])
+    weights, exponent = None, 0
+    if sample_weight is not None:
+        weights = checked_weights(sample_weight, reports.shape[0])
+        exponent = weight_exponent(float(weights.max(initial=0)))
+        if exponent:
+            weights = np.ldexp(weights.astype(np.float64), -exponent)
+    if from_logits:
+        kind = kind_of_logits(reports, lambda part: part.astype(np.float64), tolerance)
+        tell_unless_stream(kind, stream, reports.ndim == 2)
     return Samples(
         reports,
         targets,
         weights,
         bool(from_logits),
         names,
-        inferred_from(targets, reports, from_logits, said),
+        (*inferred_from(targets, reports, from_logits, said), *scaled_by(exponent)),
         tolerance,
         0 if kept is None else int(np.count_nonzero(~kept)),
         kept,
         label_tolerance,
+        exponent,
     )
+
+
+def tell_unless_stream(kind: str, stream: bool, multiclass: bool) -> None:
+    """What logits look like; that some rows of a stream are all below 0 tells nothing."""
+    if not (stream and kind == LOG_PROBABILITIES):
+        tell_kind_of_logits(kind, multiclass=multiclass)
+
+
+def weight_exponent(largest: float) -> int:
+    """The power of two that weights are divided by, which is exact: 0 unless their powers, which
+    variances need, would be too large or too small for numbers.
+    """
+    if not (math.isfinite(largest) and largest > 0) or WEIGHTS[0] <= largest <= WEIGHTS[1]:
+        return 0
+    return math.frexp(largest)[1]
+
+
+def scaled_by(exponent: int) -> tuple[str, ...]:
+    """What there is to tell of scaled weights."""
+    return (f"weights divided by 2^{exponent}",) if exponent else ()
 
 
 def sum_tolerance(rows: Any) -> float:

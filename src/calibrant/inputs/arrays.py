@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
         return value.data
     if isinstance(value, np.ndarray):
         # NumPy itself has no bfloat16; float32 holds every value of it.
-        return value.astype(np.float32) if value.dtype.name == "bfloat16" else value
+        plain = value.astype(np.float32) if value.dtype.name == "bfloat16" else value
+        return without_decimals(plain)
     library = type(value).__module__.partition(".")[0]
     if library in _FRAME_LIBRARIES:
         return _from_frame_library(value, argument)
@@ -44,7 +46,19 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
             f"{argument} cannot be read as an array of one shape ({error}): give rows of equal "
             "length"
         ) from error
-    return array
+    return without_decimals(array)
+
+
+def without_decimals(array: NDArray[Any]) -> NDArray[Any]:
+    """Python's decimals as float64, which is what databases and files have them read as."""
+    if array.dtype.kind != "O" or array.size == 0 or not isinstance(array.flat[0], Decimal):
+        return array
+    if not all(isinstance(value, Decimal | int | float) for value in array.flat):
+        return array  # something is missing, or is text: told by the checks that follow
+    try:
+        return array.astype(np.float64)
+    except ValueError:  # a signalling NaN
+        return array
 
 
 def precision_name(value: Any) -> str:
@@ -102,7 +116,7 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
     try:
         native = nw.from_native(value, allow_series=True, eager_only=True)
     except TypeError:
-        return np.asarray(value)
+        return without_decimals(np.asarray(value))
     if isinstance(native, nw.Series):
         if native.dtype == nw.Struct:  # its fields have names, which no label here is held against
             raise InputError(
@@ -131,7 +145,9 @@ def _column(column: Any) -> NDArray[Any]:
         # pandas categories may be of any type; the others' are text.
         of_any_type = type(native).__module__.partition(".")[0] == "pandas"
         return np.asarray(native if of_any_type else column.cast(nw.String).to_numpy())
-    array: NDArray[Any] = column.to_numpy()
+    if column.dtype == nw.Decimal:
+        column = column.cast(nw.Float64)
+    array: NDArray[Any] = without_decimals(column.to_numpy())
     if array.dtype.kind == "O" and column.dtype in (nw.Float32, nw.Float64):
         return array.astype(np.float64)  # a nullable column without nulls
     if array.dtype.kind == "O" and column.dtype.is_integer():

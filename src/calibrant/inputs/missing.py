@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import one_of
-from calibrant.inputs.arrays import to_array
+from calibrant.inputs.arrays import to_array, without_decimals
 
 
 def told_of(missing: str) -> str:
@@ -91,7 +91,7 @@ def _columns(value: Any) -> list[Any] | None:
 def _narrowed(array: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
     """An array of Python objects as numbers, where it holds nothing else."""
     try:
-        held = np.array(array[~gaps].tolist())
+        held = without_decimals(np.array(array[~gaps].tolist()))
     except ValueError:  # lists of several lengths
         return array
     if held.ndim != 1:

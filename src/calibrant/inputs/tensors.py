@@ -18,11 +18,15 @@ from calibrant.inputs.accept import (
     inferred_from,
     is_flag,
     refuse_names,
+    scaled_by,
     sum_tolerance,
+    tell_unless_stream,
+    weight_exponent,
 )
 from calibrant.inputs.arrays import plain_tensor, precision_name, to_array
 from calibrant.inputs.labels import encode
 from calibrant.inputs.missing import told_of, with_gaps
+from calibrant.samples.logits import kind_of_logits
 from calibrant.samples.tensors import TensorSamples, as_array, holds_float64, precision_of
 
 Values = Tensor | NDArray[Any]
@@ -36,6 +40,7 @@ def accept_tensors(
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     missing: str = "error",
+    stream: bool = False,
 ) -> TensorSamples:
     """Samples on the reports' device, from tensors; labels and weights may also be arrays or lists.
 
@@ -63,18 +68,32 @@ def accept_tensors(
     if weights is not None:
         weights = _values(weights, "sample_weight")
         checked_weights(_stand_in(weights), shape.shape[0])
+    if from_logits:
+        kind = kind_of_logits(reports, _on_device, sum_tolerance(y_proba))
+        tell_unless_stream(kind, stream, shape.ndim == 2)
     place = reports.device if holds_float64(reports.device) else torch.device("cpu")
+    here, exponent = None, 0
+    if weights is not None:
+        here = _placed(weights, place)
+        exponent = weight_exponent(float(here.max())) if here.numel() else 0
+        if exponent:
+            here = torch.ldexp(here.double(), torch.tensor(-exponent, device=place))
     return TensorSamples(
         reports,
         _placed(targets, place).reshape(like_targets.shape),
-        None if weights is None else _placed(weights, place),
+        here,
         bool(from_logits),
         None if classes is None else tuple(str(name) for name in classes),
-        inferred_from(like_targets, shape, from_logits, said),
+        (*inferred_from(like_targets, shape, from_logits, said), *scaled_by(exponent)),
         sum_tolerance(y_proba),
         n_missing,
         sum_tolerance(y_true),
+        exponent,
     )
+
+
+def _on_device(part: Tensor) -> Tensor:
+    return part.double() if holds_float64(part.device) else part.float()
 
 
 def _detached(value: Any, argument: str) -> Any:

@@ -59,6 +59,8 @@ class Samples:
     kept: NDArray[np.bool_] | None = None
     # How far from 1 a row of soft labels may sum, which need not be as precise as the reports.
     label_sum_tolerance: float = ROW_SUM_TOLERANCE
+    # The power of two by which weights that over- or underflow when squared were divided.
+    weight_exponent: int = 0
 
     engine: ClassVar[str] = "calibrant.engines.arrays"
 
@@ -137,10 +139,9 @@ class Samples:
             if not finite.all():
                 raise BadRow(start + _first_false(finite))
             reports: NDArray[Any] = softmax(raw) if self.multiclass else sigmoid(raw)
-        elif raw.dtype == np.float16:
-            reports = raw.astype(np.float32)
         else:
-            native = raw.dtype if raw.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+            half = np.dtype(np.float32 if raw.dtype == np.float16 else np.float64)
+            native = raw.dtype if raw.dtype in (np.float32, np.float64) else half
             reports = np.ascontiguousarray(raw, dtype=native)
         weights = self.weights
         return Block(

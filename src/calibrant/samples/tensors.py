@@ -40,6 +40,8 @@ class TensorSamples:
     n_missing: int = 0
     # How far from 1 a row of soft labels may sum, which need not be as precise as the reports.
     label_sum_tolerance: float = ROW_SUM_TOLERANCE
+    # The power of two by which weights that over- or underflow when squared were divided.
+    weight_exponent: int = 0
 
     engine: ClassVar[str] = "calibrant.engines.tensors"
 
@@ -107,6 +109,7 @@ class TensorSamples:
             self.row_sum_tolerance,
             self.n_missing,
             label_sum_tolerance=self.label_sum_tolerance,
+            weight_exponent=self.weight_exponent,
         )
 
     def _part(self, rows: slice) -> TensorSamples:

@@ -15,8 +15,15 @@ from numpy.typing import NDArray
 from calibrant.binning import Cuts
 from calibrant.engines.frames.refusal import refuse_rows
 from calibrant.engines.protocol import Findings
-from calibrant.errors import CalibrantError
+from calibrant.errors import CalibrantError, refuse_squares
 from calibrant.samples.frames import FrameSamples
+from calibrant.samples.logits import (
+    LOG_PROBABILITIES,
+    PROBABILITIES,
+    ROWS_THAT_TELL,
+    VALUES_THAT_TELL,
+    tell_kind_of_logits,
+)
 from calibrant.statistics.bins import FIELDS
 
 Array = NDArray[np.float64]
@@ -53,6 +60,19 @@ class Groups:
     def refuse_bad(self) -> None:
         """An error if a row cannot be measured, or if there are none."""
         refuse_rows(self.samples, self.total("rows"), self.total("found_ok"), self.n_missing)
+        if self.samples.weighted and "ww" in self:
+            refuse_squares(self.total("w"), self.total("ww"))
+        if "found_unit" in self:
+            self._tell_kind_of_logits()
+
+    def _tell_kind_of_logits(self) -> None:
+        n, rows = self.n_rows, self.samples.multiclass
+        if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
+            return
+        unit, low = self.total("found_unit") == n, self.total("found_low") == n
+        if unit != low:
+            kind = PROBABILITIES if unit else LOG_PROBABILITIES
+            tell_kind_of_logits(kind, multiclass=rows)
 
     @property
     def n_missing(self) -> int:

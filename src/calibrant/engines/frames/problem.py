@@ -82,6 +82,15 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
     if samples.multiclass and not samples.from_logits:
         excess = total([col(name) for name in names]) - 1.0
         out["found_off"] = _if_sound(number(~within(excess, -ROW_SUM_TOLD, ROW_SUM_TOLD)))
+    if samples.from_logits:
+        reports = [col(name) for name in names]
+        unit = every([within(report, 0.0, 1.0) for report in reports])
+        if samples.multiclass:
+            tolerance = samples.row_sum_tolerance
+            unit = unit & within(total(reports) - 1.0, -tolerance, tolerance)
+        else:
+            out["found_low"] = _if_sound(number(col("p0") <= 0.0))
+        out["found_unit"] = _if_sound(number(unit))
     if not samples.hard:
         fractions = some([(col(q) > 0.0) & (col(q) < 1.0) for q in targets])
         out["found_fraction"] = _if_sound(number(fractions))

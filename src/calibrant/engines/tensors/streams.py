@@ -15,6 +15,7 @@ from calibrant.engines.tensors.losses import loss_sums
 from calibrant.engines.tensors.rows import row_pass
 from calibrant.engines.tensors.tables import scalar_sums
 from calibrant.engines.tensors.tally import Tally, bring_back
+from calibrant.errors import ODD_WEIGHTS, InputError
 from calibrant.samples.samples import Notion
 from calibrant.samples.tensors import TensorSamples
 from calibrant.statistics.grid import STREAM_SPACING, STREAM_UNIT_CELLS, LogitGrid
@@ -25,6 +26,8 @@ Arrays = dict[str, NDArray[np.float64]]
 
 def stream_sums(samples: TensorSamples, cells: Cells, holds: frozenset[str]) -> StreamSums:
     """The sums of the holdings asked for: one read for bins and losses, one more for grids."""
+    if samples.weight_exponent:  # another part of the stream would have another scale
+        raise InputError(ODD_WEIGHTS)
     sums = _rows if samples.multiclass else _scalars
     arrays, findings = sums(samples, cells, holds)
     if holds & {"logits", "residuals"}:

@@ -44,8 +44,9 @@ class Batch:
         """These rows as samples; shapes and types are checked."""
         try:
             found = accept(
-                self.y_true, self.y_proba, sample_weight=self.sample_weight, from_logits=from_logits
-            )
+                self.y_true, self.y_proba, sample_weight=self.sample_weight,
+                from_logits=from_logits, stream=True,
+            )  # fmt: skip
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
         said = inferred_from(found.targets, found.reports, from_logits, self.taken)
