@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +29,12 @@ from calibrant.measures.catalogue import Measure, Shape
 from calibrant.options import public
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
+from calibrant.samples.logits import (
+    LOG_PROBABILITIES,
+    PROBABILITIES,
+    VALUES_THAT_TELL,
+    tell_kind_of_logits,
+)
 from calibrant.samples.samples import Notion
 from calibrant.samples.source import Source
 from calibrant.statistics.bins import BinTable
@@ -35,6 +42,9 @@ from calibrant.stream_summary import StreamSummary
 
 if TYPE_CHECKING:
     from calibrant.state_file import Saved
+
+# A logit of 1 as a probability.
+SIGMOID_OF_1 = 1.0 / (1.0 + math.exp(-1.0))
 
 ExactQuantiles = Callable[[Notion, NDArray[np.float64]], BinTable]
 
@@ -106,6 +116,7 @@ class Accumulator:
             classes=self.classes,
             data=data,
             missing=self.missing,
+            stream=True,
         )
         with explained(samples):
             sums = self.sums_of(samples)
@@ -169,6 +180,8 @@ class Accumulator:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = StreamSummary(self._cells, self._state, self._n_classes, self._findings, exact)
         refuse_total(summary.bins.total_weight[0], self.n_rows)
+        if self.from_logits and self._n_classes == 1 and self.n_rows >= VALUES_THAT_TELL:
+            tell_kind_of_logits(self._kind_of_logits(), multiclass=False)
         kind: Shape = "multiclass" if self._n_classes > 1 else "binary"
         chosen = choose(self.measures if measures is None else measures, kind)
         self._refuse_unsummed(chosen)
@@ -218,6 +231,15 @@ class Accumulator:
         if self.classes is None:
             return ()
         return (taken_in_streams(self.classes, self._n_classes > 1),)
+
+    def _kind_of_logits(self) -> str:
+        """What the logits of all updates look like, by the cells that hold any."""
+        edges = np.concatenate([[0.0], self._cells.cuts(np.dtype(np.float64)).inner, [1.0]])
+        held = np.flatnonzero(self._state["cells"][:, 0] > 0)
+        low, high = edges[held[0]], edges[held[-1] + 1]
+        if high <= 0.5:
+            return LOG_PROBABILITIES
+        return PROBABILITIES if low >= 0.5 and high <= SIGMOID_OF_1 else ""
 
     def _refuse_unsummed(self, chosen: Iterable[Measure]) -> None:
         """An error for a measure whose sums, or whose fine cells, were not asked for."""

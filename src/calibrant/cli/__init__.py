@@ -160,8 +160,11 @@ def _show_warnings(*, debug: bool) -> None:
         from calibrant.cli.words import in_options
         from calibrant.show.terminal import visible
 
-        print(f"calibrant: {visible(in_options(str(message)))}", file=sys.stderr)
+        if str(message) not in shown:  # a verb may look at the same rows several times
+            shown.add(str(message))
+            print(f"calibrant: {visible(in_options(str(message)))}", file=sys.stderr)
 
+    shown: set[str] = set()
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", CalibrantWarning)
     warnings.showwarning = show

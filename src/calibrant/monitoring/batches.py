@@ -46,6 +46,7 @@ def batch_of(
     given = {
         "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "data": data,
         "from_logits": stream.from_logits, "classes": stream.classes, "missing": stream.missing,
+        "stream": True,
     }  # fmt: skip
     us, missing = times
     windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
