@@ -170,9 +170,7 @@ class Drawn:
         return drawn_tables(*(cells.by_bin(column) for column in columns))
 
 
-def drawn_tables(
-    w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array
-) -> BinTable:
+def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array) -> BinTable:
     """Sums (draws, bins) as one table of so many classes."""
     sums = np.zeros((*w.shape, len(FIELDS)))
     columns = {

@@ -18,9 +18,9 @@ from calibrant.inference.blocks import Blocks, summed
 from calibrant.inference.family import (
     FACTORS,
     MEMBERS,
-    PRIOR_ROWS,
     SURE,
     moved,
+    outcome_variance,
     thresholded,
 )
 
@@ -86,7 +86,8 @@ class ClassFamily:
     blocks: Blocks
     n_draws: int
     seed: int
-    smooth: Array | None = None
+    # The rows recalibrated by a temperature, where one could be fitted.
+    recalibrated: Array | None = None
     common: bool = False
 
     def __post_init__(self) -> None:
@@ -95,6 +96,10 @@ class ClassFamily:
         self.outcomes = p.y is not None and not self.blocks.clustered and not self.common
         self.small = self.blocks.size * p.size <= BLOCK_ENTRIES
         self.scale = self._standard_errors()
+        self.smooth = None
+        if self.recalibrated is not None:
+            gap = p.mean(self.recalibrated - p.u)
+            self.smooth = gap if float(np.abs(gap).max()) > 1e-9 else None
         known = self.scale > 0
         self.last = float((np.abs(self.gap[known]) / self.scale[known]).max(initial=1.0)) + 1.0
 
@@ -104,8 +109,7 @@ class ClassFamily:
         variance = np.zeros(p.size)
         if p.hard:
             rows = np.divide(p.weight**2, p.squares, out=np.ones(p.size), where=p.squares > 0)
-            q = (rows * p.mean(p.z) + PRIOR_ROWS * p.mean(p.u)) / (rows + PRIOR_ROWS)
-            variance = q * (1.0 - q) * p.squares / safe**2
+            variance = outcome_variance(rows, p.mean(p.u), p.mean(p.z)) * p.squares / safe**2
         if not self.outcomes:
             away = p.w * (p.z - p.u - self.gap[p.index])
             if self.blocks.clustered and self.small and not self.common:
@@ -138,8 +142,9 @@ class ClassFamily:
         p, rng = self.places, np.random.default_rng((self.seed, 3))
         centre = thresholded(self.gap, self.scale, 1.0)
         if self.outcomes and p.n * self.n_draws <= DRAWN_LABELS:
-            rates = np.clip(p.u + centre[p.index], 0.0, 1.0)
-            rates /= np.maximum(rates.sum(axis=1, keepdims=True), 1e-300)
+            # Where places hold a row or two, what they saw is luck: the smooth fit tells the rates.
+            rates = p.u if self.recalibrated is None else self.recalibrated
+            rates = rates / np.maximum(rates.sum(axis=1, keepdims=True), 1e-300)
             return self._label_noise(rates, self.n_draws, rng)
         if not self.small:
             out: Array = rng.standard_normal((self.n_draws, p.size)) * (self.scale * p.weight)

@@ -11,6 +11,7 @@ from calibrant.inference.blocks import Blocks
 from calibrant.inference.cells import Cells, Drawn, Problem
 from calibrant.inference.family import Limits, invert
 from calibrant.inference.means import influences, mean_limits
+from calibrant.inference.null import outcome_noise
 from calibrant.measures.of_cells import isotonic_parts
 
 Array = NDArray[np.float64]
@@ -61,27 +62,33 @@ def discrimination_limits(
     fit = np.zeros(cells.size)
     fit[held] = isotonic_regression(cells.wz[held] / cells.w[held], weights=cells.w[held]).x
     base = float(cells.wz.sum() / cells.w.sum())
-    outcomes = problem.hard and problem.w is None and not blocks.clustered
+    plain = problem.hard and problem.w is None and not blocks.clustered
     rng = np.random.default_rng((seed, 1))
-    if outcomes:
+    noise: Array | None = None
+    if plain:
         n = int(cells.n.sum())
         rows = rng.multinomial(n, cells.n / n, n_draws)
         weight = rows.astype(np.float64)
-        noise = None
     else:
-        counts = blocks.counts(n_draws, rng)
+        counts = blocks.counts(n_draws, rng, problem.weights)
         w = problem.weights
         weight = counts @ blocks.sums(cells.index, cells.size, w)
-        away = w * (problem.z - fit[cells.index])
-        noise = (counts - 1.0) @ blocks.sums(cells.index, cells.size, away)
+        if not problem.hard or blocks.clustered:
+            # About the predictions: about the fit itself labels scatter too little.
+            away = w * (problem.z - problem.u)
+            away -= w * (problem.gaps()[problem.bins])
+            noise = (counts - 1.0) @ blocks.sums(cells.index, cells.size, away)
 
     def parts(w: Array, wz: Array) -> Array:
         return isotonic_parts(Drawn(cells, w, w * cells.u, wz, wz))[1]
 
     def member(_shape: str, t: float) -> tuple[float, Array]:
         rates = np.clip(base - t * (fit - base), 0.0, 1.0)
-        if noise is None:
-            drawn = np.random.default_rng((seed, 3)).binomial(rows, rates).astype(np.float64)
+        again = np.random.default_rng((seed, 3))
+        if plain:
+            drawn = again.binomial(rows, rates).astype(np.float64)
+        elif noise is None:
+            drawn = weight * rates + outcome_noise(problem, cells, rates, n_draws, again)
         else:
             drawn = weight * rates + noise
         truth = parts(cells.w[None], (cells.w * rates)[None])

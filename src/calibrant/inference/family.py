@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from calibrant.inference.blocks import Blocks, blocks_of
 from calibrant.inference.cells import Cells, Drawn, Problem
-from calibrant.inference.logistic import fit_logistic
+from calibrant.inference.logistic import fit_logistic, why_not_estimable
 from calibrant.inference.null import outcome_noise
 from calibrant.inference.tails import quantile
 from calibrant.samples.links import logit, sigmoid
@@ -83,6 +83,19 @@ def moved(gap: Array, scale: Array, mean: Array, t: float) -> Array:
     sign = np.where(up, 1.0, -1.0)
     out: Array = np.where(same >= other, sign * same, -sign * other)
     return out
+
+
+def outcome_variance(rows: Array, mean_u: Array, mean_z: Array) -> Array:
+    """The variance of an outcome in each bin, from what was seen and what was predicted.
+
+    A bin in which all outcomes were alike is not known to have none of the other kind, even where
+    predictions were certain: half an outcome is added.
+    """
+    q = (rows * mean_z + PRIOR_ROWS * mean_u) / (rows + PRIOR_ROWS)
+    half = 0.5 / (rows + 1.0)
+    alike = (mean_z <= 0.0) | (mean_z >= 1.0)
+    least = np.where(alike, half * (1.0 - half), 0.0)
+    return np.maximum(q * (1.0 - q), least)
 
 
 @dataclass
@@ -149,8 +162,7 @@ class Family:
             rows = np.divide(total**2, squares, out=np.ones(m), where=squares > 0)
             mean_u = np.bincount(p.bins, w * p.u, m) / safe
             mean_z = np.bincount(p.bins, w * p.z, m) / safe
-            q = (rows * mean_z + PRIOR_ROWS * mean_u) / (rows + PRIOR_ROWS)
-            variance = q * (1.0 - q) * squares / safe**2
+            variance = outcome_variance(rows, mean_u, mean_z) * squares / safe**2
         if not self.outcomes:
             residual = self.blocks.sums(p.bins, m, w * (p.z - p.u))
             weight = self.blocks.sums(p.bins, m, w)
@@ -164,12 +176,20 @@ class Family:
         return out
 
     def _smooth_gap(self) -> Array:
-        """The gap of each cell by a logistic recalibration."""
-        p, cells = self.problem, self.cells
+        """The gap of each cell by a logistic recalibration.
+
+        The predictions count as two rows beside the data, so that separated outcomes have a fit.
+        """
+        cells, rows = self.cells, float(self.problem.n)
         h = logit(np.clip(cells.u, 1e-7, 1.0 - 1e-7))
-        mean = np.divide(cells.wz, cells.w, out=cells.u.copy(), where=cells.w > 0)
-        fit = fit_logistic(mean, h, cells.w * (p.n / cells.w.sum()))
-        out: Array = sigmoid(fit.intercept + fit.slope * h) - cells.u
+        seen = np.divide(cells.wz, cells.w, out=cells.u.copy(), where=cells.w > 0)
+        mean = (rows * seen + PRIOR_ROWS * cells.u) / (rows + PRIOR_ROWS)
+        weight = cells.w * (rows / cells.w.sum())
+        out: Array = np.zeros(cells.size)
+        if 0.0 < float(weight @ mean) < float(weight.sum()):
+            alone = why_not_estimable(mean, h, weight) != ""
+            fit = fit_logistic(mean, h, weight, slope=1.0 if alone else None)
+            out = sigmoid(fit.intercept + fit.slope * h) - cells.u
         # Data without any such gap still need populations to compare with: too low predictions.
         return out if float(np.abs(out).max()) > 1e-9 else cells.u * (1.0 - cells.u) + 1e-3
 
@@ -356,7 +376,8 @@ class _Inversion:
             # Rates end at 0 and at 1, so members may end before one of them is always above the
             # value. Another sample may be worse all the same: beyond the last member, what is usual
             # is taken to keep its distance from what is true.
-            return below[0] + (value - below[column] if column == 1 else 0.0)
+            beyond = value / (1.0 + SLACK) - below[column]
+            return below[0] + (max(0.0, beyond) if column == 1 else 0.0)
         above = self.at(self.grid[j - 1])
         span = above[column] - below[column]
         share = (value - below[column]) / span if span > 0 else 0.0

@@ -1,4 +1,4 @@
-"""The places of errors over all classes, and the smooth gap that a temperature gives them."""
+"""The places of errors over all classes, and their rows recalibrated by a temperature."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def _labels(samples: Samples) -> NDArray[np.intp] | None:
     return targets.argmax(axis=1).astype(np.intp) if hard else None
 
 
-def smooth_gap(places: Places, samples: Samples) -> Array | None:
-    """The gap of every place by a temperature: the smooth fault that networks have most."""
+def recalibrated(places: Places, samples: Samples) -> Array | None:
+    """The rows after a temperature, which mends the fault that networks have most."""
     if not samples.multiclass or places.u.shape[1] != samples.n_classes:
         return None
     logs = np.log(np.maximum(places.u, 1e-12))
@@ -105,5 +105,4 @@ def smooth_gap(places: Places, samples: Samples) -> Array | None:
         slope = min(max(slope + move, slope / 2.0, 0.02), slope * 2.0, 50.0)
         if abs(move) < 1e-4 * slope:
             break
-    gap = places.mean(scaled(logs, slope) - places.u)
-    return gap if float(np.abs(gap).max()) > 1e-9 else None
+    return scaled(logs, slope)

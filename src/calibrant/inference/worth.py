@@ -27,7 +27,7 @@ from calibrant.inference.means import (
 )
 from calibrant.inference.null import drawn_samples, null_drawn, null_mean
 from calibrant.inference.paired import Scatter, draw_lots, replicates
-from calibrant.inference.places import class_places, full_places, smooth_gap
+from calibrant.inference.places import class_places, full_places, recalibrated
 from calibrant.inference.tails import lower_tail, upper_chance, upper_tail
 from calibrant.measures.catalogue import Measure
 from calibrant.results.uncertainty import Interval, NoiseFloor
@@ -291,9 +291,8 @@ class Worth(Judged):
         if places is None:
             return None
         found, k = places
-        family = ClassFamily(found, self.blocks, self._many_draws, self.seed)
-        family.smooth = smooth_gap(found, self.samples)
-        return family, k
+        rates = recalibrated(found, self.samples)
+        return ClassFamily(found, self.blocks, self._many_draws, self.seed, rates), k
 
     # --- noise floors ----------------------------------------------------------------------------
 

@@ -34,9 +34,14 @@ def told_apart(values: Sequence[float], beside: Sequence[float] = ()) -> list[st
     for more in range(15):
         texts = [_with_digits(value, more) for value in values]
         pairs = [*zip(values, map(float, texts), strict=True), *((b, b) for b in beside)]
-        if all((a < b) == (x < y) for a, x in pairs for b, y in pairs):
+        if all(x < y for a, x in pairs for b, y in pairs if _is_below(a, b)):
             return texts
     return [in_full(value) for value in values]
+
+
+def _is_below(a: float, b: float) -> bool:
+    """Whether one number is below another by more than rounding."""
+    return a < b - 1e-9 * max(abs(a), abs(b))
 
 
 def in_full(value: float) -> str:
