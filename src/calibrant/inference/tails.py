@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 ENOUGH = 10.0
 # A skewness below this is none.
 NO_SKEW = 1e-3
-# No draw can tell that a chance is 0.
-SMALLEST = 1e-300
+# A law fitted to a thousand draws is not believed beyond this.
+SMALLEST = 1e-12
 
 
 def quantile(drawn: Array, q: float) -> float:
@@ -77,6 +77,6 @@ def upper_chance(x: float, skew: float) -> float:
     from scipy.special import gammaincc, ndtr
 
     if skew < NO_SKEW:
-        return float(ndtr(-x))
+        return max(SMALLEST, float(ndtr(-x)))
     shape = 4.0 / skew**2
-    return float(gammaincc(shape, max(0.0, shape + np.sqrt(shape) * x)))
+    return max(SMALLEST, float(gammaincc(shape, max(0.0, shape + np.sqrt(shape) * x))))

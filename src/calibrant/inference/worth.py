@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,7 +139,9 @@ class Worth(Judged):
             cells = self.plain_problem.fine_cells
             family = self._family("cells", self.plain_problem, cells, self._few_draws)
             seen = float(measure.of_cells(as_seen(cells))[0])
-            found = _of_family(family, measure.of_cells, seen, self.level)
+            found = _of_family(
+                family, measure.of_cells, seen, self.level, shapes=("threshold", "smooth")
+            )
         else:
             classes = self._class_family(measure)
             if classes is not None:
@@ -181,7 +183,7 @@ class Worth(Judged):
     @property
     def _few_draws(self) -> int:
         """Draws where a measure costs more than a sum over bins; limits are of a fitted law."""
-        return max(100, self.n_resamples // 5)
+        return max(100, self.n_resamples // 8)
 
     def _influences(self, measure: Measure) -> Influences:
         """What rows or clusters move a mean by."""
@@ -414,6 +416,7 @@ def _of_family(
     value: float,
     level: float,
     population: Callable[[Drawn], Array] | None = None,
+    shapes: Sequence[str] = SHAPES,
 ) -> Limits:
     true = population or statistic
 
@@ -421,7 +424,7 @@ def _of_family(
         truth, drawn = family.member(shape, t)
         return float(true(truth)[0]), statistic(drawn)
 
-    return invert(value, member, {shape: family.grid(shape) for shape in SHAPES}, level)
+    return invert(value, member, {shape: family.grid(shape) for shape in shapes}, level)
 
 
 def _table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
