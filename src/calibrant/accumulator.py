@@ -6,14 +6,14 @@ import copy
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Bins, Cuts, Edges, EqualWidth, as_rule
+from calibrant.binning import Bins, Cuts, Edges, EqualWidth, as_rule, both_rules
 from calibrant.engines.cells import Cells
 from calibrant.engines.dispatch import engine_of
 from calibrant.engines.protocol import Findings
@@ -25,7 +25,7 @@ from calibrant.inputs.accept import accept_anywhere
 from calibrant.inputs.explain import explained
 from calibrant.inputs.labels import taken_in_streams
 from calibrant.inputs.missing import told_of
-from calibrant.measures.catalogue import Measure, Shape
+from calibrant.measures.catalogue import EQUAL_MASS, Measure, Shape
 from calibrant.options import public
 from calibrant.results.evaluation import Evaluation
 from calibrant.results.reliability import ReliabilityTable
@@ -35,9 +35,7 @@ from calibrant.samples.logits import (
     VALUES_THAT_TELL,
     tell_kind_of_logits,
 )
-from calibrant.samples.samples import Notion
 from calibrant.samples.source import Source
-from calibrant.statistics.bins import BinTable
 from calibrant.stream_summary import StreamSummary
 
 if TYPE_CHECKING:
@@ -45,8 +43,8 @@ if TYPE_CHECKING:
 
 # A logit of 1 as a probability.
 SIGMOID_OF_1 = 1.0 / (1.0 + math.exp(-1.0))
-
-ExactQuantiles = Callable[[Notion, NDArray[np.float64]], BinTable]
+# Statistics that come from the stream's own bins where a rule was given for all measures.
+_BY_RULE = ("quantile_bins", "confidence_bins", "class_quantile_bins")
 
 
 class Accumulator:
@@ -59,9 +57,11 @@ class Accumulator:
     >>> day.evaluate()["ece"]
     0.25
 
-    The bins of `bins` are exact. Quantile bins and measures that need the reports in order come
-    from some 2,500 fine cells of [0, 1]; the evaluation says so. The truthful classwise error uses
-    the bins of `bins` (it is truthful for any bins that do not look at outcomes).
+    What it gives is what `evaluate` gives for the same rows. Measures that need all predictions in
+    order (those in quantile bins, `ks_error`, `sweep_ece`, the parts of the Brier score) are left
+    out, and a note says so: with ``approximate=True``, here or in `evaluate`, they come from some
+    2,500 fine cells of [0, 1]. A rule in place of a count, ``bins=EqualWidth(15)``, is used for all
+    measures, as in `evaluate`: the truthful errors and `debiased_l2` are then exact.
 
     With `measures` only the sums that these need are kept, which is faster and smaller.
     ``missing="drop"`` leaves rows without a report, label or weight out, counts and tells them;
@@ -78,6 +78,7 @@ class Accumulator:
         classes: Sequence[Any] | None = None,
         measures: Iterable[str] | None = None,
         missing: str = "error",
+        approximate: bool = False,
     ) -> None:
         rule = as_rule(bins)
         if not isinstance(rule, EqualWidth | Edges):
@@ -86,10 +87,13 @@ class Accumulator:
                 "Use a count, EqualWidth or Edges"
             )
         self.rule: EqualWidth | Edges = rule
+        # A rule is for all measures; with a count the truthful ones have quantile bins.
+        self.own_bins = both_rules(bins)[1] == rule
         self.from_logits = from_logits
         self.classes = None if classes is None else tuple(classes)
         self.measures = None if measures is None else known_measures(measures)
         self.missing = told_of(missing)
+        self.approximate = _flag(approximate)
         self.n_rows = 0
         self.n_missing = 0
         self._cells = Cells(rule, needs_fine_cells(self.measures))
@@ -165,20 +169,31 @@ class Accumulator:
             )
         return self
 
+    def summary(
+        self, *, columns: int | None = None, approximate: bool | None = None
+    ) -> StreamSummary:
+        """The statistics of what was added so far; `columns` before anything was."""
+        columns = self._n_classes if columns is None else columns
+        nearly = self.approximate if approximate is None else _flag(approximate)
+        return StreamSummary(
+            self._cells, self._state, columns, self._findings, self.own_bins, nearly
+        )
+
     def evaluate(
-        self, *, measures: Iterable[str] | None = None, exact: ExactQuantiles | None = None
+        self, *, measures: Iterable[str] | None = None, approximate: bool | None = None
     ) -> Evaluation:
         """The evaluation of everything added so far.
 
-        `exact` is for those who can read the rows again: the exact quantile bins of a notion.
+        With `approximate` measures that need all predictions in order are there too, from cells;
+        None means as the Accumulator was made.
         """
         # Of one moment, whatever other threads add meanwhile.
-        return self.copy()._evaluate(measures, exact)
+        return self.copy()._evaluate(measures, approximate)
 
-    def _evaluate(self, measures: Iterable[str] | None, exact: ExactQuantiles | None) -> Evaluation:
+    def _evaluate(self, measures: Iterable[str] | None, approximate: bool | None) -> Evaluation:
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
-        summary = StreamSummary(self._cells, self._state, self._n_classes, self._findings, exact)
+        summary = self.summary(approximate=approximate)
         refuse_total(summary.bins.total_weight[0], self.n_rows)
         if self.from_logits and self._n_classes == 1 and self.n_rows >= VALUES_THAT_TELL:
             tell_kind_of_logits(self._kind_of_logits(), multiclass=False)
@@ -186,24 +201,18 @@ class Accumulator:
         chosen = choose(self.measures if measures is None else measures, kind)
         self._refuse_unsummed(chosen)
         kept = tuple(measure for measure in chosen if summary.has(measure))
-        if kept != chosen and (measures is not None or self.measures is not None):
-            missing = next(measure for measure in chosen if measure not in kept)
-            if missing.statistic == "distribution":
-                raise InputError(
-                    f"the measure {missing.name!r} is of soft labels, and "
-                    f"{'some' if self._findings.soft else 'all'} of the updates had hard ones only"
-                )
-            raise InputError(
-                f"the measure {missing.name!r} needs the samples themselves, which an Accumulator "
-                "does not keep: use evaluate(y_true, y_proba)"
-            )
+        everything = measures is None and self.measures is None
+        if kept != chosen and not everything:
+            self._refuse(next(measure for measure in chosen if measure not in kept))
         given = "logits" if self.from_logits else "probabilities"
-        rules = self._rule_names(exact is not None)
+        rules = self._rule_names()
         found = assemble(
             summary,
             kept,
             rules,
             ReliabilityTable(summary.bins, self.rule, Cuts(np.empty(0)), summary.scalar),
+            everything=everything,
+            notes=self._notes(summary, chosen, kept),
             inferred=(
                 f"a stream of {kind} {given}",
                 "labels are soft (probabilities)" if self._findings.soft else "labels are hard",
@@ -217,6 +226,7 @@ class Accumulator:
                 "truthful_bins": rules["quantile_bins"],
                 "from_logits": self.from_logits,
                 "cells": self._cells.m,
+                "approximate": summary.approximate,
                 "n_missing": self.n_missing,
             },
             n_missing=self.n_missing,
@@ -241,6 +251,44 @@ class Accumulator:
             return LOG_PROBABILITIES
         return PROBABILITIES if low >= 0.5 and high <= SIGMOID_OF_1 else ""
 
+    def _refuse(self, measure: Measure) -> NoReturn:
+        """Why a measure that was asked for by name cannot be had."""
+        if measure.statistic == "distribution":
+            raise InputError(
+                f"the measure {measure.name!r} is of soft labels, and "
+                f"{'some' if self._findings.soft else 'all'} of the updates had hard ones only"
+            )
+        raise InputError(
+            f"the measure {measure.name!r} needs the samples themselves, which an Accumulator does "
+            f"not keep: use evaluate(y_true, y_proba){self._instead(measure)}"
+        )
+
+    def _instead(self, measure: Measure) -> str:
+        """What a stream has in the place of a measure that needs the samples."""
+        out = ""
+        if measure.statistic in _BY_RULE and measure.name not in EQUAL_MASS:
+            out += f", or a rule for all measures, such as bins=EqualWidth({self.rule.m})"
+        if self.summary(approximate=True).has(measure):
+            out += f", or approximate=True for its value from {self._cells.m} cells"
+        return out
+
+    def _notes(
+        self, summary: StreamSummary, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]
+    ) -> tuple[str, ...]:
+        """Which measures are not there, and which come from cells."""
+        near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
+        notes = [f"approximate, from {self._cells.m} cells: {', '.join(near)}"] if near else []
+        gone = [m for m in chosen if m not in kept and m.statistic != "distribution"]
+        if gone:
+            wide = self.summary(approximate=True)
+            some = any(wide.has(m) for m in gone)
+            cells = f"; approximate=True takes some from {self._cells.m} cells" if some else ""
+            notes.append(
+                f"{', '.join(m.name for m in gone)}: left out, for a stream does not keep the "
+                f"predictions in order{cells}"
+            )
+        return tuple(notes)
+
     def _refuse_unsummed(self, chosen: Iterable[Measure]) -> None:
         """An error for a measure whose sums, or whose fine cells, were not asked for."""
         for measure in chosen:
@@ -252,12 +300,13 @@ class Accumulator:
                     f"sums for {measure.name!r}, which measures= must name when it is made"
                 )
 
-    def _rule_names(self, exact: bool) -> dict[str, str]:
-        quantile = f"{self.rule.m} quantile bins"
-        quantile += ", ties together" if exact else f" from {self._cells.m} cells"
+    def _rule_names(self) -> dict[str, str]:
+        quantile = f"{self.rule.m} quantile bins from {self._cells.m} cells"
+        own = str(self.rule) if self.own_bins else quantile
         return rule_names(self.rule, self.rule) | {
-            "quantile_bins": quantile,
-            "confidence_bins": quantile,
+            "quantile_bins": own,
+            "confidence_bins": own,
+            **dict.fromkeys(EQUAL_MASS, quantile),
             "levels": f"{self._cells.m} cells",
         }
 
@@ -359,12 +408,15 @@ class Accumulator:
             if rule["kind"] == "equal-width"
             else Edges(rule["edges"], rule["closed"])
         )
+        # A count has the rule of as many bins; states of before say nothing of either.
+        own = bool(recipe.get("own_bins", False)) or not isinstance(bins, EqualWidth)
         out = cls(
-            bins=bins,
+            bins=bins if own or bins != EqualWidth(bins.m) else bins.m,
             from_logits=recipe["from_logits"],
             classes=recipe["classes"],
             measures=recipe["measures"],
             missing=recipe["missing"],
+            approximate=recipe.get("approximate", False),
         )
         if recipe["cells"] != out._cells.m:
             raise StateError(
@@ -393,8 +445,10 @@ class Accumulator:
             "from_logits": self.from_logits,
             "classes": names,
             "cells": self._cells.m,
+            "own_bins": self.own_bins,
             "measures": None if self.measures is None else list(self.measures),
             "missing": self.missing,
+            "approximate": self.approximate,
         }
 
     def __repr__(self) -> str:
@@ -414,6 +468,12 @@ def _check_recipe(recipe: Mapping[str, Any]) -> None:
             isinstance(v, str | int | float) for v in values
         ):
             raise StateError(f"{key} must be a list of numbers or texts")
+
+
+def _flag(approximate: Any) -> bool:
+    if not isinstance(approximate, bool):
+        raise InputError(f"approximate must be True or False; got {approximate!r}")
+    return approximate
 
 
 def refuse_different(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:

@@ -293,9 +293,19 @@ class MiddleRanks:
         return place
 
 
+def equal_mass_rule(rule: Rule) -> Quantile:
+    """The bins of measures that are defined by equal mass (`ace`, `tace`), beside any rule: the
+    rule itself if it is of that kind, and else as many quantile bins.
+    """
+    if isinstance(rule, Quantile):
+        return rule
+    return Quantile(15 if isinstance(rule, LevelSets) else rule.m)
+
+
 def both_rules(bins: Bins) -> tuple[Rule, Rule]:
     """The rules of the ordinary and of the truthful measures: a count means equal-width bins for
-    the former and as many quantile bins for the latter; a rule is used for both.
+    the former and as many quantile bins for the latter; a rule is used for both. Measures that
+    are defined by bins of equal mass keep those (`equal_mass_rule`).
     """
     fixed = as_rule(bins)
     if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth):

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Bins, EqualWidth, Quantile, both_rules
+from calibrant.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant.errors import CalibrantError, InputError
 from calibrant.evaluation import choose, notes_of, said_of
-from calibrant.inference.paired import Scatter, difference_limits, draw_lots, replicates
+from calibrant.inference.paired import Draws, Scatter, difference_limits, draw_lots, replicates
 from calibrant.inference.robustness import rank_robustness
 from calibrant.inference.worth import Worth
 from calibrant.inputs.accept import accept
 from calibrant.inputs.arrays import to_array
 from calibrant.inputs.columns import OWN_LABELS, pick, refuse_own_labels
-from calibrant.measures.catalogue import Measure, Shape, find
-from calibrant.options import public
+from calibrant.measures.catalogue import EQUAL_MASS, Measure, Shape, find
+from calibrant.options import N_RESAMPLES, public
 from calibrant.results.comparison import Comparison
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.robustness import RankRobustness
@@ -31,6 +31,7 @@ from calibrant.scaling.same_rows import about_mapped
 from calibrant.scores.uncertainty import check_resamples, group_index
 from calibrant.slicing import sliced
 from calibrant.summary import Summary
+from calibrant.worth_of_evaluation import worth_of
 
 _DEFAULT = {
     "binary": ("ece", "lin_ce", "brier", "log_loss", "classification_error"),
@@ -63,7 +64,7 @@ def compare(
     groups: Any = None,
     by: Any = None,
     votes: Any = None,
-    n_resamples: int = 500,
+    n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     sample_weight: Any = None,
     from_logits: bool = False,
@@ -111,10 +112,14 @@ def compare(
             values.append([m.compute(summary) for m in chosen])
             summaries.append(summary)
     draws = draw_lots(first.n, int(n_resamples), int(seed), index, first.weights)
-    drawn = [replicates(each, chosen, fixed, quantile, draws) for each in samples.values()]
+    drawn = [_drawn(each, chosen, fixed, quantile, draws) for each in samples.values()]
     own, scatters = [], []
     for row, each in zip(values, samples.values(), strict=True):
-        worth = Worth(each, fixed, quantile, chosen, float(level), 1000, int(seed), index)
+        # As by `interval`: what a predictor's own value is worth does not depend on the others.
+        worth = worth_of(
+            each, fixed, quantile, chosen, level=level, groups=index, votes=None,
+            n_resamples=n_resamples, seed=seed, data=None,
+        )  # fmt: skip
         own.append([_limits(worth, m, v) for m, v in zip(chosen, row, strict=True)])
         scatters.append([worth.scatter(m) for m in chosen])
     slices: dict[str, Slices] | None = None
@@ -171,6 +176,22 @@ def compare(
         },
         tuple(_table(summary) for summary in summaries),
     )
+
+
+def _drawn(
+    samples: Samples, chosen: tuple[Measure, ...], fixed: Rule, quantile: Rule, draws: Draws
+) -> list[NDArray[np.float64]]:
+    """The measures in every draw; those of equal mass keep their bins beside another rule."""
+    own = equal_mass_rule(quantile)
+    by_mass = tuple(m for m in chosen if m.name in EQUAL_MASS and own != quantile)
+    others = tuple(m for m in chosen if m not in by_mass)
+    found = dict(
+        zip(others, replicates(samples, others, fixed, quantile, draws), strict=True)
+        if others else ()
+    )  # fmt: skip
+    if by_mass:
+        found |= zip(by_mass, replicates(samples, by_mass, fixed, own, draws), strict=True)
+    return [found[m] for m in chosen]
 
 
 def _table(summary: Summary) -> ReliabilityTable:

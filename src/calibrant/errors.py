@@ -20,6 +20,12 @@ class InputError(CalibrantError, ValueError):
     """An argument is not what is needed: which one, what was needed, what came, what to do."""
 
 
+class NotDefined(InputError):
+    """A measure has no value for these data, sound as they are: an evaluation of everything leaves
+    it out and says why.
+    """
+
+
 class UnknownOption(InputError, TypeError):
     """A keyword that the function does not have."""
 

@@ -6,17 +6,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calibrant.binning import Bins, LevelSets, Quantile, Rule, as_rule, both_rules
+from calibrant.binning import (
+    Bins,
+    LevelSets,
+    Quantile,
+    Rule,
+    as_rule,
+    both_rules,
+    equal_mass_rule,
+)
 from calibrant.engines.protocol import Findings
-from calibrant.errors import InputError, refuse_none_left
+from calibrant.errors import InputError, NotDefined, refuse_none_left
 from calibrant.inputs.accept import accept, accept_anywhere
 from calibrant.inputs.columns import is_lazy
 from calibrant.measures.binned import binned_errors
-from calibrant.measures.catalogue import Measure, Shape, catalogue, find
+from calibrant.measures.catalogue import EQUAL_MASS, Measure, Shape, catalogue, find
 from calibrant.measures.gap_scale import checked_tolerance
 from calibrant.measures.smooth import LS_SIGMA
 from calibrant.measures.truthful import linear_errors
-from calibrant.options import public
+from calibrant.options import N_RESAMPLES, public
 from calibrant.results.evaluation import Estimate, Evaluation
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.samples.source import Source
@@ -36,7 +44,7 @@ def evaluate(
     level: float = 0.95,
     groups: Any = None,
     votes: Any = None,
-    n_resamples: int = 1000,
+    n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     by: Any = None,
     sample_weight: Any = None,
@@ -48,9 +56,14 @@ def evaluate(
     """Every measure that applies, the reliability table, and what was taken for granted.
 
     `bins` as a count means that many equal-width bins for the ordinary errors and that many
-    quantile bins for the truthful ones; a rule is used for both. `measures` chooses by name; left
-    out, all that apply are there (but for the distances between distributions with hard labels, and
-    full calibration with more than 200 classes).
+    quantile bins for the truthful ones; a rule is used for both. `ace` and `tace` are defined by
+    bins of equal mass: of another rule they take its number of bins, and a note says so.
+
+    `measures` chooses by name; left out, all that apply are there (but for the distances between
+    distributions with hard labels, and full calibration with more than 200 classes). One that has
+    no value for these data, such as `tace` where no prediction is above 0.01, is then left out with
+    a note; asked for by name it is an error. The values are those of the functions of the same name
+    with their defaults, and files, frames and streams give the same ones.
 
     ``uncertainty=True`` adds what each number is worth: an interval for its true value (`level`,
     clusters in `groups`), its noise floor (see `noise_floor`; `votes` behind soft labels), and a
@@ -104,16 +117,20 @@ def evaluate(
     summary = Summary(samples, fixed, quantile, together=measures is None)
     chosen = choose(measures, "multiclass" if samples.multiclass else "binary")
     table, cuts = summary.table_with_cuts(summary.scalar, fixed)
+    notes = equal_mass_told(chosen, quantile)
     if measures is None:
-        chosen = tuple(
-            m for m in chosen if _is_worth_it(m, samples, quantile, summary.findings.soft)
-        )
+        kept = tuple(m for m in chosen if _is_worth_it(m, samples, quantile, summary.findings.soft))
+        if any(m.statistic == "full_bins" for m in chosen if m not in kept):
+            notes += (LONG_FULL,)
+        chosen = kept
     with_classes = samples.multiclass and measures is None
     result = assemble(
         summary,
         chosen,
         rule_names(fixed, quantile),
         ReliabilityTable(table, fixed, cuts, summary.scalar),
+        everything=measures is None,
+        notes=notes,
         inferred=said_of(samples, summary.findings),
         classes=class_columns(samples, summary) if with_classes else None,
         recipe={
@@ -132,7 +149,7 @@ def evaluate(
         from calibrant.worth_of_evaluation import with_worth, worth_of
 
         worth = worth_of(
-            samples, fixed, quantile, chosen, level=level, groups=groups, votes=votes,
+            samples, fixed, quantile, _of(result, chosen), level=level, groups=groups, votes=votes,
             n_resamples=n_resamples, seed=seed, data=data,
         )  # fmt: skip
         result = with_worth(result, worth, tolerance, asked=measures is not None)
@@ -155,15 +172,21 @@ def evaluate(
     return result
 
 
+def _of(result: Evaluation, chosen: tuple[Measure, ...]) -> tuple[Measure, ...]:
+    """The measures that have a value."""
+    return tuple(measure for measure in chosen if measure.name in result)
+
+
 # Full calibration sums a vector of k numbers in each of k m cells.
-_FULL_UP_TO = 200
+FULL_UP_TO = 200
+LONG_FULL = "lin_ce: left out, for full calibration of so many classes takes long; ask by name"
 
 
 def _is_worth_it(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:
     """Whether an evaluation of everything includes the measure; by name it always can."""
     if measure.statistic == "full_bins":
         ranked = isinstance(rule, Quantile) and rule.ties == "rank"
-        return samples.n_classes <= _FULL_UP_TO and not ranked
+        return samples.n_classes <= FULL_UP_TO and not ranked
     return soft or not measure.soft_only
 
 
@@ -173,18 +196,41 @@ def assemble(
     rules: dict[str, str],
     table: ReliabilityTable,
     *,
+    everything: bool,
+    notes: tuple[str, ...] = (),
     inferred: tuple[str, ...],
     classes: dict[str, list[Any]] | None,
     recipe: dict[str, Any],
     n_missing: int = 0,
 ) -> Evaluation:
-    """An Evaluation from whatever summary there is, of samples or of a stream."""
-    estimates = tuple(estimate_of(measure, summary, rules) for measure in chosen)
+    """An Evaluation from whatever summary there is, of samples or of a stream.
+
+    Of `everything`, a measure that has no value for these data is left out, and told.
+    """
+    estimates, undefined = [], []
+    for measure in chosen:
+        try:
+            estimates.append(estimate_of(measure, summary, rules))
+        except NotDefined as error:
+            if not everything:
+                raise type(error)(f"the measure {measure.name!r} has no value: {error}") from None
+            undefined.append(f"{measure.name}: left out, {error}")
     # Notes come last: computing an estimate may find something to tell.
-    notes = notes_of(summary.findings, table.table, summary.n_logits_clipped)
+    found = notes_of(summary.findings, table.table, summary.n_logits_clipped)
     if n_missing:
-        notes = (missing_told(n_missing), *notes)
-    return Evaluation(estimates, table, classes, inferred, notes, recipe)
+        found = (missing_told(n_missing), *found)
+    said = (*found, *notes, *undefined)
+    return Evaluation(tuple(estimates), table, classes, inferred, said, recipe)
+
+
+def equal_mass_told(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
+    """Which measures keep bins of equal mass where another rule was given for all."""
+    names = [measure.name for measure in chosen if measure.name in EQUAL_MASS]
+    own = equal_mass_rule(rule)
+    if not names or own == rule:
+        return ()
+    are, they = ("is", "it") if len(names) == 1 else ("are", "they")
+    return (f"{' and '.join(names)} {are} defined by bins of equal mass: {they} took {own}",)
 
 
 def missing_told(n_missing: int) -> str:
@@ -252,16 +298,17 @@ def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
 
 
 def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
-    """Which rule stands behind each statistic that a measure may read."""
+    """Which rule stands behind each statistic that a measure may read, or behind a measure."""
     return {
+        **dict.fromkeys(EQUAL_MASS, str(equal_mass_rule(quantile))),
         "bins": str(fixed),
         "class_bins": str(fixed),
         "quantile_bins": str(quantile),
         "class_quantile_bins": str(quantile),
         "confidence_bins": str(quantile),
-        "above": str(quantile),
         "full_bins": f"top class x {quantile}",
         "levels": str(LevelSets()),
+        "brier_uncertainty": "",  # of the mean target alone
         "logit_grid": f"Gaussian noise, sigma {LS_SIGMA:g}",
         "smooth": "bandwidth at its fixed point",
     }
@@ -274,14 +321,18 @@ def estimate_of(measure: Measure, summary: Any, rules: dict[str, str]) -> Estima
         measure.compute(summary),
         measure.title,
         summary.scalar if measure.notion == "scalar" else measure.notion,
-        rules.get(measure.statistic, ""),
+        rules.get(measure.name, rules.get(measure.statistic, "")),
         measure.claims.truthful,
         measure.higher_is_better,
     )
 
 
-def class_columns(samples: Source, summary: Any) -> dict[str, list[Any]]:
-    """A row per class: mean report, mean target, errors; the worst first."""
+def class_columns(
+    samples: Source, summary: Any, *, with_truthful: bool = True
+) -> dict[str, list[Any]]:
+    """A row per class: mean report, mean target, errors; the worst first. The truthful error goes
+    by each class's own quantile bins, which not every summary has.
+    """
     bins = summary.class_bins
     weight = bins.total_weight
     errors = binned_errors(bins)
@@ -291,8 +342,9 @@ def class_columns(samples: Source, summary: Any) -> dict[str, list[Any]]:
         "mean_report": bins.sum_wu.sum(axis=1) / weight,
         "mean_target": bins.sum_wz.sum(axis=1) / weight,
         "ece": errors,
-        "lin_ce": linear_errors(summary.class_quantile_bins),
     }
+    if with_truthful:
+        columns["lin_ce"] = linear_errors(summary.class_quantile_bins)
     out: dict[str, list[Any]] = {"class": [names[r] for r in order]}
     out.update({name: values[order].tolist() for name, values in columns.items()})
     return out

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Bins, Edges, EqualWidth, Quantile, both_rules
-from calibrant.engines.cells import Cells
+from calibrant.binning import Bins, Edges, EqualWidth, both_rules
 from calibrant.errors import InputError
-from calibrant.files.looks import ExactBins, exact_in
 from calibrant.files.passes import over_pieces
 from calibrant.files.results import refuse_nothing, refuse_unkept, told
 from calibrant.files.tally import Plan
@@ -22,9 +20,7 @@ from calibrant.inputs.missing import told_of
 from calibrant.inputs.readers.source import file_rows
 from calibrant.options import public
 from calibrant.results.evaluation import Evaluation
-from calibrant.samples.samples import Notion
 from calibrant.show.progress import RowProgress
-from calibrant.statistics.bins import BinTable
 
 
 @public
@@ -52,10 +48,12 @@ def evaluate_file(
     within records have dotted paths. Left out, `y_true` and `y_proba` are found by their usual
     names; `inferred` tells what was found, and two candidates are an error.
 
-    Files are read in one pass. Quantile bins take another look at the few rows near their edges;
-    with ``exact=False`` they come from some 2,500 cells of [0, 1] instead, and the result says so.
-    Measures that need all reports in order always come from these cells. `by` gives `slices`,
-    one evaluation for each value of a column, in the same pass.
+    The values are those that `evaluate` has for the same rows. Most come from one pass; quantile
+    bins, those of every class included, take another look at the few rows near their edges, and
+    full calibration a third. Measures that need all predictions in order are there for up to 2^17
+    distinct ones, and left out with a note for more. ``exact=False`` reads once: what goes by an
+    order comes from some 2,500 cells of [0, 1], and the result says so. `by` gives `slices`, one
+    evaluation for each value of a column, in the first pass.
 
     `classes` names the classes in the order of the columns; labels belong to the class of their
     name, where 0 and "0" are one (docs/files.md has the rule). The fields of a record are classes
@@ -86,28 +84,14 @@ def evaluate_file(
         path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, by=by, classes=classes,
         from_logits=is_flag(from_logits), missing=told_of(missing), format=format,
     )  # fmt: skip
-    refuse_unkept(names, rows.multiclass)
-    plan = Plan(rows.chosen, fixed, names, bool(from_logits))
+    plan = Plan(rows.chosen, fixed, names, bool(from_logits), bool(exact))
+    refuse_unkept(names, plan, rows.multiclass)
     tally = plan.tally()
     with RowProgress(rows.n_bytes, show=progress) as shown:
         for part in over_pieces(rows, plan.tally, shown):
             tally.merge(part)
     refuse_nothing(tally, rows)
-    finder: ExactBins | None = None
-    if not isinstance(quantile, Quantile):
-        finder = _own_bins(plan.cells)
-    elif exact:
-        finder = exact_in(rows, plan.cells, tally.precision, plan.samples, progress)
-    return told(tally.total.evaluate(exact=finder), tally, rows, str(quantile), exact)
-
-
-def _own_bins(cells: Cells) -> ExactBins:
-    """The rule's own bins where others would be quantile bins: a rule is used for both."""
-
-    def bins(notion: Notion, sums: NDArray[np.float64]) -> BinTable:
-        return cells.bins(sums)
-
-    return bins
+    return told(tally, rows, quantile, names, progress)
 
 
 @dataclass(frozen=True, eq=False)

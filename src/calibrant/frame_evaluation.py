@@ -9,14 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.binning import Bins, Edges, EqualWidth, LevelSets, Quantile, Rule, both_rules
+from calibrant.binning import Bins, Edges, EqualWidth, Quantile, Rule, both_rules
 from calibrant.engines import frames
 from calibrant.engines.cells import Cells
 from calibrant.engines.frames.slices import slice_groups
 from calibrant.engines.streams import StreamSums
 from calibrant.errors import InputError, refuse_total
-from calibrant.evaluation import assemble, choose, class_columns, rule_names, said_of
-from calibrant.frame_summary import FrameSummary, summary_of
+from calibrant.evaluation import (
+    assemble,
+    choose,
+    class_columns,
+    equal_mass_told,
+    rule_names,
+    said_of,
+)
+from calibrant.frame_summary import LEVELS_UP_TO, FrameSummary, summary_of
 from calibrant.holdings import holdings, known_measures, needs_fine_cells
 from calibrant.inference.streams import NO_FLOOR, counts_once, noise_floor
 from calibrant.inputs.explain import refuse_swapped
@@ -66,15 +73,31 @@ def evaluate_frame(
     cells = _cells(fixed, names)
     sums = frames.stream_sums(samples, cells, holdings(names, samples.multiclass))
     _check_sums(samples, sums)
-    by_class = names is not None and any(m.statistic == "class_quantile_bins" for m in chosen)
-    summary = summary_of(samples, sums, cells, fixed, truthful, by_class=by_class)
+    summary = summary_of(samples, sums, cells, fixed, truthful)
+    notes: tuple[str, ...] = ()
     if names is None:
-        chosen = tuple(measure for measure in chosen if summary.is_cheap(measure))
-    result = _assembled(samples, sums, summary, chosen, everything=names is None)
+        summary.most_levels = LEVELS_UP_TO
+        left_out = [m for m in chosen if not summary.has(m)]
+        chosen = tuple(measure for measure in chosen if summary.has(measure))
+        notes = _left_out(left_out, soft=sums.findings.soft)
+    notes = (*equal_mass_told(chosen, truthful), *notes)
+    result = _assembled(samples, sums, summary, chosen, notes, everything=names is None)
     if slices_by is None:
         return result
     slices = _slices(samples, slices_by, fixed, chosen, asked=names is not None)
     return replace(result, slices=slices)
+
+
+def _left_out(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
+    """What is told of measures that an evaluation of everything does without."""
+    long = [m.name for m in measures if m.statistic != "distribution"]
+    distances = [m.name for m in measures if m.statistic == "distribution" and soft]
+    notes = []
+    if long:
+        notes.append(f"{', '.join(long)}: left out, for they make long queries here; ask by name")
+    if distances:
+        notes.append(f"{', '.join(distances)}: left out, for there are too many classes")
+    return tuple(notes)
 
 
 def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> None:
@@ -108,23 +131,25 @@ def _assembled(
     sums: StreamSums,
     summary: FrameSummary,
     chosen: tuple[Measure, ...],
+    notes: tuple[str, ...],
     *,
     everything: bool,
 ) -> Evaluation:
     table, cuts = summary.table
     fixed, truthful, cells = summary.fixed, summary.truthful, summary.cells
-    rules = rule_names(fixed, truthful)
-    if not summary.by_class:
-        rules["class_quantile_bins"] = rules["class_bins"]
-    if not isinstance(fixed, LevelSets):
-        rules["levels"] = f"{cells.m} cells"
+    classes = None
+    if samples.multiclass and everything:
+        truthful_too = any(m.statistic == "class_quantile_bins" for m in chosen)
+        classes = class_columns(samples, summary, with_truthful=truthful_too)
     return assemble(
         summary,
         chosen,
-        rules,
+        rule_names(fixed, truthful),
         ReliabilityTable(table, fixed, cuts, summary.scalar),
+        everything=everything,
+        notes=notes,
         inferred=said_of(samples, sums.findings),
-        classes=class_columns(samples, summary) if samples.multiclass and everything else None,
+        classes=classes,
         recipe={
             "n": sums.n_rows,
             "n_classes": samples.n_classes,

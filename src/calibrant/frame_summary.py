@@ -10,24 +10,41 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant.binning import (
+    Cuts,
+    Edges,
+    EqualWidth,
+    LevelSets,
+    Quantile,
+    Rule,
+    equal_mass_rule,
+    fixed_cuts,
+)
 from calibrant.engines import frames
 from calibrant.engines.cells import Cells
-from calibrant.engines.counting import without_dropped
+from calibrant.engines.counting import stack, without_dropped
 from calibrant.engines.frames.quantiles import quantile_table
 from calibrant.engines.streams import StreamSums
-from calibrant.measures.catalogue import Measure
+from calibrant.errors import NotDefined
+from calibrant.measures.catalogue import THRESHOLD, Measure
 from calibrant.samples.frames import FrameSamples
 from calibrant.samples.samples import Notion
+from calibrant.smooth_summary import SmoothSummary
 from calibrant.statistics.bins import BinTable, VectorTable
 from calibrant.statistics.losses import LossSums
 from calibrant.stream_summary import StreamSummary
-from calibrant.summary import Summary
+from calibrant.summary import none_above
+
+# As many as the first query brings groups.
+LEVELS_UP_TO = 1 << 15
+# Each class's own quantile bins, and vectors of all classes, make long queries: so many unasked.
+CLASSES_UP_TO = 20
+BY_CLASS = ("class_quantile_bins", "above", "full_bins")
 
 
 @dataclass
 class FrameSummary(StreamSummary):
-    """A stream's summary whose rows can be read again: quantile bins are exact.
+    """A stream's summary whose rows can be read again: what it gives is exact.
 
     `fixed` is the rule of the ordinary measures, `truthful` that of the truthful ones.
     """
@@ -35,14 +52,16 @@ class FrameSummary(StreamSummary):
     samples: FrameSamples = None  # type: ignore[assignment]
     fixed: Rule = EqualWidth(15)
     truthful: Rule = Quantile(15)
-    # Whether each class has quantile bins of its own, which takes a pass for each.
-    by_class: bool = False
+    # Distinct reports that may come here; None for as many as may when asked by name.
+    most_levels: int | None = None
 
-    def is_cheap(self, measure: Measure) -> bool:
+    def has(self, measure: Measure) -> bool:
         """Whether an evaluation of everything includes the measure; by name it always can."""
         if measure.statistic == "distribution":
             return self.losses.has_distribution
-        return self.has(measure)
+        if measure.statistic == "full_bins" and isinstance(self.truthful, LevelSets):
+            return False
+        return self.n_columns <= CLASSES_UP_TO or measure.statistic not in BY_CLASS
 
     @cached_property
     def table(self) -> tuple[BinTable, Cuts]:
@@ -54,16 +73,27 @@ class FrameSummary(StreamSummary):
         return self.table[0]
 
     @cached_property
-    def quantile_bins(self) -> BinTable:
+    def _quantile(self) -> tuple[BinTable, Cuts]:
         if self.truthful == self.fixed:
-            return self.bins
-        return self._table(self.scalar, self.truthful, self.sums["cells"])[0]
+            return self.table
+        return self._table(self.scalar, self.truthful, self.sums["cells"])
+
+    @cached_property
+    def quantile_bins(self) -> BinTable:
+        return self._quantile[0]
+
+    @cached_property
+    def equal_mass_bins(self) -> BinTable:
+        rule = equal_mass_rule(self.truthful)
+        if rule == self.truthful:
+            return self.quantile_bins
+        return self._table(self.scalar, rule, self.sums["cells"])[0]
 
     @cached_property
     def levels(self) -> BinTable:
         if isinstance(self.fixed, LevelSets):
             return self.bins
-        return BinTable(self.sums["cells"][None].copy())
+        return frames.level_sets(self.samples, self.scalar, self.most_levels)[0]
 
     @cached_property
     def confidence_bins(self) -> BinTable:
@@ -88,9 +118,18 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def class_quantile_bins(self) -> BinTable:
-        if self.by_class and self.truthful != self.fixed:
-            return frames.classwise_table(self.samples, self.truthful)[0]
-        return self.class_bins
+        if self.truthful == self.fixed:
+            return self.class_bins
+        return self.class_equal_mass_bins
+
+    @cached_property
+    def class_equal_mass_bins(self) -> BinTable:
+        problems = self._classes.refined(equal_mass_rule(self.truthful).m)
+        return stack([groups.table for groups in problems.values()])
+
+    @cached_property
+    def _classes(self) -> frames.ClassQuantiles:
+        return frames.ClassQuantiles(self.samples, THRESHOLD)
 
     @cached_property
     def distribution(self) -> LossSums:
@@ -101,19 +140,35 @@ class FrameSummary(StreamSummary):
     @cached_property
     def full_bins(self) -> VectorTable:
         """The whole distribution as a vector report."""
-        return frames.vector_table(self.samples, self.truthful)[0]
+        rule = self.truthful
+        if isinstance(rule, Quantile):
+            # Where the bins of the top label begin is known: its queries need not be asked again.
+            inner = np.unique(self._quantile[1].inner)
+            rule = Edges([0.0, *inner[(inner > 0) & (inner < 1)], 1.0])
+        return frames.vector_table(self.samples, rule)[0]
 
     def above(self, threshold: float) -> BinTable:
         """Reports above a threshold in bins of equal mass, for each class that has any."""
-        return Summary(self.samples, quantile=self.truthful).above(threshold)
+        assert threshold == THRESHOLD
+        problems = self._classes.refined(equal_mass_rule(self.truthful).m, above=True)
+        if not problems:
+            raise NotDefined(none_above(threshold))
+        return stack([groups.table for groups in problems.values()])
+
+    @cached_property
+    def smooth(self) -> float:
+        try:
+            return super().smooth
+        except NotDefined:  # finer than the grid that was summed
+            return SmoothSummary(self.samples, self.scalar).smooth_ece(None)
 
 
 def summary_of(
-    samples: FrameSamples, sums: StreamSums, cells: Cells, fixed: Rule, truthful: Rule,
-    *, by_class: bool,
-) -> FrameSummary:  # fmt: skip
+    samples: FrameSamples, sums: StreamSums, cells: Cells, fixed: Rule, truthful: Rule
+) -> FrameSummary:
     """The summary of a frame's sums."""
     columns = samples.n_classes if samples.multiclass else 1
     return FrameSummary(
-        cells, sums.arrays, columns, sums.findings, None, samples, fixed, truthful, by_class
-    )
+        cells, sums.arrays, columns, sums.findings, fixed == truthful, False, samples, fixed,
+        truthful,
+    )  # fmt: skip

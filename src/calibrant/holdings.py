@@ -17,7 +17,7 @@ _NEEDS = {
     "logit_grid": "logits",
     "smooth": "residuals",
 }
-_ORDERED = ("quantile_bins", "confidence_bins", "levels")
+_ORDERED = ("quantile_bins", "confidence_bins", "levels", "full_bins")
 
 
 def known_measures(names: Iterable[str]) -> tuple[str, ...]:

@@ -13,8 +13,6 @@ import numpy as np
 
 from calibrant.accumulator import Accumulator, refuse_different
 from calibrant.binning import Bins, Edges, EqualWidth
-from calibrant.engines.cells import Cells
-from calibrant.engines.protocol import Findings
 from calibrant.errors import InputError, StateError
 from calibrant.evaluation import choose
 from calibrant.inputs.times import moment, single
@@ -23,7 +21,6 @@ from calibrant.monitoring.spans import every_of
 from calibrant.monitoring.sums import WindowedSums
 from calibrant.options import public
 from calibrant.results.windows import Windows
-from calibrant.stream_summary import StreamSummary
 
 if TYPE_CHECKING:
     from calibrant.state_file import Saved
@@ -52,8 +49,8 @@ class Monitor:
     that nothing is lost from the total.
 
     ``missing="drop"`` leaves out rows in which a time, report, label or weight is missing, counts
-    and tells them; otherwise they are an error. `bins`, `from_logits` and `classes` are those of
-    an `Accumulator`. Threads may share a monitor: no update is lost.
+    and tells them; otherwise they are an error. `bins`, `from_logits`, `classes` and
+    `approximate` are those of an `Accumulator`. Threads may share a monitor: no update is lost.
     """
 
     @public
@@ -67,6 +64,7 @@ class Monitor:
         classes: Sequence[Any] | None = None,
         missing: str = "error",
         keep: int | None = None,
+        approximate: bool = False,
     ) -> None:
         is_count = isinstance(keep, numbers.Integral) and not isinstance(keep, bool) and keep > 0
         if keep is not None and not is_count:
@@ -78,6 +76,7 @@ class Monitor:
             classes=classes,
             measures=None if chosen == "all" else chosen,
             missing=missing,
+            approximate=approximate,
         )
         self._sums = WindowedSums(blank, every_of(every), None if keep is None else int(keep))
         # Rows that had no time, and were left out because the caller said so.
@@ -118,12 +117,12 @@ class Monitor:
         """An error for measures that no window would ever show, before weeks of rows are in."""
         if self.measures is None:
             return
-        nothing = StreamSummary(Cells(self.rule), {}, columns, Findings())
+        nothing = self._sums.blank.summary(columns=columns)
         for measure in choose(self.measures, "multiclass" if columns > 1 else "binary"):
             if measure.statistic != "distribution" and not nothing.has(measure):
                 raise InputError(
                     f"the measure {measure.name!r} needs the samples themselves, which a Monitor "
-                    "does not keep: leave it out of measures"
+                    "does not keep: leave it out of measures, or see approximate= of Accumulator"
                 )
 
     def merge(self, other: Monitor) -> Monitor:

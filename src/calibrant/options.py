@@ -13,6 +13,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from calibrant.errors import InputError, UnknownOption, nearest
 
+# Resamples behind every interval and noise floor, whoever asks: the same rows have one interval.
+N_RESAMPLES = 1000
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -9,7 +9,7 @@ from calibrant.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant.evaluation import evaluate
 from calibrant.inputs.accept import accept
 from calibrant.measures.catalogue import Shape
-from calibrant.options import public
+from calibrant.options import N_RESAMPLES, public
 from calibrant.page_facts.bin_views import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
 from calibrant.page_facts.recalibration import before_after
 from calibrant.page_facts.sources import checked_name, checked_source, versions
@@ -21,7 +21,6 @@ from calibrant.results.report import BeforeAfter, Report
 from calibrant.samples.samples import Samples
 from calibrant.scores.uncertainty import group_index
 from calibrant.summary import settle_notion
-from calibrant.worth_of_evaluation import draws_of_report
 
 
 @public
@@ -68,18 +67,16 @@ def report(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing,
     )  # fmt: skip
-    draws = draws_of_report(samples.reports.size)
     evaluation = evaluate(
         y_true, y_proba, measures=_with_ece(measures), bins=bins, uncertainty=True,
-        tolerance=tolerance, level=level,
-        groups=groups, votes=votes, n_resamples=draws, seed=seed, by=by,
+        tolerance=tolerance, level=level, groups=groups, votes=votes, seed=seed, by=by,
         sample_weight=sample_weight, from_logits=from_logits, classes=classes, data=data,
         missing=missing,
     )  # fmt: skip
     shape: Shape = "multiclass" if samples.multiclass else "binary"
     fixed, quantile = both_rules(bins)
     index = group_index(groups, samples, data)
-    views = bin_views(samples, settle_notion(samples, None), _count(fixed), index)
+    views = bin_views(samples, settle_notion(samples, None), _count(fixed), quantile, index)
     change = before_after(
         samples, fixed, quantile, groups=index, level=float(level),
         seed=int(seed),
@@ -89,7 +86,7 @@ def report(
     parts = {"sensitivity": left_out, "before_after": change, "conventions": tools}
     options = {
         "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
-        "from_logits": bool(from_logits), "missing": missing, "n_resamples": draws,
+        "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
     }  # fmt: skip

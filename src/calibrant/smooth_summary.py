@@ -15,6 +15,7 @@ from calibrant.engines.streams import EPS
 from calibrant.errors import refuse_total
 from calibrant.inputs.explain import explained, refuse_swapped
 from calibrant.measures.smooth import (
+    LS_SIGMA,
     NODES_PER_SIGMA,
     logit_curve,
     ls_ece_monte_carlo,
@@ -27,7 +28,7 @@ from calibrant.measures.smooth_rows import effective_rows
 from calibrant.samples.samples import Notion, Samples
 from calibrant.samples.source import Source
 from calibrant.samples.tensors import TensorSamples
-from calibrant.statistics.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
+from calibrant.statistics.grid import LOGIT_LIMIT, STREAM_SPACING, LogitGrid, UnitGrid
 
 NOISES = ("gaussian", "uniform")
 # The sigmoid itself must be resolved, however wide the noise.
@@ -43,8 +44,18 @@ Rows = tuple[NDArray[np.float64] | None, float]
 
 
 def spacing_for(sigma: float) -> float:
-    """The spacing of the logit grid for a bandwidth."""
+    """The spacing of the logit grid for a bandwidth. That of the default is the grid of streams,
+    so that a stream has the same value to the last digits.
+    """
+    if sigma == LS_SIGMA:
+        return STREAM_SPACING
     return min(WIDEST_SPACING, sigma / NODES_PER_SIGMA)
+
+
+def is_fine_enough(value: float, width: float, cells: int) -> bool:
+    """Whether a unit grid resolves the bandwidth."""
+    # Without any residual there is nothing that a finer grid would show.
+    return value == 0.0 or width * cells >= CELLS_PER_SIGMA
 
 
 def smallest_sigma() -> float:
@@ -112,9 +123,7 @@ class SmoothSummary:
         while True:
             value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma)
             width = value if sigma is None else sigma
-            # Without any residual there is nothing that a finer grid would show.
-            fine = value == 0.0 or width * cells >= CELLS_PER_SIGMA
-            if fine or cells >= MOST_UNIT_CELLS:
+            if is_fine_enough(value, width, cells) or cells >= MOST_UNIT_CELLS:
                 return value
             cells = min(MOST_UNIT_CELLS, 4 * cells)
 

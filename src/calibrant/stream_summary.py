@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,10 +11,12 @@ from numpy.typing import NDArray
 from calibrant.binning import EqualWidth
 from calibrant.engines.cells import Cells
 from calibrant.engines.protocol import Findings
-from calibrant.measures.catalogue import Measure
+from calibrant.errors import NotDefined
+from calibrant.measures.catalogue import EQUAL_MASS, Measure
 from calibrant.measures.ordered import merge_levels
 from calibrant.measures.smooth import smooth_ece_of_grid
 from calibrant.samples.samples import Notion
+from calibrant.smooth_summary import is_fine_enough
 from calibrant.statistics.bins import FIELDS, BinTable, squared
 from calibrant.statistics.grid import STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant.statistics.losses import LossSums
@@ -29,22 +30,31 @@ class StreamSummary:
     sums: dict[str, NDArray[np.float64]]
     n_columns: int
     findings: Findings
-    # Where the rows can be read again: the exact quantile bins of a notion, from its cells' sums.
-    exact: Callable[[Notion, NDArray[np.float64]], BinTable] | None = None
+    # Whether the cells' rule is that of all measures (a rule was given), or a count was.
+    own_bins: bool = False
+    # Whether quantile bins, and reports in order, may be taken from the cells.
+    approximate: bool = False
 
     @property
     def scalar(self) -> Notion:
         return "confidence" if self.n_columns > 1 else "binary"
 
     def has(self, measure: Measure) -> bool:
-        """Whether a stream's sums are enough for the measure."""
+        """Whether a stream's sums give the value that the rows themselves would."""
         if measure.statistic == "distribution":
             return self.losses.has_distribution
-        # Each class's own quantile bins would take fine cells for every class. The truthful error
-        # is truthful in any bins; the adaptive one is not adaptive without them.
-        if measure.name == "ace" and measure.statistic == "class_quantile_bins":
+        if measure.statistic in ("above", "full_bins"):
             return False
-        return measure.statistic not in ("above", "full_bins")
+        if measure.statistic == "class_quantile_bins":
+            return self.own_bins and measure.name not in EQUAL_MASS
+        return self.approximate or not self.is_from_cells(measure)
+
+    def is_from_cells(self, measure: Measure) -> bool:
+        """Whether the measure goes by reports in order, which the cells tell only nearly."""
+        if measure.statistic in ("quantile_bins", "confidence_bins"):
+            return not self.own_bins or measure.name in EQUAL_MASS
+        # The uncertainty is that of the mean target, which any cells give.
+        return measure.statistic == "levels" and measure.name != "brier_uncertainty"
 
     @cached_property
     def bins(self) -> BinTable:
@@ -56,17 +66,20 @@ class StreamSummary:
 
     @cached_property
     def quantile_bins(self) -> BinTable:
-        return self._quantile(self.scalar, self.sums["cells"])
+        return self.bins if self.own_bins else self.equal_mass_bins
 
     @cached_property
     def confidence_bins(self) -> BinTable:
         if self.n_columns > 1:
             return self.quantile_bins
-        return self._quantile("confidence", self.sums["top_cells"])
+        cells = self.sums["top_cells"]
+        return self.cells.bins(cells) if self.own_bins else self._equal_mass(cells)
 
-    def _quantile(self, notion: Notion, cells: NDArray[np.float64]) -> BinTable:
-        if self.exact is not None:
-            return self.exact(notion, cells)
+    @cached_property
+    def equal_mass_bins(self) -> BinTable:
+        return self._equal_mass(self.sums["cells"])
+
+    def _equal_mass(self, cells: NDArray[np.float64]) -> BinTable:
         return merge_levels(cells[cells[:, FIELDS.index("sum_w")] > 0], self.cells.rule.m)
 
     @cached_property
@@ -88,7 +101,13 @@ class StreamSummary:
     @cached_property
     def smooth(self) -> float:
         grid = UnitGrid(self.sums["residuals"])
-        return smooth_ece_of_grid(grid, float(self.bins.total_weight[0]))
+        value = smooth_ece_of_grid(grid, float(self.bins.total_weight[0]))
+        if not (self.approximate or is_fine_enough(value, value, grid.cells)):
+            raise NotDefined(
+                f"it is about {value:.1g}, finer than the grid of a stream tells: use "
+                "evaluate(y_true, y_proba), or approximate=True for what the grid tells"
+            )
+        return value
 
     @property
     def class_quantile_bins(self) -> BinTable:

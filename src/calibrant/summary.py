@@ -10,12 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant.binning import (
+    Cuts,
+    Edges,
+    EqualWidth,
+    LevelSets,
+    Quantile,
+    Rule,
+    equal_mass_rule,
+    fixed_cuts,
+)
 from calibrant.engines.counting import stack
 from calibrant.engines.dispatch import engine_of
 from calibrant.engines.passes import MatrixSums
 from calibrant.engines.protocol import Findings
-from calibrant.errors import InputError, one_of, refuse_total
+from calibrant.errors import InputError, NotDefined, one_of, refuse_total
 from calibrant.inputs.explain import explained, refuse_swapped
 from calibrant.measures.smooth import LS_SIGMA
 from calibrant.samples.samples import Notion, Samples
@@ -167,6 +176,18 @@ class Summary:
         return self.table("classwise", self.quantile)
 
     @cached_property
+    def equal_mass_bins(self) -> BinTable:
+        """The scalar problem for measures that are defined by bins of equal mass."""
+        rule = equal_mass_rule(self.quantile)
+        return self.quantile_bins if rule == self.quantile else self.table(self.scalar, rule)
+
+    @cached_property
+    def class_equal_mass_bins(self) -> BinTable:
+        """Each class against the rest, for the same measures."""
+        rule = equal_mass_rule(self.quantile)
+        return self.class_quantile_bins if rule == self.quantile else self.table("classwise", rule)
+
+    @cached_property
     def losses(self) -> LossSums:
         """Sums of the proper losses."""
         if self._fused:
@@ -231,9 +252,16 @@ class Summary:
                 columns = [samples]
             self._checked(self.table(self.scalar, EqualWidth(1)))
             kept = [rows for c in columns if (rows := engine.rows_above(c, threshold)) is not None]
-            tables = [engine.bin_table(part, "binary", self.quantile)[0] for part in kept]
+            rule = equal_mass_rule(self.quantile)
+            tables = [engine.bin_table(part, "binary", rule)[0] for part in kept]
         if not tables:
-            raise InputError(
-                f"no report is above threshold={threshold!r}: choose a lower threshold"
-            )
+            raise NotDefined(none_above(threshold))
         return stack(tables)
+
+
+def none_above(threshold: float) -> str:
+    """Why there is no `tace`."""
+    return (
+        f"no prediction is above the threshold of {threshold:g}: tace(..., threshold=...) takes a "
+        "lower one"
+    )

@@ -21,8 +21,6 @@ from calibrant.scores.uncertainty import check_resamples, group_index, verdict_o
 
 # Entries of (n, k) reports, and classes, up to which measures of all classes are resampled unasked.
 CLASSWISE_UP_TO = 500_000
-# Reports up to which a report draws as often as anything else.
-ALL_DRAWS_UP_TO = 100_000
 CLASSES_UP_TO = 100
 
 _ABOVE = (
@@ -30,13 +28,6 @@ _ABOVE = (
     "0; `estimate` is without that bias"
 )
 _BELOW = "the value lies below its own interval: `estimate` is without its bias"
-
-
-def draws_of_report(n_reports: int) -> int:
-    """Draws behind a report's intervals and noise floors, on the terminal and as a page: as many as
-    anywhere, and half as many where they take seconds and intervals are narrow.
-    """
-    return 1000 if n_reports <= ALL_DRAWS_UP_TO else 500
 
 
 def worth_of(

@@ -102,7 +102,7 @@ def test_measures_of_rows_say_that_rows_are_needed():
 
 def test_too_much_to_bring_here_is_refused(monkeypatch):
     monkeypatch.setattr(quantiles, "MOST_LEVELS", N - 1)
-    with pytest.raises(InputError, match="more than 899 distinct values"):
+    with pytest.raises(InputError, match="more than 899 distinct predictions"):
         cal.ks_error("y", "p", data=LAZY_FRAME)
     monkeypatch.setattr(slices, "MOST_GROUPS", 50)
     with pytest.raises(InputError, match="too many values"):
@@ -383,7 +383,7 @@ def test_the_result_says_where_and_how_it_was_summed():
     assert found.recipe["engine"] == "polars"
     rules = {estimate.name: estimate.rule for estimate in found.estimates}
     assert rules["lin_ce"] == "15 quantile bins, ties together"
-    assert rules["ks_error"] == f"{found.recipe['cells']} cells"
+    assert rules["ks_error"] == "exact level sets"
 
 
 # --- types of columns ----------------------------------------------------------------------------
@@ -527,10 +527,14 @@ def test_bins_alone_leave_for_a_binned_error(collected_rows):
 
 
 def test_an_evaluation_is_one_query_and_one_look_for_each_quantile_rule(collected_rows):
-    cal.evaluate("y", "p", data=big())
-    assert len(collected_rows) == 3
-    assert collected_rows[0] < 50_000
-    assert max(collected_rows[1:]) < 10_000
+    found = cal.evaluate("y", "p", data=big())
+    # One for nearly everything, a look for each of two rules, cells and a look for those above a
+    # threshold, and one for distinct predictions, which gives up where there are many.
+    assert len(collected_rows) == 6
+    assert max(collected_rows) < 50_000
+    assert sorted(collected_rows)[3] < 10_000
+    assert "ks_error" not in found and "brier_uncertainty" in found
+    assert any("ks_error: left out, there are more than 32,768" in note for note in found.notes)
 
 
 def test_a_stream_is_one_query(collected_rows):

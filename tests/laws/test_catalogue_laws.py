@@ -334,6 +334,11 @@ def by_its_function(name: str, shape: str, y: Any, p: Any, w: Any, bins: Any) ->
     called, _, options = written.rstrip(")").partition("(")
     function = getattr(cal, called)
     takes_bins = "bins" in inspect.signature(function).parameters
+    if called in ("ace", "tace") and isinstance(bins, cal.Edges | cal.LevelSets):
+        # They are defined by bins of equal mass, and keep those whatever rule is given for all.
+        with pytest.raises(cal.InputError, match="defined by bins of equal mass"):
+            function(y, p, bins=bins)
+        bins = cal.Quantile(bins.m if isinstance(bins, cal.Edges) else 15)
     keywords = eval(f"dict({options})") | ({"bins": bins} if takes_bins else {})
     result = function(y, p, sample_weight=w, **keywords)
     if called == "brier_decomposition":

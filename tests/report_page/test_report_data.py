@@ -57,8 +57,29 @@ def test_every_number_of_bins_is_that_of_the_one_line_functions(kind):
             for name, norm in (("ece", "l1"), ("rmsce", "l2"), ("mce", "max")):
                 value = cal.ece(y, p, bins=bins(m), norm=norm, sample_weight=w)
                 assert view.values[rule][name][at] == pytest.approx(value, rel=1e-12, abs=1e-15)
-            value = cal.lin_ce(y, p, bins=bins(m), sample_weight=w)
-            assert view.values[rule]["lin_ce"][at] == pytest.approx(value, rel=1e-9, abs=1e-18)
+        assert ("lin_ce" in view.values[rule]) == (rule == "quantile")
+    for m in (1, 2, 15, 41, 100):
+        at = view.counts.index(m)
+        value = cal.lin_ce(y, p, bins=m, sample_weight=w)
+        assert view.values["quantile"]["lin_ce"][at] == pytest.approx(value, rel=1e-9, abs=1e-18)
+
+
+@pytest.mark.parametrize("bins", [15, 20, cal.EqualWidth(12), cal.Quantile(9), [0, 0.3, 1]])
+def test_a_name_has_one_value_on_a_page(bins):
+    """In the table, in what the diagram reads out for the same number of bins, and in the strip."""
+    y, p, _ = problem("plain")
+    found = report(y, p, bins=bins)
+    table = found.evaluation
+    for part in found.sensitivity:
+        if part.measure not in table:
+            continue
+        rule = cal.EqualWidth if part.rule == "equal-width" else cal.Quantile
+        same = {str(rule(m)): value for m, value in zip(part.counts, part.values, strict=True)}
+        told = table.estimate(part.measure).rule
+        if told in same:
+            assert same[told] == pytest.approx(table[part.measure], rel=1e-9)
+        elif not isinstance(bins, list):
+            assert part.measure in ("ece", "rmsce", "mce"), (part.measure, part.rule)
 
 
 def test_multiclass_logits():

@@ -73,12 +73,39 @@ def test_merging_equals_updating(kind):
 
 
 def test_measures_from_cells_are_close_and_say_so():
-    stream = cal.Accumulator().update(OUTCOMES, REPORTS).evaluate()
+    sums = cal.Accumulator().update(OUTCOMES, REPORTS)
+    stream, exact = sums.evaluate(approximate=True), sums.evaluate()
     whole = cal.evaluate(OUTCOMES, REPORTS)
-    for name in ("ks_error", "lin_ce", "debiased_l2", "brier_miscalibration", "ace"):
+    near = ("ks_error", "lin_ce", "debiased_l2", "brier_miscalibration", "ace")
+    for name in near:
         assert stream[name] == pytest.approx(whole[name], abs=3e-3), name
+        assert name not in exact
+        with pytest.raises(InputError, match=r"does not keep.*approximate=True"):
+            sums.evaluate(measures=[name])
     rules = dict(zip(stream.columns()["measure"], stream.columns()["bins"], strict=True))
     assert "cells" in rules["ks_error"] and "cells" in rules["lin_ce"]
+    told = next(note for note in stream.notes if note.startswith("approximate, from 2526 cells: "))
+    assert set(near) < set(told.partition(": ")[2].split(", "))
+    assert any("left out, for a stream does not keep" in note for note in exact.notes)
+    assert (stream.recipe["approximate"], exact.recipe["approximate"]) == (True, False)
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_a_rule_for_all_measures_makes_the_truthful_errors_exact(kind, tmp_path):
+    y, p = STREAMS[kind]
+    rule = cal.EqualWidth(10)
+    stream = cal.Accumulator(bins=rule).update(y, p)
+    stream.save(tmp_path / "state")
+    whole = cal.evaluate(y, p, bins=rule)
+    names = ["debiased_l2", "confidence_ce_corrected"]
+    names += ["classwise_ce", "confidence_ce"] if np.ndim(p) == 2 else ["lin_ce"]
+    for found in (stream.evaluate(), cal.Accumulator.load(tmp_path / "state").evaluate()):
+        for name in names:
+            assert found[name] == pytest.approx(whole[name], rel=1e-12), name
+            assert found.estimate(name).rule == str(rule)
+        assert "ace" not in found
+    with pytest.raises(StateError, match="own_bins"):
+        stream.merge(cal.Accumulator(bins=10).update(y, p))
 
 
 def test_float32_and_float64_streams_add_up():
@@ -192,17 +219,17 @@ def test_what_a_stream_cannot_tell_is_said():
 def test_what_was_not_summed_is_refused_and_what_was_is_the_same(made_for, kind):
     y, p = STREAMS[kind]
     some, every = cal.Accumulator(measures=made_for), cal.Accumulator()
-    whole = every.update(y, p).evaluate().values
+    whole = every.update(y, p).evaluate(approximate=True).values
     some.update(y, p)
     given = set()
     for name, value in whole.items():
         with contextlib.suppress(InputError):
-            found = some.evaluate(measures=[name])[name]
+            found = some.evaluate(measures=[name], approximate=True)[name]
             given.add(name)
             assert found == pytest.approx(value, rel=1e-12, abs=1e-15)
     for name in whole.keys() - given:
         with pytest.raises(InputError, match=f"it has no sums for '{name}'"):
-            some.evaluate(measures=[name])
+            some.evaluate(measures=[name], approximate=True)
     assert {"ece", "rmsce", "mce"} <= given and "smooth_ece" not in given
     assert ("ks_error" in given) == (made_for[0] in ("ks_error", "lin_ce"))
     assert ("brier" in given) == ("log_loss" in given) == (made_for == ["brier"])

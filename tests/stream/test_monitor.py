@@ -93,8 +93,16 @@ def test_a_window_is_small_unless_told():
     for y, p in STREAMS.values():
         arrays = cal.Monitor().update(y, p, time=0).total().packed()
         assert sum(array.nbytes for array in arrays.values()) < 1200
-    some = cal.Monitor(measures=["ece", "lin_ce"]).update(OUTCOMES, REPORTS, time=0)
-    assert some.evaluate()["1970-01-01"].values["lin_ce"] > 0
+    rule = cal.EqualWidth(15)
+    some = cal.Monitor(measures=["ece", "lin_ce"], bins=rule).update(OUTCOMES, REPORTS, time=0)
+    expected = cal.lin_ce(OUTCOMES, REPORTS, bins=rule)
+    assert some.evaluate()["1970-01-01"].values["lin_ce"] == pytest.approx(expected, rel=1e-12)
+    nearly = cal.Monitor(measures=["ks_error"], approximate=True)
+    nearly.update(OUTCOMES, REPORTS, time=0)
+    assert nearly.evaluate()["1970-01-01"].values["ks_error"] > 0
+    assert any("approximate, from 2526 cells" in note for note in nearly.evaluate().notes)
+    with pytest.raises(InputError, match="'ks_error' needs the samples themselves"):
+        cal.Monitor(measures=["ks_error"]).update(OUTCOMES, REPORTS, time=0)
     assert "smooth_ece" in cal.Monitor(measures="all").update(OUTCOMES, REPORTS, time=0).total(
     ).evaluate()  # fmt: skip
 

@@ -178,7 +178,7 @@ import sys
 import numpy as np
 import calibrant as cal
 rng = np.random.default_rng(0)
-monitor = cal.Monitor(every="1h", measures=["ece", "ks_error"])
+monitor = cal.Monitor(every="1h", measures=["ece", "ks_error"], approximate=True)
 p = rng.random(200_000)
 monitor.update(rng.random(p.size) < p, p, time=np.arange(p.size) * 1.0)
 print("ready", flush=True)
@@ -189,7 +189,7 @@ while True:
 
 def test_killed_in_a_save_leaves_the_old_state_whole(tmp_path):
     path = tmp_path / "m"
-    cal.Monitor(every="1h", measures=["ece", "ks_error"]).update(
+    cal.Monitor(every="1h", measures=["ece", "ks_error"], approximate=True).update(
         OUTCOMES, REPORTS, time=SECONDS
     ).save(path)
     cut_short = 0

@@ -9,7 +9,6 @@ from typing import Any
 from calibrant.evaluation import evaluate
 from calibrant.measures.catalogue import catalogue
 from calibrant.results.evaluation import Estimate, Evaluation
-from calibrant.worth_of_evaluation import draws_of_report
 
 # Measures whose intervals take a second whatever the number of rows: resampled in bins.
 OF_BINS = (
@@ -46,7 +45,6 @@ def evaluate_quickly(
             y_true, y_proba, measures=chosen, bins=bins, uncertainty=uncertainty, by=by,
             groups=groups if uncertainty else None, sample_weight=sample_weight,
             from_logits=from_logits, classes=classes, tolerance=tolerance, level=level, seed=seed,
-            n_resamples=draws_of_report(y_proba.size),
         )  # fmt: skip
 
     if measures is not None or every:

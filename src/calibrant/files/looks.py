@@ -1,36 +1,46 @@
-"""Exact quantile bins of files: they are read again, and the few rows at a bin's edge looked at."""
+"""Files read again: a closer look at the few rows at an edge of a bin, for all problems at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engines.cells import Cells
+from calibrant.binning import Rule
+from calibrant.engines.counting import class_columns
 from calibrant.engines.numpy_kernels import sums_by_index
 from calibrant.engines.passes import scalar_blocks
 from calibrant.engines.protocol import new_status
-from calibrant.engines.refine import exact_quantile_bins
+from calibrant.engines.refine import Spans as Ends
 from calibrant.engines.selection import kernels
+from calibrant.engines.smooth import unit_grid
+from calibrant.engines.vectors import vector_table
 from calibrant.files.passes import over_pieces
 from calibrant.inputs.readers.batches import Batch
 from calibrant.inputs.readers.source import FileRows
 from calibrant.samples.samples import Notion, Samples
 from calibrant.show.progress import RowProgress
-from calibrant.statistics.bins import FIELDS, BinTable
+from calibrant.statistics.bins import FIELDS, VectorTable
+from calibrant.statistics.grid import UnitGrid
 
+T = TypeVar("T")
 Floats = NDArray[np.float64]
 ToSamples = Callable[[Batch], Samples]
-# The quantile bins of a notion, given the sums of its cells.
-ExactBins = Callable[[Notion, Floats], BinTable]
+# A column of reports, by the notion or the number of the class against the rest.
+Column = Notion | int
+# What is asked of a column, by any name: several may be asked of one.
+Key = tuple[Column, Hashable]
+LEVELS = "levels"
 
 # Cells of [0, 1] that tell at once which rows are worth a look.
 N_CELLS = 1 << 14
 # Groups that are held: more are put together, and spans are cut into fewer parts.
 GROUPS = 1 << 16
+# Distinct reports that are held, one row of sums each.
+MOST_LEVELS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,34 +57,123 @@ class Groups:
         return int(self.keys.size)
 
 
-def exact_in(
-    rows: FileRows,
-    cells: Cells,
-    precision: np.dtype[Any],
-    samples_of: ToSamples,
-    show: bool | None,
-) -> ExactBins:
-    """A way to exact quantile bins, given the sums of cells that a first pass has made."""
+@dataclass(eq=False)
+class Looks:
+    """Rows of files that can be read again."""
 
-    def exact(notion: Notion, sums: Floats) -> BinTable:
-        def look(low: Floats, high: Floats, parts: int | None) -> tuple[Floats, Floats, Floats]:
-            rows.refuse_changed()
-            fewer = None if parts is None else max(2, min(parts, GROUPS // low.size))
-            spans = Spans(low, high, fewer)
-            found = [nothing()]
-            with RowProgress(rows.n_bytes, show=show, label="a closer look") as progress:
+    rows: FileRows
+    samples_of: ToSamples
+    show: bool | None
+    # Columns whose distinct reports are wanted too, as soon as the rows are read anyway.
+    levels_of: set[Column] = field(default_factory=set)
+    # Their sums in order; None where there are too many.
+    levels: dict[Column, Floats | None] = field(default_factory=dict)
 
-                def work(batches: Iterator[Batch]) -> Groups:
-                    return spans.grouped(batches, samples_of, notion)
+    def look(
+        self, asked: Mapping[Key, Ends], parts: int | None
+    ) -> dict[Key, tuple[Floats, Floats, Floats]]:
+        """The rows in given spans, grouped (see `engines.refine`), in one reading."""
+        n_spans = sum(low.size for low, _ in asked.values())
+        fewer = None if parts is None else max(2, min(parts, GROUPS // n_spans))
+        spans = {key: Spans(low, high, fewer) for key, (low, high) in asked.items()}
+        wanted = self.levels_of - self.levels.keys()
+        spans |= {(column, LEVELS): Spans.whole() for column in wanted}
+        found = self._grouped(spans)
+        for column in wanted:
+            groups = found.pop((column, LEVELS), None)
+            self.levels[column] = None if groups is None else groups.sums
+        return {key: (each.low, each.high, each.sums) for key, each in found.items()}
 
-                for part in over_pieces(rows, work, progress):
-                    found = [together([*found, part])]
-            rows.refuse_changed()
-            return found[0].low, found[0].high, found[0].sums
+    def _grouped(self, spans: dict[Key, Spans]) -> dict[Key, Groups]:
+        """The groups of each key; levels are not there if they are too many."""
+        too_many: set[Key] = set()  # threads add to it, and none takes away
 
-        return exact_quantile_bins(sums, cells.cuts(precision), cells.rule.m, look)
+        def put_together(held: dict[Key, list[Groups]]) -> dict[Key, list[Groups]]:
+            out = {key: [together(parts)] for key, parts in held.items()}
+            too_many.update(
+                key for key, parts in out.items()
+                if key[1] == LEVELS and parts[0].size > MOST_LEVELS
+            )  # fmt: skip
+            return {key: parts for key, parts in out.items() if key not in too_many}
 
-    return exact
+        def work(batches: Iterator[Batch]) -> dict[Key, list[Groups]]:
+            held = {key: [nothing()] for key in spans}
+            waiting = 0
+            for batch in batches:
+                if not batch.n:
+                    continue
+                samples = self.samples_of(batch)
+                with batch.explained(samples):
+                    for column, u, z, w in _columns(samples, {key[0] for key in spans}):
+                        for key in held:
+                            if key[0] == column and key not in too_many:
+                                held[key].append(spans[key].grouped(u, z, w))
+                                waiting += held[key][-1].size
+                if waiting > 2 * GROUPS:
+                    held, waiting = put_together(held), 0
+            return put_together(held)
+
+        found = {key: [nothing()] for key in spans}
+        for part in self._passed(work):
+            found = {key: [*found[key], *part[key]] for key in found if key in part}
+            found = put_together(found)
+        return {key: parts[0] for key, parts in found.items() if key not in too_many}
+
+    def vectors(self, rule: Rule) -> VectorTable:
+        """The whole distribution as a vector report, by the bins of a fixed rule."""
+
+        def work(batches: Iterator[Batch]) -> VectorTable | None:
+            total = None
+            for samples in self._samples(batches):
+                part = vector_table(samples, rule)[0]
+                total = part if total is None else total + part
+            return total
+
+        parts = [part for part in self._passed(work) if part is not None]
+        return sum(parts[1:], parts[0])
+
+    def unit_grid(self, notion: Notion, cells: int) -> UnitGrid:
+        """Residuals on a finer grid than a stream holds."""
+
+        def work(batches: Iterator[Batch]) -> UnitGrid | None:
+            total = None
+            for samples in self._samples(batches):
+                part = unit_grid(samples, notion, cells)[0]
+                total = part if total is None else total + part
+            return total
+
+        parts = [part for part in self._passed(work) if part is not None]
+        return sum(parts[1:], parts[0])
+
+    def _samples(self, batches: Iterator[Batch]) -> Iterator[Samples]:
+        for batch in batches:
+            if batch.n:
+                samples = self.samples_of(batch)
+                with batch.explained(samples):
+                    yield samples
+
+    def _passed(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
+        self.rows.refuse_changed()
+        with RowProgress(self.rows.n_bytes, show=self.show, label="a closer look") as progress:
+            yield from over_pieces(self.rows, work, progress)
+        self.rows.refuse_changed()
+
+
+def _columns(
+    samples: Samples, wanted: set[Column]
+) -> Iterator[tuple[Column, NDArray[Any], NDArray[Any], Floats | None]]:
+    """Reports, targets and weights of each column. Rows were checked before."""
+    whole, status = [(0, samples.n)], new_status()
+    notions: tuple[Notion, ...] = ("binary", "confidence")
+    for notion in notions:
+        if notion in wanted:
+            for _, u, z, w in scalar_blocks(samples, notion, whole, kernels(), status):
+                yield notion, u, z, w
+    if any(isinstance(column, int) for column in wanted):
+        for r, column in enumerate(class_columns(samples)):
+            if r in wanted:
+                for _, u, z, w in scalar_blocks(column, "binary", whole, kernels(), status):
+                    yield r, u, z, w
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,34 +183,29 @@ class Spans:
     low: Floats
     high: Floats
     parts: int | None
+    wanted: NDArray[np.bool_] = field(init=False)
 
-    def grouped(self, batches: Iterator[Batch], samples_of: ToSamples, notion: Notion) -> Groups:
-        """The rows within, group by group."""
+    def __post_init__(self) -> None:
         wanted = np.zeros(N_CELLS + 1, dtype=np.bool_)
         for low, high in zip(self.low, self.high, strict=True):
             wanted[int(low * N_CELLS) : int(high * N_CELLS) + 1] = True
-        found = [nothing()]
-        for batch in batches:
-            if not batch.n:
-                continue
-            samples = samples_of(batch)
-            status = new_status()
-            with batch.explained(samples):
-                whole = [(0, samples.n)]
-                for _, u, z, w in scalar_blocks(samples, notion, whole, kernels(), status):
-                    u = np.clip(u, 0, 1)
-                    # Rows were checked before. If the file has changed since, that will be told.
-                    near = np.flatnonzero(wanted.take((u * N_CELLS).astype(np.intp), mode="clip"))
-                    found.append(
-                        self._group(
-                            u[near].astype(np.float64),
-                            np.clip(z[near].astype(np.float64), 0.0, 1.0),
-                            None if w is None else w[near],
-                        )
-                    )
-            if sum(groups.size for groups in found) > 2 * GROUPS:
-                found = [together(found)]
-        return together(found)
+        object.__setattr__(self, "wanted", wanted)
+
+    @classmethod
+    def whole(cls) -> Spans:
+        """Every report by itself."""
+        return cls(np.zeros(1), np.ones(1), None)
+
+    def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Floats | None) -> Groups:
+        """The rows within, group by group."""
+        u = np.clip(u, 0, 1)
+        # If the file has changed since it was checked, that will be told.
+        near = np.flatnonzero(self.wanted.take((u * N_CELLS).astype(np.intp), mode="clip"))
+        return self._group(
+            u[near].astype(np.float64),
+            np.clip(z[near].astype(np.float64), 0.0, 1.0),
+            None if w is None else w[near],
+        )
 
     def _group(self, u: Floats, z: Floats, w: Floats | None) -> Groups:
         at = np.searchsorted(self.low, u, side="right") - 1

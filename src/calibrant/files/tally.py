@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.accumulator import Accumulator
 from calibrant.binning import Edges, EqualWidth
-from calibrant.engines.cells import Cells
+from calibrant.engines.cells import N_LINEAR, Cells
+from calibrant.engines.counting import class_columns
+from calibrant.engines.passes import scalar_sums
 from calibrant.engines.streams import NO_SQUARES, StreamSums, stream_sums
 from calibrant.errors import InputError
 from calibrant.evaluation import choose
@@ -20,9 +23,26 @@ from calibrant.inputs.labels import Titles
 from calibrant.inputs.readers.batches import Batch
 from calibrant.inputs.readers.columns import Chosen
 from calibrant.inputs.readers.find import File
-from calibrant.measures.catalogue import Shape
+from calibrant.measures.catalogue import THRESHOLD, Shape
 from calibrant.samples.samples import Samples
 from calibrant.slicing import not_of_sums, slice_measures
+
+# Statistics of each class's own quantile bins.
+BY_CLASS = ("above", "class_quantile_bins")
+# Cells of all classes together, about.
+MOST_CLASS_CELLS = 1 << 16
+
+
+def class_cells(n_classes: int) -> Cells:
+    """The cells of each class. `THRESHOLD` is among their edges: from there on they are those of
+    the reports above it.
+    """
+    few = MOST_CLASS_CELLS // n_classes
+    if few > N_LINEAR:
+        return Cells(Edges([0.0, THRESHOLD, 1.0], closed="right"))
+    count = max(16, few)
+    edges = np.unique([THRESHOLD, *(np.arange(count + 1) / count)])
+    return Cells(Edges(edges.tolist(), closed="right"), fine=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +53,8 @@ class Plan:
     rule: EqualWidth | Edges
     measures: tuple[str, ...] | None
     from_logits: bool
+    # Whether the files may be read again: each class then has cells of its own, to begin with.
+    exact: bool = False
 
     @property
     def class_names(self) -> Titles | None:
@@ -57,6 +79,17 @@ class Plan:
         holds = holdings(self.measures, samples.multiclass)
         return stream_sums(samples, self.cells, holds | {NO_SQUARES} if self.lean else holds)
 
+    def class_sums(self, samples: Samples) -> NDArray[np.float64] | None:
+        """The cells of each class against the rest (classes x cells x fields), or of the one
+        problem of (n,) reports, if a measure goes by quantiles of those.
+        """
+        chosen = choose(self.measures, "multiclass" if samples.multiclass else "binary")
+        if not self.exact or not any(measure.statistic in BY_CLASS for measure in chosen):
+            return None
+        columns = class_columns(samples) if samples.multiclass else [samples]
+        cuts = class_cells(samples.n_classes).cuts(samples.precision)
+        return np.stack([scalar_sums(column, "binary", cuts)[0] for column in columns])
+
     def tally(self, batches: Iterable[Batch] = ()) -> Tally:
         """The sums of some rows."""
         total = Accumulator(bins=self.rule, from_logits=self.from_logits, measures=self.measures)
@@ -78,6 +111,7 @@ class Tally:
     file: File | None = None
     # Whether every report so far was 0 or 1, as labels are.
     like_labels: bool = True
+    class_sums: NDArray[np.float64] | None = None
 
     def add(self, batch: Batch) -> None:
         if not batch.n:
@@ -86,15 +120,21 @@ class Tally:
         samples = self.plan.samples(batch)
         with batch.explained(samples):
             sums = self.plan.sums_of(samples)
+            by_class = self.plan.class_sums(samples)
         try:
             self.total.add(sums, samples.n_classes if samples.multiclass else 1)
         except InputError as error:
             raise InputError(f"{batch.file}: {error}") from None
+        self._add_classes(by_class)
         if self.example is None:
             self.example, self.file = samples.row(0), batch.file
         self.like_labels = self.like_labels and samples.every_report_is_zero_or_one()
         if batch.by:
             self._slices(samples).add(batch.by, samples)
+
+    def _add_classes(self, sums: NDArray[np.float64] | None) -> None:
+        if sums is not None:
+            self.class_sums = sums if self.class_sums is None else self.class_sums + sums
 
     def _slices(self, samples: Samples) -> SliceSums:
         if self.slices is None:
@@ -118,6 +158,7 @@ class Tally:
         if 0 not in (mine, others) and mine != others:
             raise InputError(f"y_proba has {mine} columns in {self.file}, {others} in {other.file}")
         self.total.merge(other.total)
+        self._add_classes(other.class_sums)
         self.file = self.file or other.file
         self.example = self.example or other.example
         self.like_labels = self.like_labels and other.like_labels

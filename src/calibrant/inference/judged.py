@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import EqualWidth, Rule
+from calibrant.binning import EqualWidth, Rule, equal_mass_rule
 from calibrant.errors import InputError
 from calibrant.inference.blocks import Blocks, blocks_of
 from calibrant.inference.cells import Problem, problem_of
-from calibrant.measures.catalogue import Measure
+from calibrant.measures.catalogue import EQUAL_MASS, THRESHOLD, Measure
 from calibrant.samples.samples import Notion, Samples
 from calibrant.summary import Summary
 
 Array = NDArray[np.float64]
 
-# Predictions up to this are not in the thresholded error.
-ABOVE = 0.01
 # Which problem and which rule a measure's statistic is of.
 _KEYS = {
     "bins": ("scalar", "fixed"),
@@ -86,7 +84,8 @@ class Judged:
     def problem(self, key: tuple[str, str]) -> Problem | None:
         if key not in self.problems:
             notion: Notion = "confidence" if key[0] == "confidence" else self.scalar
-            rule = self.fixed if key[1] == "fixed" else self.quantile
+            rules = {"fixed": self.fixed, "quantile": self.quantile}
+            rule = rules.get(key[1]) or equal_mass_rule(self.quantile)
             samples = self._above if key[0] == "above" else self.samples
             self.problems[key] = problem_of(samples, notion, rule)
         return self.problems[key]
@@ -98,6 +97,8 @@ class Judged:
             key = ("above", "quantile")
         if key is None or measure.of_tables is None:
             return None
+        if measure.name in EQUAL_MASS:
+            key = (key[0], "equal mass")
         if self.samples.multiclass:  # the scalar problem is that of the top label: one for both
             key = ("scalar", key[1])
         problem = self.problem(key)
@@ -107,7 +108,7 @@ class Judged:
     def _above(self) -> Samples:
         """The samples in which small predictions have no weight."""
         u = self.samples.block(0, self.samples.n).reports.astype(np.float64)
-        weights = (u > ABOVE).astype(np.float64)
+        weights = (u > THRESHOLD).astype(np.float64)
         if self.samples.weights is not None:
             weights *= self.samples.weights
         return replace(self.samples, weights=weights)

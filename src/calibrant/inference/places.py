@@ -11,7 +11,7 @@ from calibrant.binning import LevelSets, Rule
 from calibrant.engines.counting import class_columns
 from calibrant.inference.cells import problem_of
 from calibrant.inference.classes import Places
-from calibrant.inference.judged import ABOVE
+from calibrant.measures.catalogue import THRESHOLD
 from calibrant.samples.samples import Samples
 
 Array = NDArray[np.float64]
@@ -25,7 +25,7 @@ def class_places(samples: Samples, rule: Rule, *, above: bool) -> tuple[Places, 
         part = column
         if above:
             u = np.asarray(column.block(0, column.n).reports, dtype=np.float64)
-            weights = (u > ABOVE).astype(np.float64)
+            weights = (u > THRESHOLD).astype(np.float64)
             if column.weights is not None:
                 weights *= column.weights
             if not (weights > 0).any():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Rule
+from calibrant.binning import Rule, equal_mass_rule
 from calibrant.inference.blocks import summed
 from calibrant.inference.bootstrap import basic_limits
 from calibrant.inference.cells import Cells, Drawn, Problem, as_seen, table_of
@@ -29,7 +29,7 @@ from calibrant.inference.null import drawn_samples, null_drawn, null_mean
 from calibrant.inference.paired import Scatter, draw_lots, replicates
 from calibrant.inference.places import class_places, full_places, recalibrated
 from calibrant.inference.tails import lower_tail, upper_chance, upper_tail
-from calibrant.measures.catalogue import Measure
+from calibrant.measures.catalogue import EQUAL_MASS, Measure
 from calibrant.results.uncertainty import Interval, NoiseFloor
 from calibrant.statistics.bins import FIELDS, BinTable
 
@@ -253,7 +253,7 @@ class Worth(Judged):
             drawn = self._resampled(measure)
             return [drawn - drawn.mean()]
         own, formula = found
-        key = ("common", measure.statistic)
+        key = ("common", id(own))
         if key not in self._classes:
             family = ClassFamily(own.places, self.blocks, self._many_draws, self.seed, common=True)
             self._classes[key] = (family, 0)
@@ -271,6 +271,8 @@ class Worth(Judged):
             "full_bins": self.quantile,
         }  # fmt: skip
         rule = rules.get(measure.statistic)
+        if rule is not None and measure.name in EQUAL_MASS:
+            rule = equal_mass_rule(rule)
         if rule is None or getattr(rule, "drop_one", False):
             return None
         key = (measure.statistic, str(rule))
@@ -353,7 +355,7 @@ class Worth(Judged):
         classes = self._class_family(measure)
         if classes is not None:
             family, errors = classes
-            key_ = ("null", measure.statistic, str(self.fixed))
+            key_ = ("null", id(family))
             if key_ not in self._null:
                 self._null[key_] = family.null(self._many_draws)
             residual = self._null[key_]

@@ -31,8 +31,9 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
 
     `measures` are names of the catalogue; `bins`, `from_logits` and `classes` are those of
     `calibrant.evaluate`. Batches are summed as they come and never kept or written, so memory does
-    not grow with them; measures that need quantile bins then take them from fine cells (see
-    `Accumulator`). Rows that `compute` alone is given are measured as `calibrant.evaluate` does.
+    not grow with them; measures that need all predictions in order then need ``approximate=True``,
+    and come from fine cells (see `Accumulator`). Rows that `compute` alone is given are measured as
+    `calibrant.evaluate` does.
 
     The other options are those of every metric of `evaluate`; several processes are refused, since
     they would meet in files of rows.
@@ -56,6 +57,7 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
         bins: Bins = 15,
         from_logits: bool = False,
         classes: Sequence[Any] | None = None,
+        approximate: bool = False,
         keep_in_memory: bool = False,
         cache_dir: str | None = None,
         num_process: int = 1,
@@ -78,12 +80,16 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
             "from_logits": from_logits,
             "classes": classes,
         }
-        self._sums = cal.Accumulator(**self._settings)  # refuses what is wrong before any row
+        self._approximate = approximate
+        self._sums = self._blank()  # refuses what is wrong before any row
         super().__init__(
             config_name, keep_in_memory=keep_in_memory, cache_dir=cache_dir, process_id=process_id,
             seed=seed, experiment_id=experiment_id, hash=hash, timeout=timeout,
             max_concurrent_cache_files=max_concurrent_cache_files,
         )  # fmt: skip
+
+    def _blank(self) -> cal.Accumulator:
+        return cal.Accumulator(**self._settings, approximate=self._approximate)
 
     def _info(self) -> Any:
         return evaluate.MetricInfo(
@@ -131,7 +137,7 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
                 predictions=predictions, references=references, sample_weight=sample_weight
             )
         found = self._sums.evaluate()
-        self._sums = cal.Accumulator(**self._settings)
+        self._sums = self._blank()
         return {estimate.name: estimate.value for estimate in found.estimates}
 
     def _compute(

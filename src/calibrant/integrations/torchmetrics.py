@@ -38,7 +38,8 @@ class CalibrationMetric(Metric):
     ----------
     measure
         The name of a measure of `calibrant.catalogue()`, or a list of names; of a list `compute`
-        gives a dict. Measures that need the samples themselves are refused.
+        gives a dict. Measures that need the samples themselves are refused; with
+        ``approximate=True`` those that need them in order come from fine cells.
     num_classes
         The columns of preds; None for binary preds of the shape (n,).
     bins
@@ -73,6 +74,7 @@ class CalibrationMetric(Metric):
         from_logits: bool = False,
         classes: Sequence[Any] | None = None,
         missing: str = "error",
+        approximate: bool = False,
         ignore_index: int | None = None,
         dist_sync_on_step: bool = False,
         process_group: Any = None,
@@ -101,6 +103,7 @@ class CalibrationMetric(Metric):
             classes=classes,
             measures=self._names,
             missing=missing,
+            approximate=approximate,
         )
         for name, array in self._probe().packed().items():
             self.add_state(name, torch.zeros(array.shape, dtype=torch.float64), "sum")
@@ -181,8 +184,9 @@ class CalibrationMetric(Metric):
         row = row if self.num_classes else row[:, 0]
         blank = self._blank
         probe = Accumulator(
-            bins=blank.rule, from_logits=blank.from_logits, measures=blank.measures
-        ).update(row, row)
+            bins=blank.rule if blank.own_bins else blank.rule.m, from_logits=blank.from_logits,
+            measures=blank.measures, approximate=blank.approximate,
+        ).update(row, row)  # fmt: skip
         probe.evaluate()
         return probe
 

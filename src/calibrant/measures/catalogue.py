@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError, nearest
+from calibrant.errors import InputError, NotDefined, nearest
 from calibrant.measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
 from calibrant.measures.decomposition import decompose, isotonic_fit
 from calibrant.measures.of_cells import (
@@ -129,6 +129,14 @@ def _isotonic(part: str) -> Callable[[Any], float]:
     return compute
 
 
+def _uncertainty(summary: Any) -> float:
+    """Of the mean target alone: any bins give it, where an order cannot be had."""
+    try:
+        return _isotonic("uncertainty")(summary)
+    except NotDefined:
+        return decompose(summary.bins).uncertainty
+
+
 def _root_debiased(table: BinTable) -> NDArray[np.float64]:
     out: NDArray[np.float64] = np.sqrt(np.maximum(debiased_l2s(table), 0.0))
     return out
@@ -177,24 +185,24 @@ _ENTRIES = (
     Measure("ace", "adaptive calibration error",
             "(1/k) sum_r (1/W) sum_B |R_{B,r}| over equal-mass bins", "classwise", _MULTI,
             "class_quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
-            lambda s: binned_error(s.class_quantile_bins), of_tables=binned_errors),
+            lambda s: binned_error(s.class_equal_mass_bins), of_tables=binned_errors),
     Measure("ace", "adaptive calibration error", "(1/W) sum_B |R_B| over equal-mass bins",
             "scalar", _BINARY, "quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
-            lambda s: binned_error(s.quantile_bins), of_tables=binned_errors),
+            lambda s: binned_error(s.equal_mass_bins), of_tables=binned_errors),
     Measure("tace", "thresholded adaptive calibration error",
             "adaptive calibration error of the reports above 0.01", "classwise", _MULTI,
             "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
-            lambda s: binned_error(s.above(0.01)), of_tables=binned_errors),
+            lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors),
     Measure("tace", "thresholded adaptive calibration error",
             "adaptive calibration error of the reports above 0.01", "scalar", _BINARY,
             "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
-            lambda s: binned_error(s.above(0.01)), of_tables=binned_errors),
+            lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors),
     # --- smooth ---
     # The top label of a row changes hands at a tie, which no smoothing of its confidence mends.
     *(Measure("ls_ece", "logit-smoothed calibration error",
               "integral |(1/W) sum w K(t - h)(z - sigmoid(t))| dt", "scalar", (shape,),
               "logit_grid", 0, 1, Claims(False, shape == "binary", True, True),
-              "Chidambaram, Lee, McSwiggen and Rezchikov (2024), ICML", "ls_ece(sigma=0.1)",
+              "Chidambaram, Lee, McSwiggen and Rezchikov (2024), ICML", "ls_ece",
               lambda s: ls_ece_of_grid(s.logit_grid, LS_SIGMA), of_cells=ls_eces)
       for shape in _BOTH),
     *(Measure("smooth_ece", "smooth calibration error",
@@ -257,7 +265,7 @@ _ENTRIES = (
             higher_is_better=True),
     Measure("brier_uncertainty", "Brier score: uncertainty",
             "the Brier score of always reporting the mean target", "scalar", _BOTH, "levels",
-            0, 0.25, _NONE, _CORP, "brier_decomposition", _isotonic("uncertainty")),
+            0, 0.25, _NONE, _CORP, "brier_decomposition", _uncertainty),
     # --- whole distributions ---
     Measure("dist_ce", "distribution calibration error", "(1/W) sum w (1/2) sum_r |p_r - q_r|",
             "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, _BAAN, "dist_ce",
@@ -272,6 +280,12 @@ _ENTRIES = (
             lambda s: s.distribution.mean("rank"), higher_is_better=True, soft_only=True,
             aliases=("RankCS",)),
 )  # fmt: skip
+
+
+# The threshold of `tace`.
+THRESHOLD = 0.01
+# Measures that are defined by bins of equal mass, whatever rule is given for all.
+EQUAL_MASS = ("ace", "tace")
 
 
 def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import EqualWidth, Quantile
+from calibrant.binning import EqualWidth, Quantile, Rule
 from calibrant.engines.passes import whole_problem
 from calibrant.inputs.explain import explained
 from calibrant.measures.catalogue import Shape, find
@@ -22,9 +22,12 @@ from calibrant.scores.smooth import smooth_reliability
 from calibrant.statistics.bins import BinTable
 from calibrant.summary import Summary
 
-_MEASURES: dict[Shape, tuple[str, ...]] = {
-    "binary": ("ece", "rmsce", "mce", "debiased_l2", "lin_ce"),
-    "multiclass": ("ece", "rmsce", "mce", "debiased_l2", "confidence_ce"),
+# In bins of either rule, which the page names beside them.
+_GAPS = ("ece", "rmsce", "mce")
+# In the bins that the evaluation has them in, so that one name has one value on a page.
+_TRUTHFUL: dict[Shape, tuple[str, ...]] = {
+    "binary": ("debiased_l2", "lin_ce"),
+    "multiclass": ("debiased_l2", "confidence_ce"),
 }
 # Errors over all classes cost a pass for each number of bins: a few numbers, of moderate problems.
 _CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
@@ -55,16 +58,31 @@ class _Held:
 
 
 def bin_views(
-    samples: Samples, notion: Notion, extra: int | None, groups: NDArray[np.intp] | None = None
+    samples: Samples,
+    notion: Notion,
+    extra: int | None,
+    truthful: Rule = Quantile(15),
+    groups: NDArray[np.intp] | None = None,
 ) -> tuple[BinView, ...]:
     """The view of the labels as they are, and of their likeliest outcomes if they are soft; bars of
     bins take clusters into account.
+
+    `truthful` is the rule of the evaluation's truthful measures: they are shown in its kind of bins
+    alone.
     """
     counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
-    views = [_view(samples, notion, counts, "labels as given", groups)]
+    kind = _kind(truthful)
+    views = [_view(samples, notion, counts, "labels as given", kind, groups)]
     if not views[0].tables["equal-width"][0].is_hard:
-        views.append(_view(_hardened(samples), notion, counts, "likeliest label", groups))
+        views.append(_view(_hardened(samples), notion, counts, "likeliest label", kind, groups))
     return tuple(views)
+
+
+def _kind(rule: Rule) -> str | None:
+    """Which of the page's rules this is, if any."""
+    if isinstance(rule, EqualWidth) and rule == EqualWidth(rule.m):
+        return "equal-width"
+    return "quantile" if isinstance(rule, Quantile) and rule == Quantile(rule.m) else None
 
 
 def _view(
@@ -72,6 +90,7 @@ def _view(
     notion: Notion,
     counts: tuple[int, ...],
     labels: str,
+    truthful: str | None,
     groups: NDArray[np.intp] | None,
 ) -> BinView:
     with explained(samples):
@@ -86,10 +105,12 @@ def _view(
 
         tables = {rule: tuple(map(with_bars, each)) for rule, each in tables.items()}
     shape: Shape = "multiclass" if samples.multiclass else "binary"
+    names = {rule: _GAPS + (_TRUTHFUL[shape] if rule == truthful else ()) for rule in RULES}
     values = {
-        rule: {name: [measured(name, shape, table) for table in tables[rule]] for name in names}
+        rule: {
+            name: [measured(name, shape, table) for table in tables[rule]] for name in names[rule]
+        }
         for rule in RULES
-        for names in (_MEASURES[shape],)
     }
     curve = smooth_reliability(z, u, sample_weight=w)
     return BinView(labels, counts, tables, values, replace(curve, notion=notion))

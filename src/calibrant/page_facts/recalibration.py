@@ -17,6 +17,7 @@ from calibrant.inference.bootstrap import basic_limits
 from calibrant.inference.paired import draw_lots, replicates
 from calibrant.inference.worth import Worth
 from calibrant.measures.catalogue import Measure, Shape, find
+from calibrant.options import N_RESAMPLES
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.report import BeforeAfter, Change, spoken
 from calibrant.samples.links import LOG_FLOOR
@@ -286,10 +287,10 @@ def _changes(
     shape: Shape = "multiclass" if before.multiclass else "binary"
     measures = [find(name, shape) for name in _MEASURES[shape]]
     losses = tuple(m for m in measures if m.statistic == "losses")
-    draws = draw_lots(before.n, 500, seed, groups, before.weights)
+    draws = draw_lots(before.n, N_RESAMPLES, seed, groups, before.weights)
     drawn = [replicates(part, losses, rule, quantile, draws) for part in (before, after)]
     judged = [
-        Worth(part, rule, quantile, tuple(measures), level, 500, seed, groups)
+        Worth(part, rule, quantile, tuple(measures), level, N_RESAMPLES, seed, groups)
         for part in (before, after)
     ]
     summaries = [Summary(part, rule, quantile, together=True) for part in (before, after)]

@@ -124,7 +124,7 @@ def convergence(
                     h = rng.normal(0, SPREAD, n)
                     y = (rng.random(n) < sigmoid(h / temperature)).astype(np.float64)
                     found.append((
-                        cal.ls_ece(y, h, from_logits=True),
+                        cal.ls_ece(y, h, sigma="schedule", from_logits=True),
                         cal.ece(y, h, bins=15, from_logits=True),
                         # Too narrow: n sigma must grow. Sorting makes the largest slow.
                         cal.ls_ece(y, h, sigma=1 / n, noise="uniform", from_logits=True)

@@ -25,6 +25,17 @@ def _no_full(notion: str) -> None:
         )
 
 
+def _equal_mass(bins: Any, measure: str) -> Quantile:
+    """The rule of a measure that is defined by bins of equal mass."""
+    rule = as_rule(bins, default=Quantile)
+    if not isinstance(rule, Quantile):
+        raise InputError(
+            f"{measure} is defined by bins of equal mass: bins must be a count or Quantile(m); got "
+            f"{rule}. Use ece(...), which takes any rule (notion='classwise' for all classes)"
+        )
+    return rule
+
+
 @public
 def ece(
     y_true: Any,
@@ -125,7 +136,7 @@ def ace(
     y_true: Any,
     y_proba: Any,
     *,
-    bins: int = 15,
+    bins: int | Quantile = 15,
     norm: str = "l1",
     notion: str | None = None,
     sample_weight: Any = None,
@@ -157,7 +168,7 @@ def ace(
     )  # fmt: skip
     settled = settle_notion(samples, notion or ("classwise" if samples.multiclass else None))
     _no_full(settled)
-    rule = as_rule(bins, default=Quantile)
+    rule = _equal_mass(bins, "ace")
     return binned_error(Summary(samples).table(settled, rule, squares=False), norm)
 
 
@@ -167,7 +178,7 @@ def tace(
     y_proba: Any,
     *,
     threshold: float = 0.01,
-    bins: int = 15,
+    bins: int | Quantile = 15,
     norm: str = "l1",
     sample_weight: Any = None,
     from_logits: bool = False,
@@ -193,7 +204,7 @@ def tace(
     >>> round(cal.tace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1, threshold=0.3), 4)
     0.0
     """
-    rule = as_rule(bins, default=Quantile)
+    rule = _equal_mass(bins, "tace")
     if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
     samples = accept_anywhere(

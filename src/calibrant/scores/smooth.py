@@ -15,6 +15,7 @@ from calibrant.engines.dispatch import engine_of
 from calibrant.engines.streams import EPS
 from calibrant.errors import InputError, one_of
 from calibrant.inputs.accept import accept_anywhere
+from calibrant.measures.smooth import LS_SIGMA
 from calibrant.options import public
 from calibrant.results.reliability import ReliabilityTable
 from calibrant.results.smooth_curve import N_CHECKED, SmoothCurve, bins_outside
@@ -32,7 +33,7 @@ def ls_ece(
     y_true: Any,
     y_proba: Any,
     *,
-    sigma: float | str = "schedule",
+    sigma: float | str = LS_SIGMA,
     noise: str = "gaussian",
     method: str = "exact",
     notion: str | None = None,
@@ -53,12 +54,13 @@ def ls_ece(
     integral is evaluated as it stands; ``method="monte-carlo"`` draws `n_draws` places with `rng`
     instead, as the paper does.
 
-    ``sigma="schedule"`` is ``n^(-1/3)``: it tends to 0 while n sigma grows, which makes LS-ECE a
-    consistent estimator of the true ECE (theorem 5.4); with weights, n is (sum w)^2 / sum w^2.
-    Reports are clipped to [eps, 1 - eps], and logits to [-40, 40]. With Gaussian noise memory does
-    not grow with n; uniform noise has a closed form between the sorted samples, which are copied.
-    As sigma tends to 0 LS-ECE tends to the error over distinct logits, ``ece(bins=LevelSets())``,
-    and as it grows to 1/2, whatever the predictions.
+    `sigma` is 0.1 unless told, here and in `evaluate`: the same for every model and number of rows,
+    so that values can be compared. ``sigma="schedule"`` is ``n^(-1/3)``: it tends to 0 while
+    n sigma grows, which makes LS-ECE a consistent estimator of the true ECE (theorem 5.4); with
+    weights, n is (sum w)^2 / sum w^2. Predictions are clipped to [eps, 1 - eps], and logits to
+    [-40, 40]. With Gaussian noise memory does not grow with n; uniform noise has a closed form
+    between the sorted samples, which are copied. As sigma tends to 0 LS-ECE tends to the error over
+    distinct logits, ``ece(bins=LevelSets())``, and as it grows to 1/2, whatever the predictions.
 
     Range [0, 1], lower is better.
 
@@ -70,7 +72,7 @@ def ls_ece(
     Examples
     --------
     >>> import calibrant as cal
-    >>> round(cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sigma=0.1), 4)
+    >>> round(cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.2504
     """
     one_of("noise", noise, NOISES)
@@ -145,7 +147,8 @@ def smooth_reliability(
     """The smoothed reliability curve: density, mean target, and the difference integrated.
 
     ``kind="unit"`` smooths over the reports as `smooth_ece` does (default sigma: its fixed point),
-    ``kind="logit"`` over their logits as `ls_ece` does (default sigma: its schedule).
+    ``kind="logit"`` over their logits as `ls_ece` does (default sigma: its ``"schedule"``, for a
+    curve must be as smooth as its rows allow).
 
     The curve is an average over neighbouring predictions: where the frequency changes within a
     bandwidth it does not follow, and its band knows nothing of that bias. It is held against bins

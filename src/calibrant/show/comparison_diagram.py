@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.binning import Bins
 from calibrant.errors import InputError, one_of
-from calibrant.options import public
+from calibrant.options import N_RESAMPLES, public
 from calibrant.results.comparison import Comparison
 from calibrant.show.canvas import Drawn, canvas, panels
 from calibrant.show.legends import below, below_all
@@ -66,7 +66,7 @@ class ComparisonDisplay(Drawn):
         bins: Bins = 15,
         level: float = 0.95,
         groups: Any = None,
-        n_resamples: int = 500,
+        n_resamples: int = N_RESAMPLES,
         seed: int = 0,
         sample_weight: Any = None,
         from_logits: bool = False,
@@ -105,7 +105,7 @@ class ComparisonDisplay(Drawn):
         bins: Bins = 15,
         level: float = 0.95,
         groups: Any = None,
-        n_resamples: int = 500,
+        n_resamples: int = N_RESAMPLES,
         seed: int = 0,
         sample_weight: Any = None,
         kind: str = "values",

@@ -7,7 +7,9 @@ query or a few, and only sums leave the frame's own engine.
 from calibrant.engines.frames.classes import class_columns, matrix_sums, rows_above
 from calibrant.engines.frames.grids import logit_grid, unit_grid
 from calibrant.engines.frames.losses import loss_sums
+from calibrant.engines.frames.quantiles import level_sets
 from calibrant.engines.frames.tables import (
+    ClassQuantiles,
     bin_table,
     classwise_table,
     refuse_ranks,
@@ -18,9 +20,11 @@ from calibrant.engines.frames.tables import (
 from calibrant.engines.frames.vectors import vector_table
 
 __all__ = [
+    "ClassQuantiles",
     "bin_table",
     "class_columns",
     "classwise_table",
+    "level_sets",
     "logit_grid",
     "loss_sums",
     "matrix_sums",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 import narwhals as nw
@@ -13,16 +13,21 @@ from calibrant.binning import Cuts
 from calibrant.engines.cells import Cells
 from calibrant.engines.frames.collecting import collected
 from calibrant.engines.frames.columns import has_weights, report_names
-from calibrant.engines.frames.expressions import Frame, col, exact, number
+from calibrant.engines.frames.expressions import Expr, Frame, col, exact, number
 from calibrant.engines.frames.losses import ask_losses, losses_of
 from calibrant.engines.frames.partitions import stacked
 from calibrant.engines.frames.problem import clean, scalar
+from calibrant.engines.frames.quantiles import look_at, place_of
 from calibrant.engines.frames.query import Query
 from calibrant.engines.passes import MatrixSums
+from calibrant.engines.refine import LookAtAll, Spans
 from calibrant.samples.frames import FrameSamples
 from calibrant.statistics.bins import FIELDS
 
 Array = NDArray[np.float64]
+
+# Spans of reports in one expression.
+MOST_SPANS = 150
 
 
 def matrix_sums(
@@ -62,7 +67,10 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
 
 
 def class_cells(samples: FrameSamples, cells: Cells) -> Array:
-    """The same in fine cells."""
+    """The same in fine cells; of (n,) reports those of the one problem."""
+    if not samples.multiclass:
+        query = Query(samples, "binary").add_fields().add_cells(cells)
+        return query.run().binned(cells.cuts(samples.precision))[None]
     groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
     cuts = cells.cuts(samples.precision)
     names = report_names(samples)
@@ -105,26 +113,65 @@ def _of_class(samples: FrameSamples, frame: Frame, r: int) -> Frame:
     return frame.select(*weights, u=col(f"p{r}"), z=target)
 
 
-def _long(samples: FrameSamples) -> FrameSamples:
-    """A row for every row and class, with the class in the column `class`.
+def class_looks(samples: FrameSamples) -> LookAtAll[int]:
+    """A way to look again at the rows of each class whose reports lie in given spans: a query for
+    as many classes as it can hold.
+    """
+    names = report_names(samples)
+
+    def look(asked: dict[int, Spans], parts: int | None) -> dict[int, tuple[Array, Array, Array]]:
+        if not samples.multiclass:
+            return {r: look_at(samples, "binary")(*spans, parts) for r, spans in asked.items()}
+        out = {}
+        for some in _in_queries(asked):
+            long = _long(samples, {names[r] for r in some})
+            place: Expr = nw.lit(-1.0)
+            for r, (low, high) in some.items():
+                own = place_of(low, high, parts)
+                place = nw.when(col("by0") == names[r]).then(own).otherwise(place)
+            groups = Query(long, "binary", by=("class",)).add_fields().grouped(place)
+            for r in some:
+                mine = groups.of((groups.columns["by0"] == names[r]) & (groups["key"] >= 0))
+                out[r] = mine["low"], mine["high"], mine.fields
+        return out
+
+    return look
+
+
+def _in_queries(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
+    """Classes by the query, none with more spans than planners are at ease with."""
+    some: dict[int, Spans] = {}
+    for r, spans in asked.items():
+        if some and sum(low.size for low, _ in (*some.values(), spans)) > MOST_SPANS:
+            yield some
+            some = {}
+        some[r] = spans
+    if some:
+        yield some
+
+
+def _long(samples: FrameSamples, wanted: Container[str] | None = None) -> FrameSamples:
+    """A row for every row and class (of those wanted), with the class in the column `class`.
 
     Hard labels go into the sign of the report, so that one column holds both and the frame is read
     once. Two columns cannot be stacked together in every engine: with soft labels it is a union of
     the classes' own frames, and the engine may read the frame once for each.
     """
     frame = clean(samples).filter(col("ok"))
-    names = report_names(samples)
+    every = report_names(samples)
+    names = [name for name in every if wanted is None or name in wanted]
     if samples.soft_rows:
-        parts = [_of_class(samples, frame, r) for r in range(len(names))]
         named = [
-            part.with_columns(**{"class": nw.lit(n)}) for part, n in zip(parts, names, strict=True)
+            _of_class(samples, frame, r).with_columns(**{"class": nw.lit(name)})
+            for r, name in enumerate(every)
+            if name in names
         ]
         return _binary(samples, stacked(named), hard=False)
     signed = {
         # The sign of 0 would not be seen.
         name: nw.when(col("q0") != float(r)).then(col(name))
         .otherwise(nw.when(col(name) > 0.0).then(0.0 - col(name)).otherwise(nw.lit(-2.0)))
-        for r, name in enumerate(names)
+        for r, name in enumerate(every) if name in names
     }  # fmt: skip
     index = ["w"] if has_weights(samples) else []
     long = unpivoted(frame.select(*index, **signed), names, index)

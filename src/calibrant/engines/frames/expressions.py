@@ -55,6 +55,18 @@ def some(flags: Sequence[Expr]) -> Expr:
     return _in_pairs(lambda a, b: a | b, flags)
 
 
+def largest(parts: Sequence[Any]) -> Expr:
+    """The largest of some columns or expressions; of one, itself: Spark takes two or more."""
+    one = col(parts[0]) if isinstance(parts[0], str) else parts[0]
+    return nw.max_horizontal(*parts) if len(parts) > 1 else one
+
+
+def smallest(parts: Sequence[Any]) -> Expr:
+    """The smallest, likewise."""
+    one = col(parts[0]) if isinstance(parts[0], str) else parts[0]
+    return nw.min_horizontal(*parts) if len(parts) > 1 else one
+
+
 def floor(x: Expr) -> Expr:
     """As a double: some engines give whole numbers of their own."""
     return x.floor().cast(Float64)

@@ -6,16 +6,16 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import Cuts, middle_rank_bins
+from calibrant.binning import Cuts
 from calibrant.engines.cells import Cells
 from calibrant.engines.frames.expressions import Expr, col, exact, floor, some, total
 from calibrant.engines.frames.query import Query
 from calibrant.engines.protocol import Findings
 from calibrant.engines.refine import Look, quantile_groups
-from calibrant.errors import NO_WEIGHT, InputError
+from calibrant.errors import NO_WEIGHT, InputError, NotDefined
 from calibrant.samples.frames import FrameSamples
 from calibrant.samples.samples import Notion
-from calibrant.statistics.bins import FIELDS, BinTable
+from calibrant.statistics.bins import BinTable
 
 Array = NDArray[np.float64]
 
@@ -30,14 +30,8 @@ def quantile_table(
     if not sums[:, 1].sum() > 0:
         raise InputError(NO_WEIGHT)
     cuts = cells.cuts(samples.precision)
-    low, high, grouped = quantile_groups(sums, cuts, m, look_at(samples, notion))
-    bins = middle_rank_bins(grouped[:, FIELDS.index("sum_w")], m)
-    merged = np.zeros((m, len(FIELDS)))
-    np.add.at(merged, bins, grouped)
-    # A bin begins at its first group; one that no group is in, where the next one does.
-    first = np.searchsorted(bins, np.arange(1, m))
-    starts = np.append(low, np.nextafter(high[-1], np.inf))
-    return BinTable(merged[None]), Cuts(starts[first])
+    groups = quantile_groups(sums, cuts, m, look_at(samples, notion))
+    return groups.table, groups.cuts
 
 
 def look_at(samples: FrameSamples, notion: Notion) -> Look:
@@ -47,14 +41,14 @@ def look_at(samples: FrameSamples, notion: Notion) -> Look:
         query = Query(samples, notion).add_fields()
         # Other rows are one group more. A filter would be cheaper, were it not that engines move it
         # to the front, and take all the steps to a report again for each of its comparisons.
-        groups = query.grouped(_place(low, high, parts))
+        groups = query.grouped(place_of(low, high, parts))
         inside = groups["key"] >= 0
         return groups["low"][inside], groups["high"][inside], groups.fields[inside]
 
     return look
 
 
-def _place(low: Array, high: Array, parts: int | None) -> Expr:
+def place_of(low: Array, high: Array, parts: int | None) -> Expr:
     """The report, or the number of the part of its span that it is in; -1 outside of all spans."""
     u = col("u")
     spans = [(u >= exact(a)) & (u <= exact(b)) for a, b in zip(low, high, strict=True)]
@@ -69,14 +63,18 @@ def _place(low: Array, high: Array, parts: int | None) -> Expr:
     return total(places) - 1.0
 
 
-def level_sets(samples: FrameSamples, notion: Notion) -> tuple[BinTable, Cuts, Findings]:
-    """A bin for every distinct report."""
+def level_sets(
+    samples: FrameSamples, notion: Notion, most: int | None = None
+) -> tuple[BinTable, Cuts, Findings]:
+    """A bin for every distinct report, of so many at most."""
+    most = MOST_LEVELS if most is None else most
     query = Query(samples, notion).add_fields()
-    groups = query.grouped(col("u"), MOST_LEVELS + 1)
-    if groups["low"].size > MOST_LEVELS:
-        raise InputError(
-            f"the reports have more than {MOST_LEVELS:,} distinct values, too many to bring here "
-            "one by one: use bins, evaluate(...), which takes fine cells, or collect the frame"
+    groups = query.grouped(col("u"), most + 1)
+    if groups["low"].size > most:
+        fewer = "" if most == MOST_LEVELS else " unasked: ask by name"
+        raise NotDefined(
+            f"there are more than {most:,} distinct predictions, too many to bring here one by "
+            f"one{fewer}, use a measure of bins, or collect the frame"
         )
     groups.refuse_bad()
     order = np.argsort(groups["low"], kind="stable")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,21 @@ from numpy.typing import NDArray
 from calibrant.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant.engines.cells import Cells
 from calibrant.engines.counting import stack, without_dropped
-from calibrant.engines.frames.classes import class_cells, class_columns, class_sums, matrix_sums
+from calibrant.engines.frames.classes import (
+    class_cells,
+    class_columns,
+    class_looks,
+    class_sums,
+    matrix_sums,
+)
 from calibrant.engines.frames.grids import ask_logits, ask_units, logit_nodes, unit_nodes
 from calibrant.engines.frames.losses import MOST_RANKED, ask_losses, loss_sums, losses_of
 from calibrant.engines.frames.quantiles import level_sets, quantile_table
 from calibrant.engines.frames.query import Query
 from calibrant.engines.protocol import Findings
+from calibrant.engines.refine import Refinement, refine
 from calibrant.engines.streams import EPS, StreamSums, loss_arrays
-from calibrant.errors import InputError
+from calibrant.errors import NO_WEIGHT, InputError
 from calibrant.samples.frames import FrameSamples
 from calibrant.samples.samples import Notion
 from calibrant.statistics.bins import BinTable
@@ -68,18 +77,47 @@ def classwise_table(
     if isinstance(rule, EqualWidth | Edges):
         sums = class_sums(samples, fixed_cuts(rule, samples.precision))
         return without_dropped(sums, rule, True), findings
-    columns = class_columns(samples)
     if isinstance(rule, LevelSets):
+        columns = class_columns(samples)
         return stack([level_sets(column, "binary")[0] for column in columns]), findings
     refuse_ranks(rule)
-    # One query for the cells of all classes, then a closer look for each.
-    cells = Cells(EqualWidth(1))
-    sums = class_cells(samples, cells)
-    tables = [
-        quantile_table(column, "binary", rule.m, cells, sums[r])[0]
-        for r, column in enumerate(columns)
-    ]
-    return stack(tables), findings
+    problems = ClassQuantiles(samples).refined(rule.m)
+    return stack([groups.table for groups in problems.values()]), findings
+
+
+@dataclass
+class ClassQuantiles:
+    """The quantile bins of each class against the rest, or of the one problem of (n,) reports: one
+    query for the cells of all, then a closer look for all.
+    """
+
+    samples: FrameSamples
+    # An edge among the cells: from there on they are those of the reports above it.
+    threshold: float = 0.5
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return Cells(Edges([0.0, self.threshold, 1.0], closed="right"))
+
+    @cached_property
+    def _sums(self) -> Array:
+        return class_cells(self.samples, self._cells)
+
+    def refined(self, m: int, *, above: bool = False) -> dict[int, Refinement]:
+        """The m bins by class; of the reports above the threshold, if there are any."""
+        cuts, first = self._cells.cuts(self.samples.precision), 0
+        if above:
+            limit = np.asarray(self.threshold, dtype=self.samples.precision).astype(np.float64)
+            first = int(cuts.find(np.nextafter(limit, np.inf)))
+        problems = {
+            r: Refinement.of(sums, cuts, m, first=first)
+            for r, sums in enumerate(self._sums)
+            if sums[first:, 1].sum() > 0
+        }
+        if not above and len(problems) < len(self._sums):
+            raise InputError(NO_WEIGHT)
+        refine(problems, class_looks(self.samples))
+        return problems
 
 
 def stream_sums(samples: FrameSamples, cells: Cells, holds: frozenset[str]) -> StreamSums:

@@ -14,7 +14,15 @@ from calibrant.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant.engines.frames.classes import matrix_sums
 from calibrant.engines.frames.collecting import collected
 from calibrant.engines.frames.columns import has_weights
-from calibrant.engines.frames.expressions import Frame, clipped, col, exact, total
+from calibrant.engines.frames.expressions import (
+    Frame,
+    clipped,
+    col,
+    exact,
+    largest,
+    smallest,
+    total,
+)
 from calibrant.engines.frames.keys import steps_of
 from calibrant.engines.frames.losses import class_rows
 from calibrant.engines.frames.problem import clean
@@ -78,7 +86,7 @@ def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
         f"d{j}": weight * (v - t) for j, (v, t) in enumerate(zip(vectors, targets, strict=True))
     }
     frame = frame.select(w=weight, **units, **residuals)
-    frame = frame.with_columns(u=nw.max_horizontal(*units))
+    frame = frame.with_columns(u=largest(list(units)))
     places = [
         nw.when(col(name) >= col("u"))
         .then(nw.lit(float(j)))
@@ -86,7 +94,7 @@ def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
         .alias(name)
         for j, name in enumerate(units)
     ]
-    return frame.with_columns(top=nw.min_horizontal(*places), u=clipped(col("u")))
+    return frame.with_columns(top=smallest(places), u=clipped(col("u")))
 
 
 def _mean(probabilities: list[object], values: Array) -> object:
