@@ -116,6 +116,7 @@ def _contents() -> dict[str, str]:
     for name, (columns, labels, reports) in files.items():
         lines = [",".join(["label", *columns])]
         for label, row in zip(labels, reports.tolist(), strict=True):
-            lines.append(",".join([str(label), *(f"{u:.8g}" for u in row)]))
+            # All digits: other rows would have other intervals than the example itself.
+            lines.append(",".join([str(label), *map(repr, row)]))
         out[name] = "\n".join(lines) + "\n"
     return out
