@@ -231,7 +231,7 @@ def _pairs(
                     float(values[a, j] - values[b, j]), scatters[a][j], scatters[b][j], level
                 )
                 out[j, a, b] = low, high, estimate
-                out[j, b, a] = -high, -low, -estimate
+                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
     return out
 
 

@@ -298,6 +298,7 @@ def test_bin_sums_are_the_sums_of_their_rows(engine_name: str) -> None:
             math.fsum(w * u * u for u, _, w in held),
             math.fsum(w * u * z for u, z, w in held),
             math.fsum(w * z * z for _, z, w in held),
+            math.fsum(w * w * z for _, z, w in held),
         ]
         assert sums[j].tolist() == pytest.approx(expected, rel=1e-12)
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.inference.streams import chance_of, log_e_value
+from calibrant.inference.streams import log_e_value
+from calibrant.inference.tails import upper_tail
 from calibrant.statistics.bins import FIELDS, BinTable
 
 
@@ -73,12 +74,12 @@ def test_chances_beyond_the_draws():
 
     rng = np.random.default_rng(0)
     drawn = np.abs(rng.normal(size=(1000, 15))).sum(axis=1)
-    assert chance_of(drawn, float(np.median(drawn))) == pytest.approx(0.5, abs=0.01)
+    assert upper_tail(drawn, float(np.median(drawn))) == pytest.approx(0.5, abs=0.01)
     # The sum of fifteen half-normals is nearly normal: 6 standard deviations out.
     mean, spread = 15 * np.sqrt(2 / np.pi), np.sqrt(15 * (1 - 2 / np.pi))
-    found = chance_of(drawn, mean + 6 * spread)
+    found = upper_tail(drawn, mean + 6 * spread)
     assert norm.sf(6) / 3 < found < 1e-6
-    values = [chance_of(drawn, mean + k * spread) for k in range(9)]
+    values = [upper_tail(drawn, mean + k * spread) for k in range(9)]
     assert values == sorted(values, reverse=True)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.inference.tails import upper_tail
 from calibrant.statistics.bins import FIELDS, BinTable
 
 Array = NDArray[np.float64]
@@ -22,8 +23,6 @@ N_DRAWS = 1000
 LEAST_VARIANCE, LEAST_AFTER, LEAST_ROWS = 3.0, 1.0, 10.0
 # Reports of exactly 0 or 1 have no variance of their own; this one they get.
 FLAT = 1e-6
-# Draws beyond a value for its chance to be read off them; no skewness; no chance is 0.
-ENOUGH, LEAST_SKEW, SMALLEST = 10, 1e-3, 1e-300
 # What is bet on a bin: small bets find small faults in many rows, large ones great ones early.
 BETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
@@ -63,25 +62,7 @@ def noise_floor(
     for field in ("sum_wz", "sum_wz2", "sum_w2z"):
         sums[:, :, FIELDS.index(field)] = outcomes
     drawn = statistic(BinTable(sums, np.repeat(table.dropped, N_DRAWS, axis=0)))
-    return StreamFloor(float(np.quantile(drawn, 0.95)), chance_of(drawn, value))
-
-
-def chance_of(drawn: Array, value: float) -> float:
-    """The chance of a value at least as large: from the draws while enough of them are; beyond,
-    from the gamma law with their mean, variance and skewness, for a hundred slices ask for chances
-    that no thousand draws can show.
-    """
-    beyond = int(np.count_nonzero(drawn >= value * (1.0 - 1e-12)))
-    seen = (1.0 + beyond) / (1.0 + drawn.size)
-    mean, spread = float(drawn.mean()), float(drawn.std(ddof=1))
-    if beyond >= ENOUGH or not spread > 1e-12 * mean:
-        return seen
-    skew = max(float((((drawn - mean) / spread) ** 3).mean()), LEAST_SKEW)
-    from scipy.special import gammaincc
-
-    shape = 4.0 / skew**2
-    fitted = float(gammaincc(shape, shape + math.sqrt(shape) * (value - mean) / spread))
-    return min(max(fitted, SMALLEST), (1.0 + ENOUGH) / (1.0 + drawn.size))
+    return StreamFloor(float(np.quantile(drawn, 0.95)), upper_tail(drawn, value))
 
 
 def running_e_values(tables: Sequence[BinTable | None]) -> list[float]:
