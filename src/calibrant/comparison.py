@@ -121,7 +121,7 @@ def compare(
             n_resamples=n_resamples, seed=seed, data=None,
         )  # fmt: skip
         own.append([_limits(worth, m, v) for m, v in zip(chosen, row, strict=True)])
-        scatters.append([worth.scatter(m) for m in chosen])
+        scatters.append([worth.scatter(m, v) for m, v in zip(chosen, row, strict=True)])
     slices: dict[str, Slices] | None = None
     if by is not None:
         slices = {

@@ -37,16 +37,46 @@ _TABLES = {
 }
 
 
+# Members of the family at which a predictor's scatter is known; between them it is interpolated.
+PAIRED_MEMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+# How far two predictors that have nothing in common may be from the members that fit them best.
+APART = 1.6
+
+
 @dataclass(frozen=True, eq=False)
 class Scatter:
     """How a measure of a sample scatters about its true value.
 
-    Of means what each block moves it by; of others the errors of common resamples, (members of the
-    family, draws).
+    Of means what each block moves it by; of others the errors of common resamples in each member of
+    the family, (members, draws), and the member that fits the value best.
     """
 
     influences: Influences | None
     errors: Array | None
+    best: float = 0.0
+    # The predictions, where a measure has a kink at a gap of 0: which way a small change of them
+    # moves it depends on the sign of gaps that may be noise.
+    predictions: Array | None = None
+
+    def at(self, t: float) -> Array:
+        """The errors in the member t."""
+        assert self.errors is not None
+        if len(self.errors) == 1:
+            only: Array = self.errors[0]
+            return only
+        place = float(np.interp(t, PAIRED_MEMBERS, np.arange(len(PAIRED_MEMBERS))))
+        first = min(int(place), len(PAIRED_MEMBERS) - 2)
+        share = place - first
+        out: Array = (1.0 - share) * self.errors[first] + share * self.errors[first + 1]
+        return out
+
+
+def best_member(value: float, truths: Array, errors: Array) -> float:
+    """The t at which `value` is as likely too high as too low."""
+    medians = truths + np.median(errors, axis=1)
+    # Values fall as t grows.
+    falling = np.maximum.accumulate(medians[::-1])
+    return float(np.interp(value, falling, np.array(PAIRED_MEMBERS)[::-1]))
 
 
 def difference_limits(
@@ -54,19 +84,29 @@ def difference_limits(
 ) -> tuple[float, float, float]:
     """Limits of the true difference of two predictors on the same rows, and its estimate.
 
-    What a resample does to both cancels, bias included: the limits shrink with the difference. The
-    limits cover all members of the family.
+    What a resample does to both cancels, bias included: the limits shrink with the difference. How
+    large a bias is depends on how far off a predictor truly is, which is not known; where two
+    predictors scatter alike they err about it alike, and where they do not, one may err up and the
+    other down.
     """
     if first.influences is not None and second.influences is not None:
         moved = first.influences.moved - second.influences.moved
         low, high, _ = mean_limits(Influences(moved, first.influences.units), level)
         return value + low, value + high, value
-    assert first.errors is not None and second.errors is not None
     tail = (1.0 - level) / 2.0
-    errors = first.errors - second.errors
-    lows = [value - quantile(drawn, 1.0 - tail) for drawn in errors]
-    highs = [value - quantile(drawn, tail) for drawn in errors]
-    return min(lows), max(highs), value - float(np.median(errors))
+    a, b = first.at(first.best), second.at(second.best)
+    spread = float(np.hypot(a.std(), b.std()))
+    unlike = min(1.0, float((a - b).std()) / spread) if spread > 0 else 0.0
+    apart = APART * unlike
+    lows, highs = [], []
+    for shift in (-apart, 0.0, apart):
+        errors = first.at(first.best + shift) - second.at(second.best - shift)
+        lows.append(value - quantile(errors, 1.0 - tail))
+        highs.append(value - quantile(errors, tail))
+    room = 0.0
+    if first.predictions is not None and second.predictions is not None:
+        room = 2.0 * (1.0 - unlike) * float(np.abs(first.predictions - second.predictions).mean())
+    return min(lows) - room, max(highs) + room, value - float(np.median(a - b))
 
 
 @dataclass(frozen=True, eq=False)

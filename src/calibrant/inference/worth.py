@@ -26,7 +26,13 @@ from calibrant.inference.means import (
     row_values,
 )
 from calibrant.inference.null import drawn_samples, null_drawn, null_mean
-from calibrant.inference.paired import Scatter, draw_lots, replicates
+from calibrant.inference.paired import (
+    PAIRED_MEMBERS,
+    Scatter,
+    best_member,
+    draw_lots,
+    replicates,
+)
 from calibrant.inference.places import class_places, full_places, recalibrated
 from calibrant.inference.tails import lower_tail, upper_chance, upper_tail
 from calibrant.measures.catalogue import EQUAL_MASS, Measure
@@ -39,9 +45,6 @@ Array = NDArray[np.float64]
 CHUNK = 1 << 21
 # Outcomes of the rarer kind below which limits rest on the predictions more than on the outcomes.
 FEW_EVENTS = 5
-# Members of the family in which the scatter of a difference is looked at: gaps nearly as seen, and
-# none that could be noise. How much an error is biased depends on which it is.
-PAIRED_MEMBERS = (0.5, 2.0)
 INVERTED = "test inversion over a least-favourable family"
 OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
 
@@ -207,7 +210,7 @@ class Worth(Judged):
 
     # --- what a pair of predictors has in common -------------------------------------------------
 
-    def scatter(self, measure: Measure) -> Scatter:
+    def scatter(self, measure: Measure, value: float) -> Scatter:
         """How the measure of a sample scatters about its true value, resample by resample: the same
         resamples for every predictor on the same rows.
         """
@@ -217,27 +220,44 @@ class Worth(Judged):
                 moved = summed(self.blocks.index, parts.moved, self.blocks.size)
                 parts = Influences(moved, parts.units)
             return Scatter(parts, None)
+        members = self._common_members(measure)
+        if members is None:
+            drawn = self._resampled(measure)
+            return Scatter(None, (drawn - drawn.mean())[None])
+        truths = np.array([truth for truth, _ in members])
+        errors = np.array([drawn - truth for truth, drawn in members])
+        return Scatter(
+            None, errors, best_member(value, truths, errors), self._kinked_predictions(measure)
+        )
+
+    def _kinked_predictions(self, measure: Measure) -> Array | None:
+        """The predictions that a measure with a kink at a gap of 0 is of."""
+        if measure.power != 1:
+            return None
+        classes = None if self.binned(measure) or measure.of_cells else self._class_family(measure)
+        return self.plain_problem.u if classes is None else classes[0].places.u
+
+    def _common_members(self, measure: Measure) -> list[tuple[float, Array]] | None:
+        """True value and draws in members of the family that is common to several predictors."""
         binned = self.binned(measure)
         if binned is not None and measure.of_tables is not None:
             key, problem = binned
             formula, population = measure.of_tables, measure.of_population or measure.of_tables
             family = self._common_family(key, problem, problem.coarse_cells, self._many_draws)
-            members = (family.member("threshold", t) for t in PAIRED_MEMBERS)
-            errors = [
-                formula(drawn.tables()) - float(population(truth.tables())[0])
-                for truth, drawn in members
+            both = (family.member("threshold", t) for t in PAIRED_MEMBERS)
+            return [
+                (float(population(truth.tables())[0]), formula(drawn.tables()))
+                for truth, drawn in both
             ]
-        elif measure.of_cells is not None:
+        if measure.of_cells is not None:
             problem = self.plain_problem
             family = self._common_family("cells", problem, problem.fine_cells, self._few_draws)
-            members = (family.member("threshold", t) for t in PAIRED_MEMBERS)
-            errors = [
-                measure.of_cells(drawn) - float(measure.of_cells(truth)[0])
-                for truth, drawn in members
+            both = (family.member("threshold", t) for t in PAIRED_MEMBERS)
+            return [
+                (float(measure.of_cells(truth)[0]), measure.of_cells(drawn))
+                for truth, drawn in both
             ]
-        else:
-            errors = self._class_scatter(measure)
-        return Scatter(None, np.array(errors))
+        return self._common_classes(measure)
 
     def _common_family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
         """A family whose resamples are the same for every predictor on the same rows."""
@@ -247,11 +267,10 @@ class Worth(Judged):
             )
         return self._families["common", key]
 
-    def _class_scatter(self, measure: Measure) -> list[Array]:
+    def _common_classes(self, measure: Measure) -> list[tuple[float, Array]] | None:
         found = self._class_family(measure)
         if found is None:
-            drawn = self._resampled(measure)
-            return [drawn - drawn.mean()]
+            return None
         own, formula = found
         key = ("common", id(own))
         if key not in self._classes:
@@ -259,8 +278,7 @@ class Worth(Judged):
             self._classes[key] = (family, 0)
         common = self._classes[key]
         assert common is not None
-        members = (common[0].member("threshold", t, formula) for t in PAIRED_MEMBERS)
-        return [drawn - truth for truth, drawn in members]
+        return [common[0].member("threshold", t, formula) for t in PAIRED_MEMBERS]
 
     # --- all classes -----------------------------------------------------------------------------
 
