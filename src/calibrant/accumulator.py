@@ -195,8 +195,7 @@ class Accumulator:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = self.summary(approximate=approximate)
         refuse_total(summary.bins.total_weight[0], self.n_rows)
-        if self.from_logits and self._n_classes == 1 and self.n_rows >= VALUES_THAT_TELL:
-            tell_kind_of_logits(self._kind_of_logits(), multiclass=False)
+        self.tell_logits()
         kind: Shape = "multiclass" if self._n_classes > 1 else "binary"
         chosen = choose(self.measures if measures is None else measures, kind)
         self._refuse_unsummed(chosen)
@@ -241,6 +240,11 @@ class Accumulator:
         if self.classes is None:
             return ()
         return (taken_in_streams(self.classes, self._n_classes > 1),)
+
+    def tell_logits(self) -> None:
+        """Warn of logits of one column that look like something else."""
+        if self.from_logits and self._n_classes == 1 and self.n_rows >= VALUES_THAT_TELL:
+            tell_kind_of_logits(self._kind_of_logits(), multiclass=False)
 
     def _kind_of_logits(self) -> str:
         """What the logits of all updates look like, by the cells that hold any."""

@@ -128,7 +128,7 @@ def test_audit_replaces_no_file_but_its_own(tmp_path, capsys):
 
 def test_the_command_line_names_measures_as_the_catalogue_does(rows, capsys):
     """No guess of its own: the hint is that of cal.evaluate."""
-    for name in ("aec", "soft_ece", "breir"):
+    for name in ("aec", "smece", "breir"):
         with pytest.raises(InputError) as error:
             cal.evaluate(OUTCOMES, P, measures=[name])
         code, _, err = said(capsys, "report", rows, "--measures", name)

@@ -326,6 +326,8 @@ def test_the_formula_over_many_tables_is_the_measure(shape, kind):
     found = 0
     for measure in cal.catalogue(shape):
         if measure.of_tables is not None:
+            if kind == "dropping" and measure.name in ("ace", "tace"):
+                continue  # they keep bins of equal mass
             table = getattr(summary, measure.statistic)
             if measure.statistic == "above":
                 table = table(0.01)

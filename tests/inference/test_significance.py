@@ -344,7 +344,8 @@ def test_options_out_of_range_are_refused():
     with pytest.raises(InputError, match="three or more bins"):
         cal.hosmer_lemeshow(y, p, bins=2, fitted=True)
     with pytest.raises(InputError, match="edges"):
-        cal.truthful_test(y, p, bins=cal.LevelSets())
+        cal.truthful_test(y, p, bins=cal.EqualWidth(5, drop_one=True))
+    assert 0 < cal.truthful_test(y, p, bins=cal.LevelSets()).p_value <= 1
     for level in (0, 1, 95, "0.95"):
         with pytest.raises(InputError, match="level"):
             cal.cox_calibration(y, p, level=level)

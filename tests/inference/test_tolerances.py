@@ -61,7 +61,7 @@ def test_weights_are_in_the_scale():
 
 
 @pytest.mark.parametrize(
-    "measure", ["classwise_ce", "confidence_ce", "confidence_ce_corrected", "lin_ce"]
+    "measure", ["classwise_ce", "confidence_ce", "confidence_ce_uncorrected", "lin_ce"]
 )
 def test_the_scale_of_squares_over_classes(measure):
     """A gap of every bin gives back the value, whatever the classes; corrections come off first."""
@@ -70,8 +70,8 @@ def test_the_scale_of_squares_over_classes(measure):
     scale, value = gap_scale(chosen, summary), chosen.compute(summary)
     assert scale.power == 2 and scale.value(scale.gap(value)) == pytest.approx(value)
     offset = 0.0
-    if measure == "confidence_ce_corrected":
-        offset = value - find("confidence_ce", "multiclass").compute(summary)
+    if measure == "confidence_ce":
+        offset = value - find("confidence_ce_uncorrected", "multiclass").compute(summary)
         assert offset > 0
     assert scale.offset == pytest.approx(offset) and scale.gap(offset) == 0
 
@@ -172,8 +172,6 @@ def test_a_value_outside_its_interval_is_commented_everywhere():
     held = Limited(Limit("lin_ce", "max", 1e-3), None, 500, 3e-4, interval)
     assert interval.comment in held.sentence
     assert Interval("ece", 0.05, 0.0, 0.1, 0.95, "given").comment == ""
-    told = Interval("ece", 0.2, 0.0, 0.1, 0.95, "given", note="the value lies above the interval")
-    assert told.comment == told.note  # said once
     rows = [
         Estimate(name, value, "", "binary", "", None, interval=replace(interval, value=value))
         for name, value in (("ece", 3e-4), ("lin_ce", 3e-4), ("mce", 5e-5))

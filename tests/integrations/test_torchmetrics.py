@@ -81,7 +81,7 @@ def test_values_are_those_of_evaluate(name, engine_name):
         assert found[measure].item() == pytest.approx(expected[measure], rel=1e-6), measure
 
 
-FROM_CELLS = ("debiased_l2", "sweep_ece", "ks_error", "confidence_ce", "confidence_ce_corrected")
+FROM_CELLS = ("debiased_l2", "sweep_ece", "ks_error", "confidence_ce", "confidence_ce_uncorrected")
 FROM_CELLS += ("brier_miscalibration", "brier_discrimination")
 
 

@@ -72,6 +72,7 @@ def told(
             looks=looks, class_sums=tally.class_sums, precision=tally.precision,
         )  # fmt: skip
     refuse_total(float(summary.bins.total_weight[0]), total.n_rows)
+    total.tell_logits()
     kept, notes = _kept(chosen, summary, truthful, everything=names is None)
     if isinstance(summary, FileSummary):
         summary.measures = kept

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Draws that must lie beyond a point before it is read off them.
-ENOUGH = 10.0
+# Draws that must lie beyond a value before its chance is read off them, and beyond a point.
+ENOUGH, FEWEST = 10.0, 4.0
 # A skewness below this is none.
 NO_SKEW = 1e-3
 # A law fitted to a thousand draws is not believed beyond this.
@@ -23,7 +23,7 @@ SMALLEST = 1e-12
 def quantile(drawn: Array, q: float) -> float:
     """The q-quantile of the law that values were drawn from."""
     tail = min(q, 1.0 - q)
-    if tail * drawn.size >= ENOUGH * (1.0 - 1e-9):
+    if tail * drawn.size >= FEWEST * (1.0 - 1e-9):
         # Weibull's positions: another draw lies beyond them just as often as it should.
         return float(np.quantile(drawn, q, method="weibull"))
     sign = 1.0 if q >= 0.5 else -1.0

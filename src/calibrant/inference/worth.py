@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,11 +71,22 @@ class Worth(Judged):
         low, high, method, error, centre = self._limits(measure, value)
         low = min(max(low, measure.low), measure.high)
         high = min(max(high, low), measure.high)
+        low, high = self._beyond_certainty(measure, low, high)
         centre = value if centre is None else min(max(centre, low), high)
         return Interval(
             measure.name, value, low, high, self.level, method, self.seed, error, centre,
             self._note(),
         )  # fmt: skip
+
+    def _beyond_certainty(self, measure: Measure, low: float, high: float) -> tuple[float, float]:
+        """An interval of no width at an end of a measure's range, with what so many rows without a
+        single fault (or without a single row in order) cannot exclude.
+        """
+        if low < high or low not in (measure.low, measure.high) or math.isinf(measure.high):
+            return low, high
+        unseen = 1.0 - ((1.0 - self.level) / 2.0) ** (1.0 / self.samples.n)
+        room = (measure.high - measure.low) * unseen**measure.power
+        return (low, low + room) if low == measure.low else (high - room, high)
 
     @property
     def _few_events(self) -> bool:

@@ -41,7 +41,7 @@ def told_apart(values: Sequence[float], beside: Sequence[float] = ()) -> list[st
 
 def _is_below(a: float, b: float) -> bool:
     """Whether one number is below another by more than rounding."""
-    return a < b - 1e-9 * max(abs(a), abs(b))
+    return a < b - 1e-13 * max(abs(a), abs(b))
 
 
 def in_full(value: float) -> str:
