@@ -60,7 +60,9 @@ class TestComparisons:
             for i, name in enumerate(columns["predictor"]):
                 assert columns[measure][i] == found.value(name, measure)
                 assert columns["low"][i] < columns["high"][i]
-        assert columns["low"][0] < columns["estimate"][0] == columns["brier"][0] < columns["high"][0]
+        assert (
+            columns["low"][0] < columns["estimate"][0] == columns["brier"][0] < columns["high"][0]
+        )
 
     def test_ranks(self, found):
         display = found.plot(kind="ranks", measures=["log_loss"])
