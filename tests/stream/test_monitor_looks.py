@@ -55,7 +55,7 @@ def test_no_evidence_of_weights_or_soft_labels():
 
 def table_of(n, u, z):
     sums = np.zeros((1, 1, len(FIELDS)))
-    sums[0, 0] = [n, n, n, n * u, z, n * u * u, u * z, z]
+    sums[0, 0] = [n, n, n, n * u, z, n * u * u, u * z, z, z]
     return BinTable(sums)
 
 
