@@ -472,6 +472,8 @@ def _check_recipe(recipe: Mapping[str, Any]) -> None:
             isinstance(v, str | int | float) for v in values
         ):
             raise StateError(f"{key} must be a list of numbers or texts")
+    if recipe["classes"] is not None and len(recipe["classes"]) < 2:
+        raise StateError("classes must be two names or more")
 
 
 def _flag(approximate: Any) -> bool:
