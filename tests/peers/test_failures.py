@@ -254,7 +254,9 @@ def test_ties_raise_elsewhere() -> None:
 def test_misaligned_indexes_do_not_change_the_answer() -> None:
     pandas = need("pandas")
     labels = pandas.Series(LABELS, index=np.random.default_rng(0).permutation(2000))
-    assert cal.ece(labels, pandas.Series(REPORTS)) == cal.ece(LABELS, REPORTS)
+    with pytest.raises(cal.InputError, match="index"):
+        cal.ece(labels, pandas.Series(REPORTS))
+    assert cal.ece(labels.to_numpy(), pandas.Series(REPORTS)) == cal.ece(LABELS, REPORTS)
 
 
 def test_misaligned_indexes_change_the_answer_elsewhere() -> None:
