@@ -761,7 +761,7 @@ VALUES: dict[str, tuple[str, Any, str]] = {
     "measures as text": ("measures", "ece", "measures must be a list.*'ece'"),
     "threshold as text": ("threshold", "low", "threshold.*'low'"),
     "threshold NaN": ("threshold", NAN, "threshold.*nan"),
-    "threshold too high": ("threshold", 1.0, "threshold=1.0.*lower"),
+    "threshold too high": ("threshold", 1.0, "threshold of 1.*lower"),
     "phi too short": ("phi", [1, 2], r"phi must have a row per class.*\(3, d\)"),
     "phi not finite": ("phi", [1, NAN, 2], "phi must be finite"),
     "phi as text": ("phi", ["a", "b", "c"], "phi must be numbers"),
