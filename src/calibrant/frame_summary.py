@@ -93,7 +93,17 @@ class FrameSummary(StreamSummary):
     def levels(self) -> BinTable:
         if isinstance(self.fixed, LevelSets):
             return self.bins
-        return frames.level_sets(self.samples, self.scalar, self.most_levels)[0]
+        if isinstance(self._levels, NotDefined):
+            raise self._levels
+        return self._levels
+
+    @cached_property
+    def _levels(self) -> BinTable | NotDefined:
+        """The level sets, or why there are none: a query finds out either, and is asked once."""
+        try:
+            return frames.level_sets(self.samples, self.scalar, self.most_levels)[0]
+        except NotDefined as too_many:
+            return too_many
 
     @cached_property
     def confidence_bins(self) -> BinTable:

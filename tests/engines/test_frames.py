@@ -528,7 +528,7 @@ def test_bins_alone_leave_for_a_binned_error(collected_rows):
 
 def test_an_evaluation_is_one_query_and_one_look_for_each_quantile_rule(collected_rows):
     found = cal.evaluate("y", "p", data=big())
-    # One for nearly everything, a look for each of two rules, cells and a look for those above a
+    # One for nearly everything, a look for each of two notions, cells and a look for those above a
     # threshold, and one for distinct predictions, which gives up where there are many.
     assert len(collected_rows) == 6
     assert max(collected_rows) < 50_000
