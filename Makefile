@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-KERNELS := $(wildcard src/calibrant/engines/*.pyx src/calibrant/engines/*.h)
+KERNELS := $(wildcard src/calibrant/_engines/arrays/*.pyx src/calibrant/_engines/arrays/*.h)
 
 .PHONY: demo test docs bench clean
 
@@ -35,4 +35,4 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) build src/*.egg-info src/calibrant/engines/*.c src/calibrant/engines/*.so
+	rm -rf $(VENV) build src/*.egg-info src/calibrant/_engines/arrays/*.c src/calibrant/_engines/arrays/*.so

@@ -22,11 +22,11 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    headers = glob.glob("src/calibrant/engines/*.h")
+    headers = glob.glob("src/calibrant/_engines/arrays/*.h")
     modules = [
         Extension(
-            f"calibrant.engines.{name}",
-            [f"src/calibrant/engines/{name}.pyx"],
+            f"calibrant._engines.arrays.{name}",
+            [f"src/calibrant/_engines/arrays/{name}.pyx"],
             depends=headers,
             # Without contraction x * x + s is the same bits on every processor, in every loop.
             extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],

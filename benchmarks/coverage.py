@@ -25,15 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant.binning import Edges, EqualWidth, Quantile, Rule
-from calibrant.engines.counting import bin_table, class_columns
-from calibrant.inference.worth import Worth
-from calibrant.inputs.accept import accept
-from calibrant.measures.binned import binned_errors
-from calibrant.measures.catalogue import Measure, catalogue
-from calibrant.measures.truthful import linear_errors
-from calibrant.samples.samples import Samples
-from calibrant.summary import Summary
+from calibrant._core.binning import Edges, EqualWidth, Quantile, Rule
+from calibrant._data.accept import accept
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays.counting import bin_table, class_columns
+from calibrant._inference.worth import Worth
+from calibrant._measures.binned import binned_errors
+from calibrant._measures.catalogue import Measure, catalogue
+from calibrant._measures.truthful import linear_errors
+from calibrant._summaries.samples import Summary
 
 Array = NDArray[Any]
 Draw = Callable[[int, np.random.Generator], tuple[Array, Array]]

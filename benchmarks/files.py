@@ -101,7 +101,7 @@ def write(path: str, rows: int) -> int:
 
 def measured(tool: str, path: str) -> dict[str, float]:
     """Seconds of the call alone, after its imports, and the most memory the process had."""
-    import_module({"calibrant": "calibrant.file_evaluation"}.get(tool, tool))
+    import_module({"calibrant": "calibrant._api.files.evaluate_file"}.get(tool, tool))
     if tool == "calibrant":
         import_module("pyarrow.parquet")
     call = {"calibrant": by_calibrant, "duckdb": by_duckdb, "polars": by_polars}[tool]

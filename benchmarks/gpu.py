@@ -21,11 +21,11 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from calibrant.binning import EqualWidth, fixed_cuts
-from calibrant.engines.cells import Cells
-from calibrant.engines.tensors import fused
-from calibrant.engines.tensors.rows import plain_row_pass
-from calibrant.samples.tensors import TensorSamples
+from calibrant._core.binning import EqualWidth, fixed_cuts
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.cells import Cells
+from calibrant._engines.tensors import fused
+from calibrant._engines.tensors.rows import plain_row_pass
 
 DOUBLE = np.dtype(np.float64)
 BINS = fixed_cuts(EqualWidth(15), DOUBLE)

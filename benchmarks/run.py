@@ -285,7 +285,7 @@ def logit_smoothing(shrink: int) -> dict[str, float]:
 
 def dominance(shrink: int) -> dict[str, float]:
     """the longest line of 4,000 predictors under 5 losses, ms; the value is its length."""
-    from calibrant.inference.dominance import maximum_dominance_set
+    from calibrant._inference.dominance import maximum_dominance_set
 
     n = 4000 // shrink
     rng = np.random.default_rng(0)
@@ -310,8 +310,8 @@ def dominance(shrink: int) -> dict[str, float]:
 
 def bootstrap(shrink: int) -> dict[str, float]:
     """1,000 resamples of the ECE, 15 equal-width bins, 10^6 rows, ms; the value is their spread."""
-    from calibrant.inference.bootstrap import resampled_tables
-    from calibrant.measures.binned import binned_errors
+    from calibrant._inference.bootstrap import resampled_tables
+    from calibrant._measures.binned import binned_errors
 
     n = 10**6 // shrink
     y, p = binary_samples(n)

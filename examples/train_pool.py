@@ -205,7 +205,7 @@ def main() -> None:
             for job in as_completed(jobs):
                 tell(job.result())
     if options.table is not None:
-        from calibrant.papers.pool import measure_pool, write_table
+        from calibrant._research.papers.pool import measure_pool, write_table
 
         tell = progress(len(runs))
         rows = measure_pool(

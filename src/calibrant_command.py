@@ -15,7 +15,7 @@ def main() -> int:
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
         signal.signal(signal.SIGINT, _end)
-    from calibrant.cli import main as run
+    from calibrant._cli import main as run
 
     try:
         if ours:

@@ -11,7 +11,7 @@ import numpy as np
 
 import calibrant as cal
 from calibrant import examples
-from calibrant.show import BinSensitivityDisplay, ClasswiseDisplay
+from calibrant.plots import BinSensitivityDisplay, ClasswiseDisplay
 
 # What each one shows, for those who do not see it.
 SAID = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from calibrant.measures.catalogue import Measure
+from calibrant._measures.catalogue import Measure
 
 
 def examples_of(entries: list[Measure]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from tables import table
 from verdicts import PROPERTIES, WORDS, Verdicts, found
 
 import calibrant as cal
-from calibrant.measures.catalogue import Measure
+from calibrant._measures.catalogue import Measure
 
 # What a formula of the catalogue speaks of. Each is told where it occurs.
 SYMBOLS = {

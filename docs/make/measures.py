@@ -7,7 +7,7 @@ from tables import table
 from verdicts import PROPERTIES, Verdicts, found, verdicts
 
 import calibrant as cal
-from calibrant.measures.catalogue import Measure
+from calibrant._measures.catalogue import Measure
 
 # The module in which a measure's function is, and the heading it has in the navigation.
 GROUPS = {

@@ -8,20 +8,21 @@ from typing import Any
 from tables import table
 
 import calibrant as cal
-from calibrant import examples, scaling, show
+from calibrant import examples, scaling
+from calibrant import plots as show
 
 # Title of a page, and how the modules begin whose public names are on it; the first that fits.
 PAGES = {
-    "measures": ("Measures", ("calibrant.scores.binned", "calibrant.scores.smooth",
-                              "calibrant.scores.truthful", "calibrant.scores.losses",
-                              "calibrant.scores.distribution")),
-    "worth": ("Intervals, noise floors and tests", ("calibrant.scores",)),
-    "streams": ("Streams", ("calibrant.accumulator", "calibrant.monitor")),
-    "bins": ("Bins", ("calibrant.binning",)),
+    "measures": ("Measures", ("calibrant._api.metrics.binned", "calibrant._api.metrics.smooth",
+                              "calibrant._api.metrics.truthful", "calibrant._api.metrics.losses",
+                              "calibrant._api.metrics.distribution")),
+    "worth": ("Intervals, noise floors and tests", ("calibrant._api.metrics",)),
+    "streams": ("Streams", ("calibrant._api.streaming",)),
+    "bins": ("Bins", ("calibrant._core.binning",)),
     "recalibration": ("Recalibration", ("calibrant.scaling",)),
+    "diagrams": ("Diagrams", ("calibrant.results._plots",)),
     "results": ("Results", ("calibrant.results",)),
-    "diagrams": ("Diagrams", ("calibrant.show",)),
-    "errors": ("Errors and warnings", ("calibrant.errors",)),
+    "errors": ("Errors and warnings", ("calibrant._core.errors",)),
     "examples": ("Examples", ("calibrant.examples",)),
     "everything": ("All at once", ("calibrant",)),
 }  # fmt: skip

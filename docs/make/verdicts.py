@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from calibrant.measures.catalogue import Measure
+from calibrant._measures.catalogue import Measure
 
 AUDIT = Path(__file__).parents[1] / "measures" / "audit.csv"
 PROPERTIES = ("truthful", "continuous", "complete", "sound")

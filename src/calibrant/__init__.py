@@ -7,25 +7,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from calibrant.accumulator import Accumulator
-from calibrant.binning import Edges, EqualWidth, LevelSets, Quantile
-from calibrant.errors import (
-    CalibrantError,
-    CalibrantWarning,
-    InputError,
-    MissingExtra,
-    StateError,
-)
-from calibrant.evaluation import evaluate, reliability
-from calibrant.measures.catalogue import catalogue
-from calibrant.peer_conventions import conventions
-from calibrant.results.conventions import Conventions
-from calibrant.results.evaluation import Estimate, Evaluation
-from calibrant.results.reliability import ReliabilityTable
-from calibrant.results.smooth_curve import SmoothCurve
-from calibrant.scores.binned import ace, debiased_l2, ece, ks_error, soft_ece, sweep_ece, tace
-from calibrant.scores.distribution import dist_ce, ent_ce, rank_cs
-from calibrant.scores.losses import (
+from calibrant._api.conventions import conventions
+from calibrant._api.evaluate import evaluate, reliability
+from calibrant._api.metrics.binned import ace, debiased_l2, ece, ks_error, soft_ece, sweep_ece, tace
+from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
+from calibrant._api.metrics.losses import (
     brier_decomposition,
     brier_score,
     classification_error,
@@ -33,34 +19,55 @@ from calibrant.scores.losses import (
     log_loss,
     spherical_loss,
 )
-from calibrant.scores.smooth import ls_ece, smooth_ece, smooth_reliability
-from calibrant.scores.truthful import classwise_ce, confidence_ce, lin_ce
+from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
+from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
+from calibrant._api.streaming.accumulator import Accumulator
+from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
+from calibrant._core.errors import (
+    CalibrantError,
+    CalibrantWarning,
+    InputError,
+    MissingExtra,
+    StateError,
+)
+from calibrant._measures.catalogue import catalogue
+from calibrant.results._conventions import Conventions
+from calibrant.results._evaluation import Estimate, Evaluation
+from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._smooth_curve import SmoothCurve
 
 if TYPE_CHECKING:
-    from calibrant.auditing import audit
-    from calibrant.checking import check
-    from calibrant.class_by_class import classwise_reliability
-    from calibrant.comparison import compare
-    from calibrant.file_evaluation import evaluate_file, read_file
-    from calibrant.inference.robustness import rank_robustness
-    from calibrant.monitor import Monitor
-    from calibrant.over_bin_counts import bin_sensitivity
-    from calibrant.reporting import report
-    from calibrant.reproducing import reproduce
-    from calibrant.results.bin_sensitivity import BinSensitivity
-    from calibrant.results.check import Check
-    from calibrant.results.class_tables import ClasswiseReliability
-    from calibrant.results.comparison import Comparison
-    from calibrant.results.robustness import RankRobustness
-    from calibrant.results.slices import Slices
-    from calibrant.results.uncertainty import (
+    from calibrant._api.bin_sensitivity import bin_sensitivity
+    from calibrant._api.check import check
+    from calibrant._api.classwise_reliability import classwise_reliability
+    from calibrant._api.compare import compare
+    from calibrant._api.files.evaluate_file import evaluate_file, read_file
+    from calibrant._api.metrics.significance import (
+        cox_calibration,
+        hosmer_lemeshow,
+        spiegelhalter,
+        truthful_test,
+    )
+    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict
+    from calibrant._api.report.report import report
+    from calibrant._api.streaming.monitor import Monitor
+    from calibrant._inference.robustness import rank_robustness
+    from calibrant._research.audits.audit import audit
+    from calibrant._research.papers.reproduce import reproduce
+    from calibrant.results._bin_sensitivity import BinSensitivity
+    from calibrant.results._check import Check
+    from calibrant.results._class_tables import ClasswiseReliability
+    from calibrant.results._comparison import Comparison
+    from calibrant.results._robustness import RankRobustness
+    from calibrant.results._slices import Slices
+    from calibrant.results._uncertainty import (
         CalibrationTest,
         CoxCalibration,
         Interval,
         NoiseFloor,
         Verdict,
     )
-    from calibrant.results.windows import Windows
+    from calibrant.results._windows import Windows
     from calibrant.scaling import (
         BetaCalibration,
         DirichletCalibration,
@@ -71,13 +78,6 @@ if TYPE_CHECKING:
         TemperatureScaling,
         VectorScaling,
     )
-    from calibrant.scores.significance import (
-        cox_calibration,
-        hosmer_lemeshow,
-        spiegelhalter,
-        truthful_test,
-    )
-    from calibrant.scores.uncertainty import interval, noise_floor, verdict
 
 __version__ = "0.1.0"
 
@@ -166,29 +166,29 @@ __all__ = [
 
 # Measuring needs none of these: each is imported when it is first asked for.
 _LATER = {
-    "audit": "calibrant.auditing",
-    "compare": "calibrant.comparison",
-    "evaluate_file": "calibrant.file_evaluation",
-    "Check": "calibrant.results.check",
-    "ClasswiseReliability": "calibrant.results.class_tables",
-    "BinSensitivity": "calibrant.results.bin_sensitivity",
-    "Windows": "calibrant.results.windows",
-    "read_file": "calibrant.file_evaluation",
-    "classwise_reliability": "calibrant.class_by_class",
-    "bin_sensitivity": "calibrant.over_bin_counts",
-    "check": "calibrant.checking",
-    "report": "calibrant.reporting",
-    "Monitor": "calibrant.monitor",
-    "rank_robustness": "calibrant.inference.robustness",
-    "reproduce": "calibrant.reproducing",
-    "Comparison": "calibrant.results.comparison",
-    "RankRobustness": "calibrant.results.robustness",
-    "Slices": "calibrant.results.slices",
-    "CalibrationTest": "calibrant.results.uncertainty",
-    "CoxCalibration": "calibrant.results.uncertainty",
-    "Interval": "calibrant.results.uncertainty",
-    "NoiseFloor": "calibrant.results.uncertainty",
-    "Verdict": "calibrant.results.uncertainty",
+    "audit": "calibrant._research.audits.audit",
+    "compare": "calibrant._api.compare",
+    "evaluate_file": "calibrant._api.files.evaluate_file",
+    "Check": "calibrant.results._check",
+    "ClasswiseReliability": "calibrant.results._class_tables",
+    "BinSensitivity": "calibrant.results._bin_sensitivity",
+    "Windows": "calibrant.results._windows",
+    "read_file": "calibrant._api.files.evaluate_file",
+    "classwise_reliability": "calibrant._api.classwise_reliability",
+    "bin_sensitivity": "calibrant._api.bin_sensitivity",
+    "check": "calibrant._api.check",
+    "report": "calibrant._api.report.report",
+    "Monitor": "calibrant._api.streaming.monitor",
+    "rank_robustness": "calibrant._inference.robustness",
+    "reproduce": "calibrant._research.papers.reproduce",
+    "Comparison": "calibrant.results._comparison",
+    "RankRobustness": "calibrant.results._robustness",
+    "Slices": "calibrant.results._slices",
+    "CalibrationTest": "calibrant.results._uncertainty",
+    "CoxCalibration": "calibrant.results._uncertainty",
+    "Interval": "calibrant.results._uncertainty",
+    "NoiseFloor": "calibrant.results._uncertainty",
+    "Verdict": "calibrant.results._uncertainty",
     "BetaCalibration": "calibrant.scaling",
     "DirichletCalibration": "calibrant.scaling",
     "HistogramBinning": "calibrant.scaling",
@@ -197,13 +197,13 @@ _LATER = {
     "PlattScaling": "calibrant.scaling",
     "TemperatureScaling": "calibrant.scaling",
     "VectorScaling": "calibrant.scaling",
-    "cox_calibration": "calibrant.scores.significance",
-    "hosmer_lemeshow": "calibrant.scores.significance",
-    "spiegelhalter": "calibrant.scores.significance",
-    "truthful_test": "calibrant.scores.significance",
-    "interval": "calibrant.scores.uncertainty",
-    "noise_floor": "calibrant.scores.uncertainty",
-    "verdict": "calibrant.scores.uncertainty",
+    "cox_calibration": "calibrant._api.metrics.significance",
+    "hosmer_lemeshow": "calibrant._api.metrics.significance",
+    "spiegelhalter": "calibrant._api.metrics.significance",
+    "truthful_test": "calibrant._api.metrics.significance",
+    "interval": "calibrant._api.metrics.uncertainty",
+    "noise_floor": "calibrant._api.metrics.uncertainty",
+    "verdict": "calibrant._api.metrics.uncertainty",
 }
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.auditing import PROPERTIES, audit
-from calibrant.audits.subjects import Subject
-from calibrant.audits.truthfulness import duel
-from calibrant.audits.worlds import World, example_1_1, example_c_1
-from calibrant.errors import InputError, UnknownOption
-from calibrant.measures.catalogue import find
-from calibrant.results.audit import Audit, as_markdown
+from calibrant._core.errors import InputError, UnknownOption
+from calibrant._measures.catalogue import find
+from calibrant._research.audits.audit import PROPERTIES, audit
+from calibrant._research.audits.subjects import Subject
+from calibrant._research.audits.truthfulness import duel
+from calibrant._research.audits.worlds import World, example_1_1, example_c_1
+from calibrant.results._audit import Audit, as_markdown
 
 GUIDE = Path(__file__).parents[2] / "docs" / "audit.md"
 KEPT = Path(__file__).parents[2] / "docs" / "measures" / "audit.csv"

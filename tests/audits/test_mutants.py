@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.auditing import audit
-from calibrant.audits.continuity import continuity
-from calibrant.audits.subjects import Subject
-from calibrant.cli import main
-from calibrant.errors import InputError
-from calibrant.measures import catalogue
+from calibrant._cli import main
+from calibrant._core.errors import InputError
+from calibrant._measures import catalogue
+from calibrant._research.audits.audit import audit
+from calibrant._research.audits.continuity import continuity
+from calibrant._research.audits.subjects import Subject
 
 M = 15
 

@@ -10,11 +10,11 @@ import pytest
 from command import BETTER, LABELS, OUTCOMES, REPORTS, ROWS, SITES, N, binary, csv, run
 
 import calibrant as cal
-from calibrant.checking import check
-from calibrant.cli import main
-from calibrant.errors import InputError
-from calibrant.results.check import FEWEST_ROWS, Check, Limit, Limited
-from calibrant.results.uncertainty import Interval
+from calibrant._api.check import check
+from calibrant._cli import main
+from calibrant._core.errors import InputError
+from calibrant.results._check import FEWEST_ROWS, Check, Limit, Limited
+from calibrant.results._uncertainty import Interval
 
 
 class TestExitCodes:
@@ -210,7 +210,7 @@ class TestRules:
 
 class TestLargeFiles:
     def test_values_alone_are_summed_as_they_are_read(self, tmp_path, monkeypatch, capsys):
-        from calibrant.cli import check as verb
+        from calibrant._cli import check as verb
 
         monkeypatch.setattr(verb, "HELD", 100)
         path = str(binary(tmp_path))
@@ -223,7 +223,7 @@ class TestLargeFiles:
         assert "more than 100 reports" in capsys.readouterr().err
 
     def test_multiclass_too(self, tmp_path, monkeypatch):
-        from calibrant.cli import check as verb
+        from calibrant._cli import check as verb
 
         monkeypatch.setattr(verb, "HELD", 100)
         np.savez(tmp_path / "rows.npz", label=LABELS, probs=ROWS)

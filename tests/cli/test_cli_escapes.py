@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.cli import main
+from calibrant._cli import main
 
 # Colours, a line of its own, the direction of writing, an isolate, a tab and a bell.
 EVIL = "e\x1b[31mvil\nrow\u202ereversed\u2066\t\x07"

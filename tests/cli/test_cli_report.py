@@ -23,8 +23,8 @@ from command import (
 )
 
 import calibrant as cal
-from calibrant.cli import main
-from calibrant.cli.quickly import LOSSES, OF_BINS
+from calibrant._cli import main
+from calibrant._cli.quickly import LOSSES, OF_BINS
 from needs import need
 
 WEIGHTS = 1 + np.arange(N) % 3
@@ -153,7 +153,7 @@ def test_missing_rows_are_counted(tmp_path, capsys):
 
 
 def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, monkeypatch):
-    from calibrant.cli import report
+    from calibrant._cli import report
 
     path = binary(tmp_path, site=SITES)
     whole = found_by(capsys, "report", path, "--by", "site")
@@ -200,7 +200,7 @@ class TestPage:
         assert run("report", *paths).stdout.startswith(f"{paths[0]} and 4 more: ")
 
     def test_too_many_rows_for_a_page(self, tmp_path, capsys, monkeypatch):
-        from calibrant.cli import report
+        from calibrant._cli import report
 
         monkeypatch.setattr(report, "HELD_FOR_PAGE", 100)
         out = tmp_path / "page.html"

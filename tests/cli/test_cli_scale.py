@@ -25,8 +25,8 @@ from command import (
 
 import calibrant as cal
 from calibrant import scaling
-from calibrant.cli import main
-from calibrant.cli.scale import METHODS
+from calibrant._cli import main
+from calibrant._cli.scale import METHODS
 from needs import need
 
 HALF = N // 2
@@ -174,7 +174,7 @@ def test_soft_labels_and_weights(tmp_path, capsys):
 
 
 def test_large_inputs_get_values_without_limits(tmp_path, capsys, monkeypatch):
-    from calibrant.cli import recalibration
+    from calibrant._cli import recalibration
 
     monkeypatch.setattr(recalibration, "RESAMPLED", 10)
     path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": REPORTS})

@@ -15,7 +15,7 @@ import pytest
 from command import BETTER, INSTALLED, OUTCOMES, REPORTS, binary, csv, run
 
 import calibrant as cal
-from calibrant.show.terminal import ASCII, FANCY, HEIGHT, WIDTH, diagram, print_diagram, visible
+from calibrant._cli.terminal import ASCII, FANCY, HEIGHT, WIDTH, diagram, print_diagram, visible
 from needs import need
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9]")
@@ -75,7 +75,7 @@ def test_a_pipe_is_plain(command):
 def test_a_terminal_without_rich_or_wide_letters(command):
     program = (
         "import sys; sys.modules['rich'] = None\n"
-        "from calibrant.cli import main; sys.exit(main(sys.argv[1:]))"
+        "from calibrant._cli import main; sys.exit(main(sys.argv[1:]))"
     )
     printed = on_a_terminal([sys.executable, "-c", program, *command[1:]], PYTHONIOENCODING="ascii")
     # What the line editor of the terminal itself may add is no colour of ours.

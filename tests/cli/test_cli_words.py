@@ -7,8 +7,8 @@ import pytest
 from command import ROWS, SOFTER
 
 import calibrant as cal
-from calibrant.cli import main
-from calibrant.errors import InputError
+from calibrant._cli import main
+from calibrant._core.errors import InputError
 
 N = 60
 OUTCOMES = np.arange(N) % 2

@@ -15,9 +15,9 @@ from command import INSTALLED, OUTCOMES, REPORTS, binary, run
 
 import calibrant as cal
 from calibrant import examples
-from calibrant.cli import VERBS, build_parser
-from calibrant.cli.output import replacing
-from calibrant.errors import InputError
+from calibrant._cli import VERBS, build_parser
+from calibrant._cli.output import replacing
+from calibrant._core.errors import InputError
 
 
 def test_demo_shows_the_example_as_a_table():
@@ -129,7 +129,7 @@ class TestHelp:
     def test_it_needs_no_heavy_package(self):
         program = (
             "import sys\n"
-            "from calibrant.cli import main\n"
+            "from calibrant._cli import main\n"
             "try: main(['report', '--help'])\n"
             "except SystemExit: pass\n"
             "heavy = ('scipy', 'pyarrow', 'rich', 'shtab', 'matplotlib', 'narwhals', 'pandas')\n"
@@ -160,7 +160,7 @@ class TestUsage:
         ],
     )
     def test_a_wrong_option_is_one_line_and_a_3(self, arguments, said, capsys):
-        from calibrant.cli import main
+        from calibrant._cli import main
 
         with pytest.raises(SystemExit) as end:
             main(arguments)
@@ -190,7 +190,7 @@ class TestDebug:
         assert "Traceback" not in run("report", "no.csv", cwd=tmp_path).stderr
 
     def test_what_should_not_happen_is_a_sentence_too(self, monkeypatch, capsys):
-        from calibrant.cli import info, main
+        from calibrant._cli import info, main
 
         def broken():
             raise RuntimeError("a screw is loose")

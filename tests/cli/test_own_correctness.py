@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
-from calibrant.cli import main
-from calibrant.errors import InputError
+from calibrant._cli import main
+from calibrant._core.errors import InputError
 
 rng = np.random.default_rng(1)
 N = 200

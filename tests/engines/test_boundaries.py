@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from calibrant import Edges, EqualWidth, InputError, LevelSets, reliability
-from calibrant.binning import Closed, as_rule, fixed_cuts
-from calibrant.engines.counting import bin_table, classwise_table
-from calibrant.engines.selection import available, engine
-from calibrant.inputs.accept import accept
-from calibrant.statistics.bins import BinTable
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.binning import Closed, as_rule, fixed_cuts
+from calibrant._data.accept import accept
+from calibrant._engines.arrays.counting import bin_table, classwise_table
+from calibrant._engines.selection import available, engine
 
 Array = NDArray[Any]
 

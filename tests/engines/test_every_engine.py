@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.engines.cells import cell_edges
+from calibrant._engines.cells import cell_edges
 from every_engine import ENGINES, call
 
 every_engine = pytest.mark.parametrize("name", ENGINES)

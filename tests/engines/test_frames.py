@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.binning import Cuts
-from calibrant.engines.frames import losses, partitions, quantiles, query, slices
-from calibrant.errors import InputError, MissingExtra
-from calibrant.inputs.frames import accept_frame
+from calibrant._core.binning import Cuts
+from calibrant._core.errors import InputError, MissingExtra
+from calibrant._data.frames import accept_frame
+from calibrant._engines.frames import losses, partitions, quantiles, query, slices
 from every_engine import FRAMES, LAZY, frame
 from needs import need
 
@@ -550,7 +550,7 @@ def test_eager_frames_need_no_query(name, collected_rows):
 
 def test_the_widest_span_is_cut_before_it_is_sorted(monkeypatch):
     """Reports crowded into one cell: a look cuts it into parts, the next one into reports."""
-    import calibrant.engines.refine as refine
+    import calibrant._engines.refine as refine
 
     monkeypatch.setattr(refine, "FEW_ROWS", 500)
     p = 0.3 + RNG.random(5000) * 1e-5

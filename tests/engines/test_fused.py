@@ -10,13 +10,13 @@ from needs import need
 torch = need("torch")
 need("triton")
 
-from calibrant.binning import Edges, EqualWidth, fixed_cuts  # noqa: E402
-from calibrant.engines.cells import Cells  # noqa: E402
-from calibrant.engines.tensors import fused  # noqa: E402
-from calibrant.engines.tensors.rows import plain_row_pass  # noqa: E402
-from calibrant.samples.samples import BadRow  # noqa: E402
-from calibrant.samples.tensors import TensorSamples  # noqa: E402
-from calibrant.statistics.bins import FIELDS  # noqa: E402
+from calibrant._core.bin_tables import FIELDS  # noqa: E402
+from calibrant._core.binning import Edges, EqualWidth, fixed_cuts  # noqa: E402
+from calibrant._data.samples import BadRow  # noqa: E402
+from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
+from calibrant._engines.cells import Cells  # noqa: E402
+from calibrant._engines.tensors import fused  # noqa: E402
+from calibrant._engines.tensors.rows import plain_row_pass  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(torch.cuda.is_available(), reason="the interpreter is for the host"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.binning import MiddleRanks, middle_rank_bins
+from calibrant._core.binning import MiddleRanks, middle_rank_bins
 
 
 def by_formula(mass, m):

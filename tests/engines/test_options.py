@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
+from calibrant._core.errors import InputError
 from every_engine import call
 
 RNG = np.random.default_rng(22)

@@ -9,15 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant.binning import EqualWidth, Quantile, Rule, fixed_cuts
-from calibrant.engines import passes
-from calibrant.engines.counting import bin_table, classwise_table
-from calibrant.engines.losses import loss_sums
-from calibrant.engines.passes import LANES_FROM, matrix_sums, row_block
-from calibrant.engines.protocol import BLOCK_ENTRIES, Findings
-from calibrant.engines.selection import available, engine, kernels
-from calibrant.inputs.accept import accept
-from calibrant.samples.samples import Samples
+from calibrant._core.binning import EqualWidth, Quantile, Rule, fixed_cuts
+from calibrant._data.accept import accept
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays import passes
+from calibrant._engines.arrays.counting import bin_table, classwise_table
+from calibrant._engines.arrays.losses import loss_sums
+from calibrant._engines.arrays.passes import LANES_FROM, matrix_sums, row_block
+from calibrant._engines.protocol import BLOCK_ENTRIES, Findings
+from calibrant._engines.selection import available, engine, kernels
 
 Array = NDArray[Any]
 Pass = Callable[[Samples], tuple[Array, Findings]]
@@ -238,8 +238,8 @@ def test_the_engine_asked_for_works_in_every_thread(
         raise AssertionError("the compiled kernels ran although NumPy was asked for")
 
     monkeypatch.setenv("CALIBRANT_THREADS", "2")
-    monkeypatch.setattr("calibrant.engines.native.add_scalar", must_not_run)
-    monkeypatch.setattr("calibrant.engines.native.add_rows", must_not_run)
+    monkeypatch.setattr("calibrant._engines.arrays.native.add_scalar", must_not_run)
+    monkeypatch.setattr("calibrant._engines.arrays.native.add_rows", must_not_run)
     if name in BINARY:
         run_on("numpy", BINARY[name], problem(LANES_FROM + 5))
     else:

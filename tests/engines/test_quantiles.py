@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from calibrant import Quantile, ace, reliability
-from calibrant.engines import quantiles
-from calibrant.engines.counting import bin_table
-from calibrant.engines.quantiles import quantile_cuts
-from calibrant.engines.selection import available, engine
-from calibrant.inputs.accept import accept
-from calibrant.samples.samples import Samples
+from calibrant._data.accept import accept
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays import quantiles
+from calibrant._engines.arrays.counting import bin_table
+from calibrant._engines.arrays.quantiles import quantile_cuts
+from calibrant._engines.selection import available, engine
 
 Array = NDArray[Any]
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-import calibrant.engines.refine as refine
+import calibrant._engines.refine as refine
 from calibrant import EqualWidth, InputError, Quantile
-from calibrant.engines.cells import Cells
-from calibrant.engines.counting import bin_table
-from calibrant.engines.numpy_kernels import sums_by_index
-from calibrant.engines.passes import scalar_sums
-from calibrant.inputs.accept import accept
+from calibrant._data.accept import accept
+from calibrant._engines.arrays.counting import bin_table
+from calibrant._engines.arrays.numpy_kernels import sums_by_index
+from calibrant._engines.arrays.passes import scalar_sums
+from calibrant._engines.cells import Cells
 
 SHAPES = {
     "spread": lambda rng, n: rng.random(n),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
+from calibrant._core.errors import InputError
 from every_engine import frame, spark
 
 RNG = np.random.default_rng(5)

@@ -17,23 +17,23 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
-from calibrant.engines import arrays as array_engine
-from calibrant.engines.cells import Cells
-from calibrant.engines.dispatch import Engine, engine_of
-from calibrant.engines.selection import available, engine, kernels
-from calibrant.errors import InputError
-from calibrant.holdings import holdings
-from calibrant.inputs.accept import accept, accept_anywhere
-from calibrant.samples.samples import BadRow
+from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept, accept_anywhere
+from calibrant._data.samples import BadRow
+from calibrant._engines import arrays as array_engine
+from calibrant._engines.cells import Cells
+from calibrant._engines.dispatch import Engine, engine_of
+from calibrant._engines.selection import available, engine, kernels
+from calibrant._summaries.requirements import holdings
 from needs import need
 
 torch = need("torch")
 
-from calibrant.engines import tensors as tensor_engine  # noqa: E402
-from calibrant.engines.tensors import blocks  # noqa: E402
-from calibrant.inputs.tensors import accept_tensors  # noqa: E402
-from calibrant.samples.tensors import TensorSamples  # noqa: E402
+from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
+from calibrant._data.tensors import accept_tensors  # noqa: E402
+from calibrant._engines import tensors as tensor_engine  # noqa: E402
+from calibrant._engines.tensors import blocks  # noqa: E402
 
 Array = NDArray[Any]
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
@@ -736,7 +736,7 @@ def test_tensors_in_memory_are_arrays_unless_torch_is_asked_for():
 def test_the_environment_chooses_too():
     program = (
         "import torch, calibrant as cal\n"
-        "from calibrant.inputs.accept import accept_anywhere\n"
+        "from calibrant._data.accept import accept_anywhere\n"
         "y, p = torch.tensor([0, 1]), torch.tensor([0.2, 0.7])\n"
         "print(type(accept_anywhere(y, p)).__name__, cal.ece(y, p) == cal.ece([0, 1], p.numpy()))"
     )

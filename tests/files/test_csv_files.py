@@ -9,8 +9,8 @@ import pytest
 from file_makers import OUTCOMES, REPORTS, write
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.inputs.readers import csv
+from calibrant._core.errors import InputError
+from calibrant._data.readers import csv
 from needs import need
 
 need("pyarrow")

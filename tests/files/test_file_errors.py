@@ -10,8 +10,8 @@ import pytest
 from file_makers import FORMATS, LABELS, OUTCOMES, REPORTS, ROWS, write
 
 import calibrant as cal
-from calibrant.errors import InputError, UnknownOption
-from calibrant.inputs.readers import source
+from calibrant._core.errors import InputError, UnknownOption
+from calibrant._data.readers import source
 from needs import need
 
 FIVE = ("parquet", "csv", "jsonl", "arrow", "npz")

@@ -11,9 +11,9 @@ import pytest
 from file_makers import FORMATS, KINDS, LABELS, NAMES, OUTCOMES, REPORTS, ROWS, write
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.file_evaluation import read_file
-from calibrant.inputs.readers import parquet, source
+from calibrant._api.files.evaluate_file import read_file
+from calibrant._core.errors import InputError
+from calibrant._data.readers import parquet, source
 from needs import need
 
 # A stream's grids have a spacing of their own.
@@ -25,8 +25,8 @@ def _small_chunks(monkeypatch):
     """Many chunks and pieces, so that they must be put together."""
     monkeypatch.setattr(source, "CHUNK", 900)
     monkeypatch.setattr(parquet, "PIECE", 500)
-    monkeypatch.setattr("calibrant.inputs.readers.npz.PIECE", 2000)
-    monkeypatch.setattr("calibrant.inputs.readers.csv.BLOCKS", (1 << 14,))
+    monkeypatch.setattr("calibrant._data.readers.npz.PIECE", 2000)
+    monkeypatch.setattr("calibrant._data.readers.csv.BLOCKS", (1 << 14,))
 
 
 def same_numbers(found, expected):

@@ -10,10 +10,10 @@ import pytest
 from file_makers import write
 
 import calibrant as cal
-from calibrant.engines import refine
-from calibrant.errors import InputError
-from calibrant.files import looks
-from calibrant.inputs.readers import source
+from calibrant._api.files import refinement as looks
+from calibrant._core.errors import InputError
+from calibrant._data.readers import source
+from calibrant._engines import refine
 
 rng = np.random.default_rng(5)
 N = 6000

@@ -23,7 +23,7 @@ LARGE = 160 << 20
 PROGRAM = """
 import json, sys
 import calibrant as cal
-from calibrant.inputs.readers import arrow
+from calibrant._data.readers import arrow
 arrow.MAPPED_FROM = 1 << 20
 small, large, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 

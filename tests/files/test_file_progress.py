@@ -12,9 +12,9 @@ import pytest
 from file_makers import OUTCOMES, REPORTS, write
 
 import calibrant as cal
-from calibrant.inputs.readers import source
-from calibrant.show import progress
-from calibrant.show.progress import RowProgress, in_words
+from calibrant._core import progress
+from calibrant._core.progress import RowProgress, in_words
+from calibrant._data.readers import source
 
 
 class Terminal(io.StringIO):
@@ -99,8 +99,8 @@ def test_the_command_draws_on_a_real_terminal(tmp_path):
     path = write(tmp_path, "csv", {"label": OUTCOMES, "p": REPORTS})
     leader, follower = pty.openpty()
     program = (
-        "from calibrant.show import progress; progress.FIRST = progress.EVERY = 0.0\n"
-        f"from calibrant.cli import main; main(['report', {str(path)!r}, '--measures', 'ece'])"
+        "from calibrant.plots import progress; progress.FIRST = progress.EVERY = 0.0\n"
+        f"from calibrant._cli import main; main(['report', {str(path)!r}, '--measures', 'ece'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], stderr=follower, stdout=subprocess.PIPE, text=True

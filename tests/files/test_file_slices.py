@@ -9,9 +9,9 @@ import pytest
 from file_makers import FORMATS, LABELS, OUTCOMES, REPORTS, ROWS, WEIGHTS, K, N, write
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.files import slices
-from calibrant.inputs.readers import source
+from calibrant._api.files import slices
+from calibrant._core.errors import InputError
+from calibrant._data.readers import source
 from needs import need
 
 rng = np.random.default_rng(2)

@@ -10,8 +10,8 @@ import pytest
 from file_makers import OUTCOMES, REPORTS, write
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.inputs.readers.find import find_files
+from calibrant._core.errors import InputError
+from calibrant._data.readers.find import find_files
 
 
 def names(found):

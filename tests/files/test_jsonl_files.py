@@ -12,8 +12,8 @@ import pytest
 from file_makers import OUTCOMES, REPORTS, records
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.inputs.readers import json_records, source
+from calibrant._core.errors import InputError
+from calibrant._data.readers import json_records, source
 from needs import need
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import calibrant as cal
-from calibrant.cli import main
-from calibrant.errors import InputError
+from calibrant._cli import main
+from calibrant._core.errors import InputError
 
 HUGE = "1" * 5000  # more digits than Python makes a number of
 

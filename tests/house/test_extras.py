@@ -59,7 +59,7 @@ def test_an_extra_has_the_package_that_is_missing(where, package, extra):
 def test_pages_need_packages_of_their_extra():
     """The one error whose package is a variable."""
     found = set()
-    for path in (ROOT / "src/calibrant/show/page").glob("*.py"):
+    for path in (ROOT / "src/calibrant/results/_pages").glob("*.py"):
         found |= set(re.findall(r'\bneed\("(\w+)"\)', path.read_text()))
     assert found and {name.replace("vl_convert", "vl-convert-python") for name in found} <= (
         packages("report")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import subprocess
 import sys
@@ -13,59 +12,9 @@ import pytest
 
 import calibrant as cal
 from calibrant import examples
-from calibrant.errors import InputError, UnknownOption
+from calibrant._core.errors import InputError, UnknownOption
 
 SOURCE = Path(cal.__file__).parent
-ROOMS = (
-    "inputs", "samples", "statistics", "engines", "measures", "inference", "scaling", "scores",
-    "results", "show",
-)  # fmt: skip
-
-
-# Methods by which a result shows itself: what draws is imported there, late.
-SHOWING = {"plot", "chart", "save", "to_html", "_repr_mimebundle_"}
-
-
-def is_late(node: ast.AST) -> bool:
-    """Whether what stands here is for type checkers, or for a result that shows itself."""
-    if isinstance(node, ast.If):
-        return ast.unparse(node.test) == "TYPE_CHECKING"
-    return isinstance(node, ast.FunctionDef) and node.name in SHOWING
-
-
-def imports_of(path: Path) -> set[str]:
-    """The modules that a file imports; of `show`, not what is imported late."""
-    tree = ast.parse(path.read_text())
-    late = {id(inner) for node in ast.walk(tree) if is_late(node) for inner in ast.walk(node)}
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            if not (id(node) in late and node.module.startswith("calibrant.show")):
-                found.add(node.module)
-        elif isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("room", "forbidden"),
-    [
-        ("samples", ("inputs", "engines", "measures", "scores", "results", "show")),
-        ("statistics", ("inputs", "samples", "engines", "measures", "scores", "results", "show")),
-        ("measures", ("inputs", "samples", "engines", "inference", "scores", "results", "show")),
-        ("inputs", ("engines", "measures", "scores", "results", "show")),
-        ("engines", ("inputs", "measures", "inference", "scores", "results", "show")),
-        ("results", ("inputs", "engines", "inference", "scores", "show")),
-        ("inference", ("inputs", "scores", "show", "audits", "papers")),
-        ("scaling", ("scores", "results", "show")),
-        ("show", ("inputs", "samples", "engines", "measures", "scores")),
-    ],
-)
-def test_arrows_point_one_way(room, forbidden):
-    for path in (SOURCE / room).rglob("*.py"):
-        for module in imports_of(path):
-            for other in forbidden:
-                assert not module.startswith(f"calibrant.{other}"), f"{path.name} imports {module}"
 
 
 def test_importing_costs_no_heavy_package():

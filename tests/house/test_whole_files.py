@@ -9,7 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import examples
-from calibrant.whole_files import replacing
+from calibrant._core.atomic_files import replacing
 
 SHIRT = examples.load("fashion-shirt")
 Y, P = SHIRT.test_labels[:50], SHIRT.test_proba[:50]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.cli import main
-from calibrant.errors import InputError
-from calibrant.measures.proportions import design_effects
+from calibrant._cli import main
+from calibrant._core.errors import InputError
+from calibrant._measures.proportions import design_effects
 from needs import need
 
 FAST = {"n_resamples": 200}

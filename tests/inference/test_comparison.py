@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.binning import EqualWidth, Quantile
-from calibrant.engines.counting import bin_table
-from calibrant.errors import InputError
-from calibrant.inference.means import influences, mean_limits
-from calibrant.inference.paired import MOST_LOTS, WHOLE_RESAMPLES, draw_lots, replicates
-from calibrant.inference.robustness import rank_robustness
-from calibrant.inputs.accept import accept
-from calibrant.measures.catalogue import find
+from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept
+from calibrant._engines.arrays.counting import bin_table
+from calibrant._inference.means import influences, mean_limits
+from calibrant._inference.paired import MOST_LOTS, WHOLE_RESAMPLES, draw_lots, replicates
+from calibrant._inference.robustness import rank_robustness
+from calibrant._measures.catalogue import find
 from needs import need
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from calibrant.errors import InputError
-from calibrant.inference.dominance import dominates, maximum_dominance_set
+from calibrant._core.errors import InputError
+from calibrant._inference.dominance import dominates, maximum_dominance_set
 
 
 def better(a, b):

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.inference.cells import problem_of
-from calibrant.inference.family import SHAPES, family_of, invert
-from calibrant.inputs.accept import accept
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept
+from calibrant._inference.cells import problem_of
+from calibrant._inference.family import SHAPES, family_of, invert
 from needs import need
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.inference.blocks import blocks_of
-from calibrant.inference.bootstrap import resampled_tables
-from calibrant.inference.cells import COARSE, FINE, Problem, as_seen, cells_of, problem_of
-from calibrant.inference.null import drawn_samples, null_drawn, null_mean
-from calibrant.inference.paired import draw_lots
-from calibrant.inference.worth import Worth
-from calibrant.inputs.accept import accept
-from calibrant.measures.catalogue import find
-from calibrant.summary import Summary
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept
+from calibrant._inference.blocks import blocks_of
+from calibrant._inference.bootstrap import resampled_tables
+from calibrant._inference.cells import COARSE, FINE, Problem, as_seen, cells_of, problem_of
+from calibrant._inference.null import drawn_samples, null_drawn, null_mean
+from calibrant._inference.paired import draw_lots
+from calibrant._inference.worth import Worth
+from calibrant._measures.catalogue import find
+from calibrant._summaries.samples import Summary
 from needs import need
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.binning import both_rules
-from calibrant.inference.null import drawn_samples
-from calibrant.inference.worth import Worth
-from calibrant.inputs.accept import accept
-from calibrant.measures.catalogue import find
-from calibrant.summary import Summary
+from calibrant._core.binning import both_rules
+from calibrant._data.accept import accept
+from calibrant._inference.null import drawn_samples
+from calibrant._inference.worth import Worth
+from calibrant._measures.catalogue import find
+from calibrant._summaries.samples import Summary
 
 NAMES = ("classwise_ece", "ace", "classwise_ce", "tace", "lin_ce")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.inference.means import influences, mean_limits, null_losses, row_values
-from calibrant.inputs.accept import accept
+from calibrant._data.accept import accept
+from calibrant._inference.means import influences, mean_limits, null_losses, row_values
 from needs import need
 
 LOSSES = {

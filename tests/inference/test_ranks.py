@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant.errors import InputError
-from calibrant.inference.ranks import average_ranks, spearman, spearman_margin, spearman_table
-from calibrant.inference.robustness import rank_robustness
+from calibrant._core.errors import InputError
+from calibrant._inference.ranks import average_ranks, spearman, spearman_margin, spearman_table
+from calibrant._inference.robustness import rank_robustness
 
 RNG = np.random.default_rng(20)
 TABLES = {

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.inference.cells import Problem
-from calibrant.inference.logistic import fit_logistic
-from calibrant.inference.significance import (
+from calibrant._core.errors import InputError
+from calibrant._inference.cells import Problem
+from calibrant._inference.logistic import fit_logistic
+from calibrant._inference.significance import (
     hosmer_lemeshow,
     linear_null,
     scaled_chi_square_tail,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.inference.significance import drawn_sums, drawn_tail
+from calibrant._core.errors import InputError
+from calibrant._inference.significance import drawn_sums, drawn_tail
 from needs import need
 
 # 5 %, and twice the standard error of so many repetitions above it.

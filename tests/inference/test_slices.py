@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.slice_names import MISSING
-from calibrant.slicing import holm
+from calibrant._api.slices import holm
+from calibrant._core.errors import InputError
+from calibrant._data.slice_names import MISSING
 from needs import need
 
 

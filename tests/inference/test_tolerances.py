@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.binning import EqualWidth, Quantile
-from calibrant.errors import InputError
-from calibrant.inputs.accept import accept
-from calibrant.measures.catalogue import find
-from calibrant.measures.gap_scale import gap_scale
-from calibrant.results.check import Check, Limit, Limited
-from calibrant.results.evaluation import Estimate
-from calibrant.results.rendering import in_full, told_apart
-from calibrant.results.uncertainty import Interval, NoiseFloor
-from calibrant.scores import uncertainty
-from calibrant.summary import Summary
-from calibrant.worth_of_evaluation import commented
+from calibrant._api.evaluate_uncertainty import commented
+from calibrant._api.metrics import uncertainty
+from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept
+from calibrant._measures.catalogue import find
+from calibrant._measures.gap_scale import gap_scale
+from calibrant._summaries.samples import Summary
+from calibrant.results._check import Check, Limit, Limited
+from calibrant.results._evaluation import Estimate
+from calibrant.results._rendering import in_full, told_apart
+from calibrant.results._uncertainty import Interval, NoiseFloor
 
 FAST = {"n_resamples": 200}
 
@@ -290,7 +290,7 @@ def test_what_decides_can_be_seen():
 )
 def test_rows_follow_the_rate_of_the_measure(power, rate, growth):
     """An upper limit of twice the limit, as a gap: four times the rows, or eight."""
-    from calibrant.measures.gap_scale import GapScale
+    from calibrant._measures.gap_scale import GapScale
 
     scale = GapScale(power, 0.07 if power == 2 else 1.0, 0.0, rate)
     interval = Interval("m", scale.value(0.1), 0.0, scale.value(0.1), 0.95, "", estimate=0.0)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.options import ROWS
+from calibrant._core.errors import InputError
+from calibrant._core.validation import ROWS
 
 rng = np.random.default_rng(0)
 N = 120

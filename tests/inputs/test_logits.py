@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.engines.selection import engine
-from calibrant.errors import CalibrantWarning, InputError
+from calibrant._core.errors import CalibrantWarning, InputError
+from calibrant._engines.selection import engine
 from cli.command import csv, run
 from needs import need
 

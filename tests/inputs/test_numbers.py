@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.engines.selection import engine
-from calibrant.errors import InputError
+from calibrant._core.errors import InputError
+from calibrant._engines.selection import engine
 from needs import need
 
 Y = [0, 1, 1, 0]

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant.engines.selection import available, engine
+from calibrant._engines.selection import available, engine
 from needs import need
 
 Array = NDArray[Any]
@@ -327,7 +327,7 @@ def test_the_first_bad_row_of_a_large_sample(
     flaws, make = FLAWS[shape]
     n = N_LARGE[shape]
     monkeypatch.setenv("CALIBRANT_THREADS", "2")
-    monkeypatch.setattr("calibrant.engines.passes.THREADS_FROM", 1 << 17)
+    monkeypatch.setattr("calibrant._engines.arrays.passes.THREADS_FROM", 1 << 17)
     # Measures that sort or take logarithms in every row, and NumPy, are slow and take fewer paths.
     brief = engine_name == "numpy" or name in ("dist_ce", "ent_ce", "rank_cs")
     several, *single = bad_rows(n)

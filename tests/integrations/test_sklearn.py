@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError, UnknownOption
+from calibrant._core.errors import InputError, UnknownOption
 from needs import need
 
 need("sklearn")

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.engines.selection import engine
-from calibrant.errors import InputError, StateError, UnknownOption
+from calibrant._core.errors import InputError, StateError, UnknownOption
+from calibrant._engines.selection import engine
 from needs import need
 
 torch = need("torch")
@@ -312,7 +312,7 @@ def test_bad_batches_are_told_in_torchmetrics_words_and_leave_no_trace():
 def test_a_missing_package_is_named():
     program = (
         "import sys\nsys.modules['torchmetrics'] = None\n"
-        "from calibrant.errors import MissingExtra\n"
+        "from calibrant._core.errors import MissingExtra\n"
         "try:\n    import calibrant.integrations.torchmetrics\n"
         "except MissingExtra as error:\n    print(error)"
     )

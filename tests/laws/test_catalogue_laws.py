@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant.engines.counting import bin_table, classwise_table
-from calibrant.engines.losses import loss_sums
-from calibrant.engines.selection import available, engine
-from calibrant.engines.vectors import vector_table
-from calibrant.inputs.accept import accept
-from calibrant.measures.catalogue import find
-from calibrant.samples.samples import Samples
+from calibrant._data.accept import accept
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays.counting import bin_table, classwise_table
+from calibrant._engines.arrays.losses import loss_sums
+from calibrant._engines.arrays.vectors import vector_table
+from calibrant._engines.selection import available, engine
+from calibrant._measures.catalogue import find
 
 SHAPES = ("binary", "multiclass")
 KINDS = ("hard", "soft")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.checking import check
-from calibrant.cli.quickly import evaluate_quickly
-from calibrant.measures.catalogue import find
+from calibrant._api.check import check
+from calibrant._cli.quickly import evaluate_quickly
+from calibrant._measures.catalogue import find
 from every_engine import frame
 from needs import need
 
@@ -177,10 +177,10 @@ def test_a_rule_for_all_is_the_same_everywhere(shape, bins, tmp_path):
 
 def test_many_distinct_predictions_leave_out_what_needs_their_order(tmp_path, monkeypatch):
     """A file is never held: where that would be needed the name is not offered, and it is said."""
-    from calibrant.files import looks
+    from calibrant._api.files import refinement as looks
 
     monkeypatch.setattr(looks, "MOST_LEVELS", 50)
-    monkeypatch.setattr("calibrant.frame_evaluation.LEVELS_UP_TO", 50)
+    monkeypatch.setattr("calibrant._api.evaluate_frame.LEVELS_UP_TO", 50)
     y, p, w = rows("binary", "hard", False)
     expected = cal.evaluate(y, p)
     ordered = {"ks_error", "sweep_ece", "brier_miscalibration", "brier_discrimination"}
@@ -249,7 +249,7 @@ def test_the_same_rows_have_one_interval(shape):
 
 
 def test_every_default_of_draws_is_one_number():
-    from calibrant.options import N_RESAMPLES
+    from calibrant._core.validation import N_RESAMPLES
 
     doors = (cal.evaluate, cal.interval, cal.verdict, cal.noise_floor, cal.compare, check)
     for door in doors:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.measures.catalogue import catalogue, find
+from calibrant._core.errors import InputError
+from calibrant._measures.catalogue import catalogue, find
 from every_engine import ENGINES, call
 
 K = 3

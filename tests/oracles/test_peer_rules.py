@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibrant.measures.peer_rules import (
+from calibrant._measures.peer_rules import (
     PEER_RULES,
     PeerRule,
     leznik_ece,

@@ -11,10 +11,10 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtr
 
 import calibrant as cal
-from calibrant.engines.selection import available, engine
-from calibrant.errors import InputError
-from calibrant.inputs.accept import accept
-from calibrant.smooth_summary import SmoothSummary, smallest_sigma
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept
+from calibrant._engines.selection import available, engine
+from calibrant._summaries.smooth import SmoothSummary, smallest_sigma
 from needs import need
 
 RNG = np.random.default_rng(11)
@@ -183,7 +183,7 @@ def test_uniform_at_extreme_logits_does_not_cancel():
 
 @pytest.mark.parametrize("noise", ["gaussian", "uniform"])
 def test_monte_carlo_agrees_within_three_standard_errors(noise):
-    from calibrant.measures.smooth import ls_ece_monte_carlo
+    from calibrant._measures.smooth import ls_ece_monte_carlo
 
     y, p, _, _ = known_a()
     h = np.log(p / (1 - p))

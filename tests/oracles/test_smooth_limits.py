@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.engines.selection import engine
-from calibrant.errors import InputError
-from calibrant.inputs.accept import accept
-from calibrant.measures import smooth
-from calibrant.smooth_summary import SmoothSummary
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept
+from calibrant._engines.selection import engine
+from calibrant._measures import smooth
+from calibrant._summaries.smooth import SmoothSummary
 from needs import need
 
 Y, P = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.errors import InputError, MissingExtra
-from calibrant.papers import figures, output
-from calibrant.papers.figures import new_figure
-from calibrant.papers.folder import Erratum, Figure, Reproduction, Section, Table
-from calibrant.papers.progress import Progress
-from calibrant.reproducing import reproduce
+from calibrant._core.errors import InputError, MissingExtra
+from calibrant._research.papers import figures, output
+from calibrant._research.papers.figures import new_figure
+from calibrant._research.papers.folder import Erratum, Figure, Reproduction, Section, Table
+from calibrant._research.papers.progress import Progress
+from calibrant._research.papers.reproduce import reproduce
 from needs import need
 
 NASTY = "<script>alert('x')</script> & \"quotes\""
@@ -156,8 +156,8 @@ def test_without_matplotlib_the_way_to_get_it_is_said_first(tmp_path, monkeypatc
 
 def test_importing_papers_does_not_import_matplotlib() -> None:
     program = (
-        "import sys, calibrant.reproducing, calibrant.papers.soft_mean, "
-        "calibrant.papers.logit_smoothing\n"
+        "import sys, calibrant._research.papers.reproduce, calibrant._research.papers.soft_mean, "
+        "calibrant._research.papers.logit_smoothing\n"
         "print('matplotlib' in sys.modules, 'scipy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -184,6 +184,8 @@ class TestProgress:
         assert "Replications" in self.run(Terminal())
 
     def test_a_plain_bar_without_rich(self, monkeypatch) -> None:
-        monkeypatch.setattr("calibrant.papers.progress.importlib.util.find_spec", lambda _: None)
+        monkeypatch.setattr(
+            "calibrant._research.papers.progress.importlib.util.find_spec", lambda _: None
+        )
         text = self.run(Terminal())
         assert text.endswith("[" + "#" * 32 + "]\n") and text.count("\r") == 32

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant.errors import InputError
-from calibrant.papers.folder import Reproduction
-from calibrant.papers.logit_experiments import figure_2, sigmoid, true_error
-from calibrant.papers.predictions import read_predictions
-from calibrant.reproducing import reproduce
+from calibrant._core.errors import InputError
+from calibrant._research.papers.folder import Reproduction
+from calibrant._research.papers.logit_experiments import figure_2, sigmoid, true_error
+from calibrant._research.papers.predictions import read_predictions
+from calibrant._research.papers.reproduce import reproduce
 from needs import need
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.papers import soft_mean
-from calibrant.papers.folder import Reproduction
-from calibrant.papers.soft_mean_experiments import draw, ranked_right, run
-from calibrant.papers.soft_mean_printed import PAIRS, TABLES
-from calibrant.reproducing import reproduce
+from calibrant._research.papers import soft_mean
+from calibrant._research.papers.folder import Reproduction
+from calibrant._research.papers.reproduce import reproduce
+from calibrant._research.papers.soft_mean_experiments import draw, ranked_right, run
+from calibrant._research.papers.soft_mean_printed import PAIRS, TABLES
 from needs import need
 
 CELLS = [(table, cell) for table in TABLES for cell in table.cells]
@@ -150,8 +150,8 @@ def test_another_seed_is_said_and_not_called_equal(monkeypatch) -> None:
 
 def test_papers_use_the_public_api_alone() -> None:
     """What is computed comes through `import calibrant`; only how it is shown is shared inside."""
-    shown = ("calibrant.results.rendering", "calibrant.show.style")
-    allowed = ("calibrant.papers", "calibrant.errors", *shown)
+    shown = ("calibrant.results._rendering", "calibrant.results._plots.style")
+    allowed = ("calibrant._research.papers", "calibrant._core.errors", *shown)
     for path in Path(soft_mean.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("calibrant"):

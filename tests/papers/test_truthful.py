@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.papers import pool, truthful, truthful_theory
-from calibrant.papers.progress import Progress
-from calibrant.papers.truthful_printed import TABLE_1
-from calibrant.reproducing import reproduce
+from calibrant._research.papers import pool, truthful, truthful_theory
+from calibrant._research.papers.progress import Progress
+from calibrant._research.papers.reproduce import reproduce
+from calibrant._research.papers.truthful_printed import TABLE_1
 from needs import need
 
 ROOT = Path(__file__).parents[2]

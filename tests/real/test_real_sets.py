@@ -16,8 +16,8 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant.engines.selection import available, engine
-from calibrant.measures.peer_rules import (
+from calibrant._engines.selection import available, engine
+from calibrant._measures.peer_rules import (
     mccaffrey_ece,
     netcal_ece,
     relplot_ece,

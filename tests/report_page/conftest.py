@@ -11,7 +11,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import examples
-from calibrant.reporting import report
+from calibrant._api.report.report import report
 from chromium import chromium
 from needs import need
 

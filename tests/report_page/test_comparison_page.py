@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import calibrant as cal
-from calibrant.results.rendering import shown
+from calibrant.results._rendering import shown
 
 
 def rows(page, table):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.binning import both_rules
-from calibrant.inputs.accept import accept
-from calibrant.page_facts.recalibration import before_after
+from calibrant._api.report.recalibration import before_after
+from calibrant._core.binning import both_rules
+from calibrant._data.accept import accept
 
 RNG = np.random.default_rng(8)
 N = 3000

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.binning import both_rules
-from calibrant.errors import InputError
-from calibrant.inputs.accept import accept
-from calibrant.page_facts.bin_views import bin_views
-from calibrant.page_facts.every_bin_count import COUNTS
-from calibrant.page_facts.recalibration import before_after
-from calibrant.page_facts.words import answer, sentences
-from calibrant.reporting import report
-from calibrant.show.page.embed import script_json
-from calibrant.show.page.write import write_page
+from calibrant._api.report.bins import bin_views
+from calibrant._api.report.every_bin_count import COUNTS
+from calibrant._api.report.recalibration import before_after
+from calibrant._api.report.report import report
+from calibrant._api.report.text import answer, sentences
+from calibrant._core.binning import both_rules
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept
+from calibrant.results._pages.embed import script_json
+from calibrant.results._pages.write import write_page
 from needs import need
 
 RULES = {"equal-width": cal.EqualWidth, "quantile": cal.Quantile}

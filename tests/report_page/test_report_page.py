@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.reporting import report
-from calibrant.results.rendering import shown
+from calibrant._api.report.report import report
+from calibrant.results._rendering import shown
 from report_page.conftest import NASTY, saved
 
 # A4 less the margins, in CSS pixels.

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.class_by_class import classwise_reliability
-from calibrant.errors import InputError
+from calibrant._api.classwise_reliability import classwise_reliability
+from calibrant._core.errors import InputError
 
 NAMES = ("red", "green", "<b>blue</b>", "black")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.show import SmoothReliabilityDisplay
+from calibrant.plots import SmoothReliabilityDisplay
 
 mpl.use("Agg")
 

@@ -15,8 +15,8 @@ import pytest
 import calibrant
 import calibrant as cal
 import calibrant.results
-from calibrant.errors import MissingExtra
-from calibrant.reproducing import reproduce
+from calibrant._core.errors import MissingExtra
+from calibrant._research.papers.reproduce import reproduce
 
 mpl.use("Agg")
 RNG = np.random.default_rng(0)

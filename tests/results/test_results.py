@@ -10,8 +10,8 @@ import pytest
 
 import calibrant as cal
 from calibrant import examples
-from calibrant.errors import InputError
-from calibrant.results.rendering import as_html, as_text, shown
+from calibrant._core.errors import InputError
+from calibrant.results._rendering import as_html, as_text, shown
 
 EXAMPLE = examples.load("fashion")
 HARD = cal.evaluate(EXAMPLE.test_labels, EXAMPLE.test_proba, classes=EXAMPLE.class_names)

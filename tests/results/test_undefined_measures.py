@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.checking import check
-from calibrant.errors import InputError
+from calibrant._api.check import check
+from calibrant._core.errors import InputError
 from needs import need
 
 RNG = np.random.default_rng(0)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scaling_problems import BINARY, KINDS, MULTICLASS, SHAPES
 
-from calibrant.binning import EqualWidth, LevelSets, Quantile
-from calibrant.errors import CalibrantWarning, InputError, StateError, UnknownOption
+from calibrant._core.binning import EqualWidth, LevelSets, Quantile
+from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption
 from calibrant.scaling import (
     SCALERS,
     DirichletCalibration,

@@ -9,7 +9,7 @@ import pytest
 from scaling_problems import BINARY, KINDS, MULTICLASS, NEW
 
 import calibrant as cal
-from calibrant.errors import InputError
+from calibrant._core.errors import InputError
 from calibrant.scaling import SCALERS, HistogramBinning, MatrixScaling, SameRows, TemperatureScaling
 from needs import need
 

@@ -8,8 +8,8 @@ import pytest
 from scaling_problems import KINDS, SHAPES
 
 from calibrant import scaling
-from calibrant.binning import Quantile
-from calibrant.errors import CalibrantError, StateError
+from calibrant._core.binning import Quantile
+from calibrant._core.errors import CalibrantError, StateError
 from calibrant.scaling import SCALERS, HistogramBinning
 
 DEEP = "a nest of 20,000 lists"

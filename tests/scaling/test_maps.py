@@ -10,7 +10,7 @@ from scaling_problems import BINARY, KINDS, MULTICLASS, NEW, SHAPES
 
 import calibrant as cal
 from calibrant import examples
-from calibrant.errors import CalibrantWarning
+from calibrant._core.errors import CalibrantWarning
 from calibrant.scaling import (
     SCALERS,
     HistogramBinning,

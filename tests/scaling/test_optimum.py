@@ -14,9 +14,9 @@ from calibrant.scaling import (
     PlattScaling,
     TemperatureScaling,
 )
-from calibrant.scaling.linear import penalty_gradients
-from calibrant.scaling.softmax_fit import SoftmaxLoss
-from calibrant.scaling.temperature import derivatives
+from calibrant.scaling._linear import penalty_gradients
+from calibrant.scaling._softmax_fit import SoftmaxLoss
+from calibrant.scaling._temperature import derivatives
 from needs import need
 
 LOGS = np.log(MULTICLASS.proba)

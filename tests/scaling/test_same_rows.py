@@ -18,7 +18,7 @@ from calibrant.scaling import (
     SameRows,
     TemperatureScaling,
 )
-from calibrant.scaling.same_rows import KEPT, FittedRows
+from calibrant.scaling._same_rows import KEPT, FittedRows
 
 RNG = np.random.default_rng(3)
 

@@ -8,8 +8,8 @@ import pytest
 from scaling_problems import BINARY, KINDS, MULTICLASS, NEW, SHAPES
 
 from calibrant import scaling
-from calibrant.binning import Edges, EqualWidth, Quantile
-from calibrant.errors import InputError, StateError
+from calibrant._core.binning import Edges, EqualWidth, Quantile
+from calibrant._core.errors import InputError, StateError
 from calibrant.scaling import SCALERS, HistogramBinning, SameRows, TemperatureScaling
 
 
@@ -92,7 +92,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("calibrant.scaling.saved.os.replace", fail)
+    monkeypatch.setattr("calibrant.scaling._saved.os.replace", fail)
     with pytest.raises(OSError, match="no space"):
         TemperatureScaling().fit(MULTICLASS.soft, MULTICLASS.logits).save(path)
     assert path.read_text() == before

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.over_bin_counts import bin_sensitivity
-from calibrant.show.bin_sensitivity_diagram import BinSensitivityDisplay
+from calibrant._api.bin_sensitivity import bin_sensitivity
+from calibrant._core.errors import InputError
+from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
 from needs import need
 
 need("matplotlib")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.show.classwise_diagram import ClasswiseDisplay
+from calibrant._core.errors import InputError
+from calibrant.results._plots.classwise import ClasswiseDisplay
 from needs import need
 
 need("matplotlib")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.show.comparison_diagram import ComparisonDisplay
-from calibrant.show.overlay_diagram import OverlaidReliabilityDisplay
-from calibrant.show.style import COLOURS
+from calibrant._core.errors import InputError
+from calibrant.results._plots.comparison import ComparisonDisplay
+from calibrant.results._plots.overlay import OverlaidReliabilityDisplay
+from calibrant.results._plots.style import COLOURS
 from needs import need
 
 need("matplotlib")

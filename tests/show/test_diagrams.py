@@ -14,9 +14,9 @@ import pytest
 
 import calibrant as cal
 from calibrant import examples
-from calibrant.errors import InputError, UnknownOption
-from calibrant.show.diagrams import ReliabilityDisplay
-from calibrant.show.style import COLOURS, look
+from calibrant._core.errors import InputError, UnknownOption
+from calibrant.results._plots.reliability import ReliabilityDisplay
+from calibrant.results._plots.style import COLOURS, look
 from needs import need
 
 matplotlib = need("matplotlib")
@@ -225,7 +225,7 @@ class TestErrors:
     def test_importing_it_needs_no_matplotlib_and_drawing_says_how_to_get_it(self):
         program = (
             "import sys\n"
-            "import calibrant as cal, calibrant.show.diagrams\n"
+            "import calibrant as cal, calibrant.results._plots.reliability\n"
             "assert 'matplotlib' not in sys.modules\n"
             "sys.modules['matplotlib'] = None\n"  # as if it were not installed
             "try:\n    cal.reliability([0, 1], [0.2, 0.7]).plot()\n"

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.class_by_class import classwise_reliability
-from calibrant.errors import InputError, UnknownOption
-from calibrant.over_bin_counts import bin_sensitivity
-from calibrant.show.bin_sensitivity_diagram import BinSensitivityDisplay
-from calibrant.show.classwise_diagram import ClasswiseDisplay
-from calibrant.show.comparison_diagram import ComparisonDisplay
-from calibrant.show.diagrams import ReliabilityDisplay
-from calibrant.show.overlay_diagram import OverlaidReliabilityDisplay
-from calibrant.show.robustness_diagram import RankRobustnessDisplay
-from calibrant.show.slices_diagram import SlicesDisplay
-from calibrant.show.smooth_diagram import SmoothReliabilityDisplay
-from calibrant.show.windows_diagram import WindowsDisplay
+from calibrant._api.bin_sensitivity import bin_sensitivity
+from calibrant._api.classwise_reliability import classwise_reliability
+from calibrant._core.errors import InputError, UnknownOption
+from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
+from calibrant.results._plots.classwise import ClasswiseDisplay
+from calibrant.results._plots.comparison import ComparisonDisplay
+from calibrant.results._plots.overlay import OverlaidReliabilityDisplay
+from calibrant.results._plots.reliability import ReliabilityDisplay
+from calibrant.results._plots.robustness import RankRobustnessDisplay
+from calibrant.results._plots.slices import SlicesDisplay
+from calibrant.results._plots.smooth import SmoothReliabilityDisplay
+from calibrant.results._plots.windows import WindowsDisplay
 from needs import need
 
 matplotlib = need("matplotlib")
@@ -229,7 +229,7 @@ class TestLegendsOnTheAxesOfOthers:
 ])  # fmt: skip
 def test_importing_needs_no_drawing_package(module):
     program = (
-        f"import sys, calibrant.show.{module}\n"
+        f"import sys, calibrant.plots.{module}\n"
         "assert not {'matplotlib', 'altair'} & set(sys.modules), sys.modules.keys()"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -243,7 +243,7 @@ def test_without_the_packages_one_is_told_how_to_get_them():
         "y, p = [0, 1, 1, 0] * 9, [0.2, 0.7, 0.9, 0.4] * 9\n"
         "models = {'a': p, 'b': [0.1, 0.9, 0.6, 0.3] * 9}\n"
         "found = cal.compare(y, models, measures=['ece'], n_resamples=50)\n"
-        "from calibrant.over_bin_counts import bin_sensitivity\n"
+        "from calibrant._api.bin_sensitivity import bin_sensitivity\n"
         "time = ['2026-01-01', '2026-01-02'] * 18\n"
         "windows = cal.Monitor().update(y, p, time=time).evaluate()\n"
         "for show in (found.plot, found.robustness.plot, cal.smooth_reliability(y, p).plot,\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from calibrant.show.names import shown_name, shown_names
+from calibrant.results._plots.names import shown_name, shown_names
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 
 import calibrant as cal
 from calibrant import examples
-from calibrant.class_by_class import classwise_reliability
-from calibrant.over_bin_counts import bin_sensitivity
-from calibrant.results.notebook import MOST_ROWS, Drawing, html_table
-from calibrant.results.rendering import as_text
-from calibrant.results.sketch import reliability_sketch, sparkline
+from calibrant._api.bin_sensitivity import bin_sensitivity
+from calibrant._api.classwise_reliability import classwise_reliability
+from calibrant.results._notebook import MOST_ROWS, Drawing, html_table
+from calibrant.results._rendering import as_text
+from calibrant.results._sketch import reliability_sketch, sparkline
 from needs import need
 
 EVIL = "<script>alert('&\"')</script>"

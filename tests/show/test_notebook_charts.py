@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.over_bin_counts import bin_sensitivity
+from calibrant._api.bin_sensitivity import bin_sensitivity
+from calibrant._core.errors import InputError
 from needs import need
 
 need("altair")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.show.diagrams import ReliabilityDisplay
-from calibrant.show.smooth_diagram import SmoothReliabilityDisplay
+from calibrant.results._plots.reliability import ReliabilityDisplay
+from calibrant.results._plots.smooth import SmoothReliabilityDisplay
 from needs import need
 
 need("matplotlib")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.show.style import COLOURS
-from calibrant.show.windows_diagram import WindowsDisplay
+from calibrant._core.errors import InputError
+from calibrant.results._plots.style import COLOURS
+from calibrant.results._plots.windows import WindowsDisplay
 from needs import need
 
 need("matplotlib")

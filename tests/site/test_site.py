@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import calibrant as cal
-from calibrant import examples, scaling, show
+from calibrant import examples, scaling
+from calibrant import plots as show
 from chromium import chromium
 from needs import need
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError, UnknownOption
-from calibrant.monitoring.spans import every_of
+from calibrant._api.streaming.spans import every_of
+from calibrant._core.errors import InputError, UnknownOption
 from monitored import (
     BEGIN,
     DAY,

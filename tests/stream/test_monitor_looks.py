@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.inference.streams import log_e_value
-from calibrant.inference.tails import upper_tail
-from calibrant.statistics.bins import FIELDS, BinTable
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._inference.streams import log_e_value
+from calibrant._inference.tails import upper_tail
 
 
 def windows(seed, days=40, rows=200, factor=1.0, change=0, **options):

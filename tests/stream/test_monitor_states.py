@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError, StateError
+from calibrant._core.errors import InputError, StateError
 from monitored import (
     LABELS,
     OUTCOMES,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InputError
-from calibrant.inputs.times import microseconds
+from calibrant._core.errors import InputError
+from calibrant._data.times import microseconds
 from monitored import (
     BEGIN,
     DAY,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import one_of
+from calibrant._core.errors import one_of
 
 __all__ = ["Example", "load", "names"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import calibrant as cal
-from calibrant.binning import Bins
-from calibrant.errors import InputError, MissingExtra
-from calibrant.options import public
+from calibrant._core.binning import Bins
+from calibrant._core.errors import InputError, MissingExtra
+from calibrant._core.validation import public
 
 try:
     import datasets  # type: ignore[import-untyped, import-not-found, unused-ignore]

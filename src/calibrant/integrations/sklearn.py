@@ -10,16 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 import calibrant as cal
-from calibrant.errors import InputError, MissingExtra, UnknownOption, nearest
-from calibrant.integrations.responses import (
+from calibrant._core.errors import InputError, MissingExtra, UnknownOption, nearest
+from calibrant._measures.catalogue import Measure, canonical, catalogue, nearest_measure
+from calibrant.integrations._responses import (
     available,
     classes_of,
     problem_of,
     read_problem,
     settle_methods,
 )
-from calibrant.measures.catalogue import Measure, canonical, catalogue, nearest_measure
-from calibrant.show.diagrams import ReliabilityDisplay
+from calibrant.results._plots.reliability import ReliabilityDisplay
 
 try:
     from sklearn.metrics._scorer import _BaseScorer  # type: ignore[import-untyped]

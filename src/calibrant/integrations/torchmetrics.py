@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calibrant.accumulator import Accumulator
-from calibrant.binning import Bins
-from calibrant.errors import InputError, MissingExtra, StateError
-from calibrant.measures.catalogue import Shape, canonical, find
-from calibrant.options import public
-from calibrant.samples.tensors import holds_float64
+from calibrant._api.streaming.accumulator import Accumulator
+from calibrant._core.binning import Bins
+from calibrant._core.errors import InputError, MissingExtra, StateError
+from calibrant._core.validation import public
+from calibrant._data.tensor_samples import holds_float64
+from calibrant._measures.catalogue import Shape, canonical, find
 
 try:
     from torchmetrics import Metric

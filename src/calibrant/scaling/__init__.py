@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calibrant.scaling.beta import BetaCalibration
-from calibrant.scaling.dirichlet import DirichletCalibration
-from calibrant.scaling.histogram import HistogramBinning
-from calibrant.scaling.isotonic import IsotonicCalibration
-from calibrant.scaling.matrix import MatrixScaling
-from calibrant.scaling.platt import PlattScaling
-from calibrant.scaling.same_rows import SameRows
-from calibrant.scaling.saved import from_json, load
-from calibrant.scaling.scaler import Scaler
-from calibrant.scaling.temperature import TemperatureScaling
-from calibrant.scaling.vector import VectorScaling
+from calibrant.scaling._beta import BetaCalibration
+from calibrant.scaling._dirichlet import DirichletCalibration
+from calibrant.scaling._histogram import HistogramBinning
+from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._matrix import MatrixScaling
+from calibrant.scaling._platt import PlattScaling
+from calibrant.scaling._same_rows import SameRows
+from calibrant.scaling._saved import from_json, load
+from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._temperature import TemperatureScaling
+from calibrant.scaling._vector import VectorScaling
 
 if TYPE_CHECKING:
-    from calibrant.scaling.estimator import ScalingEstimator
-    from calibrant.scaling.recalibrated import Recalibrated
+    from calibrant.scaling._estimator import ScalingEstimator
+    from calibrant.scaling._recalibrated import Recalibrated
 
 __all__ = [
     "SCALERS",
@@ -63,11 +63,11 @@ SCALERS: dict[str, type[Scaler]] = {
 def __getattr__(name: str) -> Any:
     """The two classes that need scikit-learn are imported when they are first asked for."""
     if name == "ScalingEstimator":
-        from calibrant.scaling.estimator import ScalingEstimator
+        from calibrant.scaling._estimator import ScalingEstimator
 
         return ScalingEstimator
     if name == "Recalibrated":
-        from calibrant.scaling.recalibrated import Recalibrated
+        from calibrant.scaling._recalibrated import Recalibrated
 
         return Recalibrated
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

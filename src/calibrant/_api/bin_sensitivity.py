@@ -1,0 +1,109 @@
+"""The front door for every number of bins at once: bin_sensitivity()."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from calibrant._api.evaluate import choose, missing_told, notes_of, said_of
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant._data.accept import accept
+from calibrant._measures.catalogue import Measure, Shape
+from calibrant._summaries.bin_counts import BinCounts
+from calibrant.results._bin_sensitivity import BinSensitivity
+
+_QUICK = ("bins", "class_bins", "quantile_bins", "class_quantile_bins", "confidence_bins")
+# These are summed anew for each number of bins: only when they are asked for.
+_SLOW = ("above", "full_bins")
+
+
+@public
+def bin_sensitivity(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Iterable[int] = range(1, 101),
+    measures: Iterable[str] | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> BinSensitivity:
+    """Each measure at every number of bins: how much of a value is the choice of its bins?
+
+    A count means that many equal-width bins for the ordinary errors and that many quantile bins for
+    the truthful ones, as in `evaluate`. Left out, `measures` are those of the catalogue that have
+    bins and can be put together from one read of the rows; others may be named, and those without
+    bins are the same throughout.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> y = rng.random(2000) < p  # calibrated: what there is to see is noise
+    >>> found = cal.bin_sensitivity(y, p, measures=["ece", "lin_ce"])
+    >>> [round(value, 3) for value in (found.at(5)["ece"], found.at(100)["ece"])]
+    [0.013, 0.067]
+    """
+    counts = _whole_counts(bins)
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data, missing=missing,
+    )  # fmt: skip
+    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    chosen = choose(measures, shape)
+    if measures is None:
+        chosen = tuple(m for m in chosen if m.statistic in _QUICK)
+    if not chosen:
+        raise InputError("measures must name one measure or more")
+    tables = BinCounts(samples, counts)
+    values: dict[str, list[float]] = {m.name: [] for m in chosen}
+    flat = {m.name: m.compute(tables.summary) for m in chosen if not _has_bins(m)}
+    for count in counts:
+        summary = tables.at(count)
+        for m in chosen:
+            values[m.name].append(flat[m.name] if m.name in flat else m.compute(summary))
+    findings = tables.summary.findings
+    notes = notes_of(findings, tables.summary.table(tables.summary.scalar, tables.summary.fixed))
+    if samples.n_missing:
+        notes = (missing_told(samples.n_missing), *notes)
+    return BinSensitivity(
+        bins=counts,
+        values={name: tuple(found) for name, found in values.items()},
+        scales={m.name: _scale(m) for m in chosen},
+        flat=tuple(flat),
+        n=samples.n,
+        inferred=said_of(samples, findings),
+        notes=notes,
+    )
+
+
+def _scale(measure: Measure) -> str:
+    if measure.notion in ("loss", "distribution"):
+        return measure.title
+    # Like is drawn with like: sums of squares over W^2 are a thousand times smaller than gaps.
+    if measure.name == "mce":
+        return "largest gap"
+    return "squared gap" if measure.power == 2 and _has_bins(measure) else "mean gap"
+
+
+def _has_bins(measure: Measure) -> bool:
+    return measure.statistic in (*_QUICK, *_SLOW)
+
+
+def _whole_counts(bins: Any) -> tuple[int, ...]:
+    counts = tuple(bins) if isinstance(bins, Iterable) and not isinstance(bins, str) else (bins,)
+    for m in counts:
+        if isinstance(m, bool) or not isinstance(m, numbers.Integral) or m < 1:
+            raise InputError(
+                "bins must be numbers of bins, whole and at least 1, such as range(1, 101); "
+                f"got {m!r}"
+            )
+    if not counts:
+        raise InputError("bins must hold one number of bins or more")
+    return tuple(sorted({int(m) for m in counts}))

@@ -1,0 +1,74 @@
+"""The front door for classes one by one: classwise_reliability()."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, Rule, as_rule, fixed_cuts
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant._data.accept import accept_anywhere
+from calibrant._data.explain import explained
+from calibrant._data.source import Source
+from calibrant._summaries.samples import Summary
+from calibrant.results._class_tables import ClasswiseReliability
+from calibrant.results._reliability import ReliabilityTable
+
+
+@public
+def classwise_reliability(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Bins = 15,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ClasswiseReliability:
+    """The reliability table of each class against the rest, the worst first.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
+    >>> cal.classwise_reliability([0, 1, 2, 1], rows, bins=2, classes=["a", "b", "c"])
+    Reliability of 3 classes, worst first; 2 equal-width bins, left-closed
+      class  mean_report  mean_target     ece
+      b           0.5000       0.5000  0.2500
+      a           0.3000       0.2500  0.2000
+      c           0.2000       0.2500  0.0500
+    """
+    rule = as_rule(bins)
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    if not samples.multiclass:
+        raise InputError(
+            "classwise_reliability needs y_proba of the shape (n, k), a column per class; it is "
+            "(n,). Use calibrant.reliability"
+        )
+    names = samples.class_names or tuple(str(r) for r in range(samples.n_classes))
+    tables = [ReliabilityTable(t, rule, cuts, "binary") for t, cuts in _tables(samples, rule)]
+    order = np.argsort([-table.ece for table in tables], kind="stable")
+    return ClasswiseReliability(
+        tuple(str(names[r]) for r in order), tuple(tables[r] for r in order)
+    )
+
+
+def _tables(samples: Source, rule: Rule) -> list[tuple[BinTable, Cuts]]:
+    """The bins of each class; where they are its own, with its own edges."""
+    summary = Summary(samples)
+    if isinstance(rule, EqualWidth | Edges):
+        table = summary.table("classwise", rule)
+        cuts = fixed_cuts(rule, samples.precision)
+        return [(table.of_class(r), cuts) for r in range(table.n_classes)]
+    summary.table(summary.scalar, EqualWidth(1))  # every row is sound, and some have weight
+    with explained(samples):
+        columns = summary.engine.class_columns(samples)
+        return [summary.engine.bin_table(column, "binary", rule)[:2] for column in columns]

@@ -1,0 +1,364 @@
+"""The front door for several predictors: compare()."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._api.evaluate import choose, notes_of, said_of
+from calibrant._api.evaluate_uncertainty import worth_of
+from calibrant._api.metrics.uncertainty import check_resamples, group_index
+from calibrant._api.slices import sliced
+from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
+from calibrant._core.errors import CalibrantError, InputError
+from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._data.accept import accept
+from calibrant._data.arrays import to_array
+from calibrant._data.columns import OWN_LABELS, pick, refuse_own_labels
+from calibrant._data.samples import Samples
+from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_lots, replicates
+from calibrant._inference.robustness import rank_robustness
+from calibrant._inference.worth import Worth
+from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape, find
+from calibrant._summaries.samples import Summary
+from calibrant.results._comparison import Comparison
+from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._robustness import RankRobustness
+from calibrant.results._slices import Slices
+from calibrant.scaling._same_rows import about_mapped
+
+_DEFAULT = {
+    "binary": ("ece", "lin_ce", "brier", "log_loss", "classification_error"),
+    "multiclass": (
+        "ece",
+        "classwise_ce",
+        "confidence_ce",
+        "brier",
+        "log_loss",
+        "classification_error",
+    ),
+}
+_ERRORS = {
+    "binary": ("ece", "lin_ce"),
+    "multiclass": ("ece", "confidence_ce_uncorrected", "confidence_ce", "classwise_ce"),
+}
+_LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
+
+
+@public
+def compare(
+    y_true: Any,
+    y_proba: Mapping[str, Any],
+    *,
+    ids: Mapping[str, Any] | None = None,
+    measures: Iterable[str] | None = None,
+    bins: Bins = 15,
+    bin_counts: Sequence[int] = (5, 20, 100),
+    level: float = 0.95,
+    groups: Any = None,
+    by: Any = None,
+    votes: Any = None,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Comparison:
+    """Several predictors on the same rows: differences, ranks and what they are worth.
+
+    `y_proba` maps names to reports. Rows are matched by position, or by `ids`: a mapping from
+    "y_true" and from names to the id of each row; who has none is in the order of y_true.
+
+    All predictors are resampled together, so what a draw does to both of a pair cancels in their
+    difference. `robustness` has the rank correlation of each error with the losses and with itself
+    at other `bin_counts`, and the maximum dominance set; `by` adds the slices of each predictor.
+
+    Predictions that a `calibrant.scaling` map made, in this session, of rows that it was fitted to
+    are recognised, in any order and in part: `notes` says which share of the rows these are.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [0, 1, 1, 0] * 25
+    >>> good, bad = [0.1, 0.8, 0.9, 0.2] * 25, [0.3, 0.5, 0.6, 0.6] * 25
+    >>> found = cal.compare(y, {"good": good, "bad": bad})
+    >>> found.order("brier"), found.difference("bad", "good", "brier").better
+    (['good', 'bad'], 'good')
+    """
+    check_resamples(n_resamples, seed)
+    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    samples = _accepted(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
+    first = next(iter(samples.values()))
+    shape: Shape = "multiclass" if first.multiclass else "binary"
+    chosen = choose(_DEFAULT[shape] if measures is None else measures, shape)
+    if not chosen:
+        raise InputError("measures must name one measure or more")
+    fixed, quantile = both_rules(bins)
+    bin_counts = _whole_counts(bin_counts)
+    index = group_index(groups, first, data)
+
+    values, summaries = [], []
+    for name, each in samples.items():
+        with _About(name):
+            summary = Summary(each, fixed, quantile)
+            values.append([m.compute(summary) for m in chosen])
+            summaries.append(summary)
+    draws = draw_lots(first.n, int(n_resamples), int(seed), index, first.weights)
+    drawn = [_drawn(each, chosen, fixed, quantile, draws) for each in samples.values()]
+    own, scatters = [], []
+    for row, each in zip(values, samples.values(), strict=True):
+        # As by `interval`: what a predictor's own value is worth does not depend on the others.
+        worth = worth_of(
+            each, fixed, quantile, chosen, level=level, groups=index, votes=None,
+            n_resamples=n_resamples, seed=seed, data=None,
+        )  # fmt: skip
+        own.append([_limits(worth, m, v) for m, v in zip(chosen, row, strict=True)])
+        scatters.append([worth.scatter(m, v) for m, v in zip(chosen, row, strict=True)])
+    slices: dict[str, Slices] | None = None
+    if by is not None:
+        slices = {
+            name: sliced(
+                each,
+                by,
+                data,
+                fixed,
+                quantile,
+                chosen,
+                votes=votes,
+                seed=int(seed),
+                groups=index,
+                asked=measures is not None,
+            )
+            for name, each in samples.items()
+        }
+    fitted = about_mapped({name: each.reports for name, each in samples.items()})
+    return Comparison(
+        tuple(samples),
+        tuple(m.name for m in chosen),
+        tuple(m.higher_is_better for m in chosen),
+        np.array(values),
+        tuple(np.stack([d[j] for d in drawn]) for j in range(len(chosen))),
+        np.array(own),
+        _pairs(np.array(values), scatters, float(level)),
+        float(level),
+        _robustness(samples, shape, bin_counts),
+        slices,
+        said_of(first, summaries[0].findings),
+        tuple(
+            f"{name}: {note}"
+            for name, summary in zip(samples, summaries, strict=True)
+            for note in (
+                *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
+                *([fitted[name]] if name in fitted else ()),
+            )
+        ),
+        {
+            "n": first.n,
+            "n_classes": first.n_classes,
+            "bins": str(fixed),
+            "truthful_bins": str(quantile),
+            "bin_counts": list(bin_counts),
+            "from_logits": first.from_logits,
+            "weighted": first.weights is not None,
+            "level": float(level),
+            "n_resamples": int(n_resamples),
+            "seed": int(seed),
+            "grouped": index is not None,
+            "matched_by_ids": ids is not None,
+        },
+        tuple(_table(summary) for summary in summaries),
+    )
+
+
+def _drawn(
+    samples: Samples, chosen: tuple[Measure, ...], fixed: Rule, quantile: Rule, draws: Draws
+) -> list[NDArray[np.float64]]:
+    """The measures in every draw; those of equal mass keep their bins beside another rule."""
+    own = equal_mass_rule(quantile)
+    by_mass = tuple(m for m in chosen if m.name in EQUAL_MASS and own != quantile)
+    others = tuple(m for m in chosen if m not in by_mass)
+    found = dict(
+        zip(others, replicates(samples, others, fixed, quantile, draws), strict=True)
+        if others else ()
+    )  # fmt: skip
+    if by_mass:
+        found |= zip(by_mass, replicates(samples, by_mass, fixed, own, draws), strict=True)
+    return [found[m] for m in chosen]
+
+
+def _table(summary: Summary) -> ReliabilityTable:
+    table, cuts = summary.table_with_cuts(summary.scalar, summary.fixed)
+    return ReliabilityTable(table, summary.fixed, cuts, summary.scalar)
+
+
+def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
+    """The numbers of bins, each once."""
+    if not isinstance(bin_counts, Iterable) or isinstance(bin_counts, str):
+        raise InputError(
+            f"bin_counts must be numbers of bins, such as (5, 20, 100); got {bin_counts!r}"
+        )
+    with _About("bin_counts"):
+        counts = tuple(dict.fromkeys(EqualWidth(m).m for m in bin_counts))
+    if not counts:
+        raise InputError("bin_counts must hold one number of bins or more; got none")
+    return counts
+
+
+def _limits(worth: Worth, measure: Measure, value: float) -> tuple[float, float, float]:
+    """An interval and its estimate."""
+    found = worth.interval(measure, value)
+    return found.low, found.high, math.nan if found.estimate is None else found.estimate
+
+
+def _pairs(
+    values: NDArray[np.float64], scatters: list[list[Scatter]], level: float
+) -> NDArray[np.float64]:
+    """Limits and estimate of every difference, (measures, predictors, predictors, 3)."""
+    n, n_measures = values.shape
+    out = np.zeros((n_measures, n, n, 3))
+    for j in range(n_measures):
+        for a in range(n):
+            for b in range(a + 1, n):
+                low, high, estimate = difference_limits(
+                    float(values[a, j] - values[b, j]), scatters[a][j], scatters[b][j], level
+                )
+                out[j, a, b] = low, high, estimate
+                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
+    return out
+
+
+def _robustness(
+    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int]
+) -> RankRobustness:
+    """How each error orders the predictors at several numbers of bins, beside the losses."""
+    errors: dict[tuple[str, int], list[float]] = {}
+    losses: dict[str, list[float]] = {name: [] for name in _LOSSES}
+    measured: list[Measure] = [find(name, shape) for name in _ERRORS[shape]]
+    for each in samples.values():
+        summary = Summary(each)
+        for name in _LOSSES:
+            losses[name].append(find(name, shape).compute(summary))
+        for m in bin_counts:
+            binned = Summary(each, EqualWidth(m), Quantile(m))
+            for measure in measured:
+                errors.setdefault((measure.name, m), []).append(measure.compute(binned))
+    ordered = {key: errors[key] for key in sorted(errors, key=lambda key: key[0])}
+    return rank_robustness(ordered, losses, names=tuple(samples))
+
+
+class _About:
+    """Errors of one predictor (or one argument) say which."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, CalibrantError):
+            raise type(error)(f"{self.name}: {error}") from error
+
+
+def _accepted(
+    y_true: Any,
+    y_proba: Any,
+    ids: Mapping[str, Any] | None,
+    sample_weight: Any,
+    from_logits: bool,
+    classes: Sequence[Any] | None,
+    data: Any,
+) -> dict[str, Samples]:
+    """Every predictor's samples, all in the order of y_true."""
+    if not isinstance(y_proba, Mapping):
+        raise InputError(
+            "y_proba must map names to reports, such as {'a': p_a, 'b': p_b}; got "
+            f"{type(y_proba).__name__}"
+        )
+    if len(y_proba) < 2:
+        raise InputError(f"y_proba must hold two predictors or more to compare; got {len(y_proba)}")
+    if isinstance(y_true, Mapping):
+        raise InputError(
+            f"y_true maps names to labels, where one set is needed. {OWN_LABELS}: evaluate each "
+            "model by itself, with its own labels"
+        )
+    if data is not None:
+        # PyArrow's tables call them otherwise.
+        known: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
+        refuse_own_labels(y_true, y_proba, list(known))
+    out: dict[str, Samples] = {}
+    order = _orders(ids, list(y_proba), data)
+    for name, reports in y_proba.items():
+        if str(name) in out:
+            raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
+        with _About(str(name)):
+            each = accept(
+                y_true, reports, sample_weight=sample_weight, from_logits=from_logits,
+                classes=classes, data=data,
+            )  # fmt: skip
+            if name in order:
+                if order[name].size != each.n:
+                    raise InputError(
+                        f"there are {order[name].size} ids for {each.n} rows of y_proba"
+                    )
+                each = replace(each, reports=each.reports[order[name]])
+        out[str(name)] = each if classes is not None else replace(each, class_names=None)
+    shapes = {name: each.reports.shape[1:] for name, each in out.items()}
+    if len(set(shapes.values())) > 1:
+        said = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
+        raise InputError(f"all predictors must report on the same classes; the shapes are {said}")
+    return out
+
+
+def _orders(
+    ids: Mapping[str, Any] | None, names: list[str], data: Any
+) -> dict[str, NDArray[np.intp]]:
+    """For each predictor with ids, the rows in the order of y_true's."""
+    if ids is None:
+        return {}
+    if not isinstance(ids, Mapping) or "y_true" not in ids:
+        raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
+    unknown = [name for name in ids if name != "y_true" and name not in names]
+    if unknown:
+        raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
+    wanted = _unique(ids["y_true"], "y_true", data)
+    place = {key: i for i, key in enumerate(wanted)}
+    out = {}
+    for name in names:
+        if name not in ids:
+            continue
+        own = _unique(ids[name], name, data)
+        rows = {key: i for i, key in enumerate(own)}
+        missing = [key for key in wanted if key not in rows]
+        extra = [key for key in own if key not in place]
+        if missing or extra:
+            said = []
+            if missing:
+                said.append(f"{len(missing)} of y_true's are missing, such as {missing[0]!r}")
+            if extra:
+                said.append(f"{len(extra)} are not in y_true, such as {extra[0]!r}")
+            raise InputError(f"ids of {name!r} do not match: {' and '.join(said)}")
+        out[name] = np.array([rows[key] for key in wanted], dtype=np.intp)
+    return out
+
+
+def _unique(values: Any, name: str, data: Any) -> list[Any]:
+    if data is not None and isinstance(values, str):
+        values = pick(data, values, "ids")
+    array = to_array(values, "ids")
+    if array.ndim != 1:
+        raise InputError(f"ids of {name!r} must be one id per row; got the shape {array.shape}")
+    keys = array.tolist()
+    if len(set(keys)) != len(keys):
+        seen: set[Any] = set()
+        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise InputError(f"ids of {name!r} must be unique; {twice!r} is there more than once")
+    return list(keys)

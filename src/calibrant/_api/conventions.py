@@ -1,0 +1,83 @@
+"""conventions(): why two tools give two numbers for the same predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.binning import EqualWidth
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant._data.accept import accept
+from calibrant._data.explain import explained
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.passes import whole_problem
+from calibrant._measures.binned import binned_error
+from calibrant._measures.peer_rules import PEER_RULES, PeerRule
+from calibrant._summaries.samples import Summary, settle_notion
+from calibrant.results._conventions import Convention, Conventions
+
+
+@public
+def conventions(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: int = 15,
+    notion: str | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Conventions:
+    """What each well-known tool would report as ECE for these data, and in a sentence why.
+
+    Every tool is followed by its own rule, in its default number of bins and in `bins`; nothing
+    needs to be installed. (n, k) reports are judged by their top label.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [1] * 90 + [0] * 10 + [1] * 100
+    >>> p = [1.0] * 100 + [0.91] * 100
+    >>> table = cal.conventions(y, p, bins=10)
+    >>> [(row.tool, round(row.at_common, 4)) for row in table.rows[:2]]
+    [('Calibrant', 0.005), ('torchmetrics', 0.095)]
+    """
+    rule = EqualWidth(bins)
+    samples = accept(y_true, y_proba, from_logits=from_logits, classes=classes, data=data)
+    settled = settle_notion(samples, notion)
+    if settled in ("classwise", "full"):
+        raise InputError("conventions are of one scalar problem: use notion='confidence'")
+    return conventions_of(samples, rule, settled)
+
+
+def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conventions:
+    """The same of samples that were accepted; weights, which most tools lack, are not used."""
+    summary = Summary(samples)
+    ours = binned_error(summary.table(notion, rule))
+    with explained(samples):
+        u, z, _, findings = whole_problem(samples, notion)
+    own = Convention(
+        "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
+        "as defined", f"{rule}, as doubles", "This is the definition.",
+    )  # fmt: skip
+    rows = [_row(peer, u, z, rule.m, findings.soft) for peer in PEER_RULES]
+    return Conventions((own, *rows), rule.m, notion)
+
+
+def _row(
+    peer: PeerRule, u: NDArray[np.float64], z: NDArray[np.float64], bins: int, soft: bool
+) -> Convention:
+    if soft and peer.soft_targets == "refused":
+        values: tuple[float | None, float | None] = (None, None)
+        answer = "refuses soft labels"
+    else:
+        with_its = peer.compute(u, z, peer.default_bins)
+        values = with_its, with_its if bins == peer.default_bins else peer.compute(u, z, bins)
+        answer = "wrong with soft labels" if soft and peer.soft_targets == "wrong" else "answers"
+    return Convention(
+        peer.tool, peer.version, peer.default_bins, *values, answer, peer.rule, peer.why
+    )

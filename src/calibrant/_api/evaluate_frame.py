@@ -1,0 +1,207 @@
+"""evaluate() of frames in other engines: a query for nearly everything, one more for quantiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calibrant._api.evaluate import (
+    assemble,
+    choose,
+    class_columns,
+    equal_mass_told,
+    rule_names,
+    said_of,
+)
+from calibrant._api.slices import not_of_sums, ranked, slice_measures
+from calibrant._core.bin_tables import FIELDS
+from calibrant._core.binning import Bins, Edges, EqualWidth, Quantile, Rule, both_rules
+from calibrant._core.errors import InputError, refuse_total
+from calibrant._data.explain import refuse_swapped
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.frames import accept_frame, named
+from calibrant._data.slice_names import row_names
+from calibrant._engines import frames
+from calibrant._engines.arrays.streams import StreamSums
+from calibrant._engines.cells import Cells
+from calibrant._engines.frames.slices import slice_groups
+from calibrant._inference.streams import NO_FLOOR, counts_once, noise_floor
+from calibrant._measures.catalogue import Measure, Shape
+from calibrant._summaries.frame import LEVELS_UP_TO, FrameSummary, summary_of
+from calibrant._summaries.requirements import holdings, known_measures, needs_fine_cells
+from calibrant._summaries.stream import StreamSummary
+from calibrant.results._evaluation import Evaluation
+from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._slices import Slice, Slices
+
+
+def evaluate_frame(
+    y_true: Any,
+    y_proba: Any,
+    data: Any,
+    *,
+    bins: Bins,
+    measures: Iterable[str] | None,
+    uncertainty: bool,
+    by: Any,
+    sample_weight: Any,
+    from_logits: bool,
+    classes: Sequence[Any] | None,
+    missing: str,
+) -> Evaluation:
+    """The evaluation of a lazy frame, summed where it lies."""
+    if uncertainty:
+        raise InputError(
+            "uncertainty=True draws rows again and again, which a frame in another engine is not "
+            "made for: collect a sample of its rows and evaluate that. by=... has noise floors "
+            "here too"
+        )
+    samples = accept_frame(
+        y_true, y_proba, data, sample_weight=sample_weight, from_logits=from_logits,
+        classes=classes, missing=missing,
+    )  # fmt: skip
+    slices_by = None if by is None else named(by, "by", samples.frame.collect_schema())
+    fixed, truthful = both_rules(bins)
+    _check_rules(fixed, truthful, slices_by)
+    names = None if measures is None else known_measures(measures)
+    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    chosen = choose(names, shape)
+    cells = _cells(fixed, names)
+    sums = frames.stream_sums(samples, cells, holdings(names, samples.multiclass))
+    _check_sums(samples, sums)
+    summary = summary_of(samples, sums, cells, fixed, truthful)
+    notes: tuple[str, ...] = ()
+    if names is None:
+        summary.most_levels = LEVELS_UP_TO
+        left_out = [m for m in chosen if not summary.has(m)]
+        chosen = tuple(measure for measure in chosen if summary.has(measure))
+        notes = _left_out(left_out, soft=sums.findings.soft)
+    notes = (*equal_mass_told(chosen, truthful), *notes)
+    result = _assembled(samples, sums, summary, chosen, notes, everything=names is None)
+    if slices_by is None:
+        return result
+    slices = _slices(samples, slices_by, fixed, chosen, asked=names is not None)
+    return replace(result, slices=slices)
+
+
+def _left_out(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
+    """What is told of measures that an evaluation of everything does without."""
+    long = [m.name for m in measures if m.statistic != "distribution"]
+    distances = [m.name for m in measures if m.statistic == "distribution" and soft]
+    notes = []
+    if long:
+        notes.append(f"{', '.join(long)}: left out, for they make long queries here; ask by name")
+    if distances:
+        notes.append(f"{', '.join(distances)}: left out, for there are too many classes")
+    return tuple(notes)
+
+
+def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> None:
+    for rule in (fixed, truthful):
+        if isinstance(rule, Quantile):
+            frames.refuse_ranks(rule)
+    if by is not None and not isinstance(fixed, EqualWidth | Edges):
+        raise InputError(
+            f"by=... of a frame in another engine needs bins that are the same for all slices; got "
+            f"{fixed}. Use a count, EqualWidth or Edges"
+        )
+
+
+def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
+    """The cells to sum: the rule's own bins, with fine ones where something needs an order."""
+    if isinstance(fixed, EqualWidth | Edges):
+        return Cells(fixed, needs_fine_cells(names))
+    return Cells(EqualWidth(1))
+
+
+def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
+    by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
+    refuse_total(by_field["sum_w"].sum(), sums.n_rows)
+    # Reports of 0 and 1 alone are their own squares; then it is worth a look at all of them.
+    if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
+        refuse_swapped(samples)
+
+
+def _assembled(
+    samples: FrameSamples,
+    sums: StreamSums,
+    summary: FrameSummary,
+    chosen: tuple[Measure, ...],
+    notes: tuple[str, ...],
+    *,
+    everything: bool,
+) -> Evaluation:
+    table, cuts = summary.table
+    fixed, truthful, cells = summary.fixed, summary.truthful, summary.cells
+    classes = None
+    if samples.multiclass and everything:
+        truthful_too = any(m.statistic == "class_quantile_bins" for m in chosen)
+        classes = class_columns(samples, summary, with_truthful=truthful_too)
+    return assemble(
+        summary,
+        chosen,
+        rule_names(fixed, truthful),
+        ReliabilityTable(table, fixed, cuts, summary.scalar),
+        everything=everything,
+        notes=notes,
+        inferred=said_of(samples, sums.findings),
+        classes=classes,
+        recipe={
+            "n": sums.n_rows,
+            "n_classes": samples.n_classes,
+            "bins": str(fixed),
+            "truthful_bins": str(truthful),
+            "from_logits": samples.from_logits,
+            "weighted": samples.weighted,
+            "n_missing": sums.n_missing,
+            "engine": samples.where,
+            "cells": cells.m,
+        },
+        n_missing=sums.n_missing,
+    )
+
+
+def _slices(
+    samples: FrameSamples,
+    by: tuple[str, ...],
+    rule: Rule,
+    measures: tuple[Measure, ...],
+    *,
+    asked: bool,
+) -> Slices:
+    """One evaluation per value of the columns, all of them from one query."""
+    assert isinstance(rule, EqualWidth | Edges)
+    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
+    losses = any(m.statistic == "losses" for m in shown)
+    cells, found, name = Cells(rule, fine=False), [], ", ".join(by)
+    notes = not_of_sums(measures, shown) if asked else []
+    columns = samples.n_classes if samples.multiclass else 1
+    for label, sums in slice_groups(samples, by, cells, row_names, losses=losses):
+        summary = StreamSummary(cells, sums.arrays, columns, sums.findings)
+        if not summary.bins.total_weight[0] > 0:
+            notes.append(f"{label}: {sums.n_rows} rows without weight, left out")
+            continue
+        values = {m.name: m.compute(summary) for m in shown}
+        found.append(_slice(label, sums, summary, values, headline))
+    if not found:
+        raise InputError(f"by={name!r} leaves no slice with weight")
+    return Slices(name, headline.name, ranked(found, headline.name), tuple(notes))
+
+
+def _slice(
+    label: str,
+    sums: StreamSums,
+    summary: StreamSummary,
+    values: dict[str, float],
+    headline: Measure,
+) -> Slice:
+    floor = NO_FLOOR
+    if counts_once(summary.bins) and not sums.findings.soft:
+        assert headline.of_tables is not None
+        floor = noise_floor(summary.bins, headline.of_tables, values[headline.name])
+    return Slice(label, sums.n_rows, values, floor.upper, floor.p_value, math.nan)

@@ -1,0 +1,255 @@
+"""Files read again: a closer look at the few rows at an edge of a bin, for all problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, VectorTable
+from calibrant._core.binning import Rule
+from calibrant._core.grid import UnitGrid
+from calibrant._core.progress import RowProgress
+from calibrant._data.readers.batches import Batch
+from calibrant._data.readers.passes import over_pieces
+from calibrant._data.readers.source import FileRows
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.counting import class_columns
+from calibrant._engines.arrays.numpy_kernels import sums_by_index
+from calibrant._engines.arrays.passes import scalar_blocks
+from calibrant._engines.arrays.smooth import unit_grid
+from calibrant._engines.arrays.vectors import vector_table
+from calibrant._engines.protocol import new_status
+from calibrant._engines.refine import Spans as Ends
+from calibrant._engines.selection import kernels
+
+T = TypeVar("T")
+Floats = NDArray[np.float64]
+ToSamples = Callable[[Batch], Samples]
+# A column of reports, by the notion or the number of the class against the rest.
+Column = Notion | int
+# What is asked of a column, by any name: several may be asked of one.
+Key = tuple[Column, Hashable]
+LEVELS = "levels"
+
+# Cells of [0, 1] that tell at once which rows are worth a look.
+N_CELLS = 1 << 14
+# Groups that are held: more are put together, and spans are cut into fewer parts.
+GROUPS = 1 << 16
+# Distinct reports that are held, one row of sums each.
+MOST_LEVELS = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows put together by a key: smallest and largest report, and sums, in order of the keys."""
+
+    keys: Floats
+    low: Floats
+    high: Floats
+    sums: Floats
+
+    @property
+    def size(self) -> int:
+        return int(self.keys.size)
+
+
+@dataclass(eq=False)
+class Looks:
+    """Rows of files that can be read again."""
+
+    rows: FileRows
+    samples_of: ToSamples
+    show: bool | None
+    # Columns whose distinct reports are wanted too, as soon as the rows are read anyway.
+    levels_of: set[Column] = field(default_factory=set)
+    # Their sums in order; None where there are too many.
+    levels: dict[Column, Floats | None] = field(default_factory=dict)
+
+    def look(
+        self, asked: Mapping[Key, Ends], parts: int | None
+    ) -> dict[Key, tuple[Floats, Floats, Floats]]:
+        """The rows in given spans, grouped (see `engines.refine`), in one reading."""
+        n_spans = sum(low.size for low, _ in asked.values())
+        fewer = None if parts is None else max(2, min(parts, GROUPS // n_spans))
+        spans = {key: Spans(low, high, fewer) for key, (low, high) in asked.items()}
+        wanted = self.levels_of - self.levels.keys()
+        spans |= {(column, LEVELS): Spans.whole() for column in wanted}
+        found = self._grouped(spans)
+        for column in wanted:
+            groups = found.pop((column, LEVELS), None)
+            self.levels[column] = None if groups is None else groups.sums
+        return {key: (each.low, each.high, each.sums) for key, each in found.items()}
+
+    def _grouped(self, spans: dict[Key, Spans]) -> dict[Key, Groups]:
+        """The groups of each key; levels are not there if they are too many."""
+        too_many: set[Key] = set()  # threads add to it, and none takes away
+
+        def put_together(held: dict[Key, list[Groups]]) -> dict[Key, list[Groups]]:
+            out = {key: [together(parts)] for key, parts in held.items()}
+            too_many.update(
+                key for key, parts in out.items()
+                if key[1] == LEVELS and parts[0].size > MOST_LEVELS
+            )  # fmt: skip
+            return {key: parts for key, parts in out.items() if key not in too_many}
+
+        def work(batches: Iterator[Batch]) -> dict[Key, list[Groups]]:
+            held = {key: [nothing()] for key in spans}
+            waiting = 0
+            for batch in batches:
+                if not batch.n:
+                    continue
+                samples = self.samples_of(batch)
+                with batch.explained(samples):
+                    for column, u, z, w in _columns(samples, {key[0] for key in spans}):
+                        for key in held:
+                            if key[0] == column and key not in too_many:
+                                held[key].append(spans[key].grouped(u, z, w))
+                                waiting += held[key][-1].size
+                if waiting > 2 * GROUPS:
+                    held, waiting = put_together(held), 0
+            return put_together(held)
+
+        found = {key: [nothing()] for key in spans}
+        for part in self._passed(work):
+            found = {key: [*found[key], *part[key]] for key in found if key in part}
+            found = put_together(found)
+        return {key: parts[0] for key, parts in found.items() if key not in too_many}
+
+    def vectors(self, rule: Rule) -> VectorTable:
+        """The whole distribution as a vector report, by the bins of a fixed rule."""
+
+        def work(batches: Iterator[Batch]) -> VectorTable | None:
+            total = None
+            for samples in self._samples(batches):
+                part = vector_table(samples, rule)[0]
+                total = part if total is None else total + part
+            return total
+
+        parts = [part for part in self._passed(work) if part is not None]
+        return sum(parts[1:], parts[0])
+
+    def unit_grid(self, notion: Notion, cells: int) -> UnitGrid:
+        """Residuals on a finer grid than a stream holds."""
+
+        def work(batches: Iterator[Batch]) -> UnitGrid | None:
+            total = None
+            for samples in self._samples(batches):
+                part = unit_grid(samples, notion, cells)[0]
+                total = part if total is None else total + part
+            return total
+
+        parts = [part for part in self._passed(work) if part is not None]
+        return sum(parts[1:], parts[0])
+
+    def _samples(self, batches: Iterator[Batch]) -> Iterator[Samples]:
+        for batch in batches:
+            if batch.n:
+                samples = self.samples_of(batch)
+                with batch.explained(samples):
+                    yield samples
+
+    def _passed(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
+        self.rows.refuse_changed()
+        with RowProgress(self.rows.n_bytes, show=self.show, label="a closer look") as progress:
+            yield from over_pieces(self.rows, work, progress)
+        self.rows.refuse_changed()
+
+
+def _columns(
+    samples: Samples, wanted: set[Column]
+) -> Iterator[tuple[Column, NDArray[Any], NDArray[Any], Floats | None]]:
+    """Reports, targets and weights of each column. Rows were checked before."""
+    whole, status = [(0, samples.n)], new_status()
+    notions: tuple[Notion, ...] = ("binary", "confidence")
+    for notion in notions:
+        if notion in wanted:
+            for _, u, z, w in scalar_blocks(samples, notion, whole, kernels(), status):
+                yield notion, u, z, w
+    if any(isinstance(column, int) for column in wanted):
+        for r, column in enumerate(class_columns(samples)):
+            if r in wanted:
+                for _, u, z, w in scalar_blocks(column, "binary", whole, kernels(), status):
+                    yield r, u, z, w
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Ranges of reports, in order and apart, each to be cut into parts, or row by row."""
+
+    low: Floats
+    high: Floats
+    parts: int | None
+    wanted: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        wanted = np.zeros(N_CELLS + 1, dtype=np.bool_)
+        for low, high in zip(self.low, self.high, strict=True):
+            wanted[int(low * N_CELLS) : int(high * N_CELLS) + 1] = True
+        object.__setattr__(self, "wanted", wanted)
+
+    @classmethod
+    def whole(cls) -> Spans:
+        """Every report by itself."""
+        return cls(np.zeros(1), np.ones(1), None)
+
+    def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Floats | None) -> Groups:
+        """The rows within, group by group."""
+        u = np.clip(u, 0, 1)
+        # If the file has changed since it was checked, that will be told.
+        near = np.flatnonzero(self.wanted.take((u * N_CELLS).astype(np.intp), mode="clip"))
+        return self._group(
+            u[near].astype(np.float64),
+            np.clip(z[near].astype(np.float64), 0.0, 1.0),
+            None if w is None else w[near],
+        )
+
+    def _group(self, u: Floats, z: Floats, w: Floats | None) -> Groups:
+        at = np.searchsorted(self.low, u, side="right") - 1
+        inside = np.flatnonzero((at >= 0) & (u <= self.high[at]))
+        u, z, at = u[inside], z[inside], at[inside]
+        w = None if w is None else w[inside]
+        keys: NDArray[Any] = u
+        if self.parts is not None:
+            low = self.low[at]
+            part = np.floor((u - low) / (self.high[at] - low) * self.parts)
+            keys = at * (self.parts + 1.0) + part
+        known, index = np.unique(keys, return_inverse=True)
+        if known.size == 0:
+            return nothing()
+        order = np.argsort(index, kind="stable")
+        firsts = np.searchsorted(index[order], np.arange(known.size))
+        return Groups(
+            known,
+            np.minimum.reduceat(u[order], firsts),
+            np.maximum.reduceat(u[order], firsts),
+            sums_by_index(index, known.size, u, z, w),
+        )
+
+
+def nothing() -> Groups:
+    """No groups."""
+    return Groups(np.empty(0), np.empty(0), np.empty(0), np.empty((0, len(FIELDS))))
+
+
+def together(parts: list[Groups]) -> Groups:
+    """Groups of one key put together."""
+    keys = np.concatenate([part.keys for part in parts])
+    if keys.size == 0 or len(parts) == 1:
+        return parts[0]
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    low, high, sums = (
+        np.concatenate([getattr(part, name) for part in parts])[order]
+        for name in ("low", "high", "sums")
+    )
+    return Groups(
+        keys[firsts],
+        np.minimum.reduceat(low, firsts),
+        np.maximum.reduceat(high, firsts),
+        np.add.reduceat(sums, firsts, axis=0),
+    )

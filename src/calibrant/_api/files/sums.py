@@ -1,0 +1,173 @@
+"""The first pass over files: what is to be summed, and the sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._api.evaluate import choose
+from calibrant._api.files.slices import SliceSums
+from calibrant._api.slices import not_of_sums, slice_measures
+from calibrant._api.streaming.accumulator import Accumulator
+from calibrant._core.binning import Edges, EqualWidth
+from calibrant._core.errors import InputError
+from calibrant._data.labels import Titles
+from calibrant._data.readers.batches import Batch
+from calibrant._data.readers.columns import Chosen
+from calibrant._data.readers.find import File
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays.counting import class_columns
+from calibrant._engines.arrays.passes import scalar_sums
+from calibrant._engines.arrays.streams import NO_SQUARES, StreamSums, stream_sums
+from calibrant._engines.cells import N_LINEAR, Cells
+from calibrant._measures.catalogue import THRESHOLD, Shape
+from calibrant._summaries.requirements import holdings, needs_fine_cells
+
+# Statistics of each class's own quantile bins.
+BY_CLASS = ("above", "class_quantile_bins")
+# Cells of all classes together, about.
+MOST_CLASS_CELLS = 1 << 16
+
+
+def class_cells(n_classes: int) -> Cells:
+    """The cells of each class. `THRESHOLD` is among their edges: from there on they are those of
+    the reports above it.
+    """
+    few = MOST_CLASS_CELLS // n_classes
+    if few > N_LINEAR:
+        return Cells(Edges([0.0, THRESHOLD, 1.0], closed="right"))
+    count = max(16, few)
+    edges = np.unique([THRESHOLD, *(np.arange(count + 1) / count)])
+    return Cells(Edges(edges.tolist(), closed="right"), fine=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What to make of the rows."""
+
+    chosen: Chosen
+    rule: EqualWidth | Edges
+    measures: tuple[str, ...] | None
+    from_logits: bool
+    # Whether the files may be read again: each class then has cells of its own, to begin with.
+    exact: bool = False
+
+    @property
+    def class_names(self) -> Titles | None:
+        if self.chosen.classes is not None:
+            return Titles(str(name) for name in self.chosen.classes)
+        return Titles(self.chosen.y_proba.names) if self.chosen.y_proba.stacked else None
+
+    def samples(self, batch: Batch) -> Samples:
+        return batch.samples(self.from_logits, self.class_names)
+
+    @property
+    def lean(self) -> bool:
+        """Whether the bins alone are needed: then nothing reads their sums of squared reports."""
+        return not needs_fine_cells(self.measures)
+
+    @property
+    def cells(self) -> Cells:
+        return Cells(self.rule, not self.lean)
+
+    def sums_of(self, samples: Samples) -> StreamSums:
+        """What the measures need of some rows."""
+        holds = holdings(self.measures, samples.multiclass)
+        return stream_sums(samples, self.cells, holds | {NO_SQUARES} if self.lean else holds)
+
+    def class_sums(self, samples: Samples) -> NDArray[np.float64] | None:
+        """The cells of each class against the rest (classes x cells x fields), or of the one
+        problem of (n,) reports, if a measure goes by quantiles of those.
+        """
+        chosen = choose(self.measures, "multiclass" if samples.multiclass else "binary")
+        if not self.exact or not any(measure.statistic in BY_CLASS for measure in chosen):
+            return None
+        columns = class_columns(samples) if samples.multiclass else [samples]
+        cuts = class_cells(samples.n_classes).cuts(samples.precision)
+        return np.stack([scalar_sums(column, "binary", cuts)[0] for column in columns])
+
+    def tally(self, batches: Iterable[Batch] = ()) -> Tally:
+        """The sums of some rows."""
+        total = Accumulator(bins=self.rule, from_logits=self.from_logits, measures=self.measures)
+        out = Tally(self, total)
+        for batch in batches:
+            out.add(batch)
+        return out
+
+
+@dataclass(eq=False)
+class Tally:
+    """Sums of everything, and of each slice."""
+
+    plan: Plan
+    total: Accumulator
+    slices: SliceSums | None = None
+    # A row, to tell what all were taken for, and the file it is from.
+    example: Samples | None = None
+    file: File | None = None
+    # Whether every report so far was 0 or 1, as labels are.
+    like_labels: bool = True
+    class_sums: NDArray[np.float64] | None = None
+
+    def add(self, batch: Batch) -> None:
+        if not batch.n:
+            self.total.n_missing += batch.n_missing
+            return
+        samples = self.plan.samples(batch)
+        with batch.explained(samples):
+            sums = self.plan.sums_of(samples)
+            by_class = self.plan.class_sums(samples)
+        try:
+            self.total.add(sums, samples.n_classes if samples.multiclass else 1)
+        except InputError as error:
+            raise InputError(f"{batch.file}: {error}") from None
+        self._add_classes(by_class)
+        if self.example is None:
+            self.example, self.file = samples.row(0), batch.file
+        self.like_labels = self.like_labels and samples.every_report_is_zero_or_one()
+        if batch.by:
+            self._slices(samples).add(batch.by, samples)
+
+    def _add_classes(self, sums: NDArray[np.float64] | None) -> None:
+        if sums is not None:
+            self.class_sums = sums if self.class_sums is None else self.class_sums + sums
+
+    def _slices(self, samples: Samples) -> SliceSums:
+        if self.slices is None:
+            plan = self.plan
+            shape: Shape = "multiclass" if samples.multiclass else "binary"
+            chosen, asked = choose(plan.measures, shape), plan.measures is not None
+            headline, shown = slice_measures(chosen, shape, asked=asked, of_sums=True)
+            self.slices = SliceSums(
+                plan.chosen.by,
+                plan.rule,
+                plan.from_logits,
+                tuple(measure.name for measure in shown),
+                headline,
+                not_of_sums(chosen, shown) if asked else [],
+            )
+        return self.slices
+
+    def merge(self, other: Tally) -> None:
+        """Add the sums of later rows."""
+        mine, others = self.total.columns, other.total.columns
+        if 0 not in (mine, others) and mine != others:
+            raise InputError(f"y_proba has {mine} columns in {self.file}, {others} in {other.file}")
+        self.total.merge(other.total)
+        self._add_classes(other.class_sums)
+        self.file = self.file or other.file
+        self.example = self.example or other.example
+        self.like_labels = self.like_labels and other.like_labels
+        if self.slices is None:
+            self.slices = other.slices
+        elif other.slices is not None:
+            self.slices.merge(other.slices)
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        assert self.example is not None
+        return self.example.precision

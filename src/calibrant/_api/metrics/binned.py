@@ -1,0 +1,329 @@
+"""Binned calibration errors as one-line functions: from what the user has to a number."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant._data.accept import accept_anywhere
+from calibrant._measures.binned import binned_error
+from calibrant._measures.binned import debiased_l2 as debiased_l2_of
+from calibrant._measures.ordered import ks_error as ks_of
+from calibrant._measures.ordered import sweep_bins
+from calibrant._summaries.samples import Summary, settle_notion
+
+
+def _no_full(notion: str) -> None:
+    if notion == "full":
+        raise InputError(
+            "notion='full' has no bins of its own here: use lin_ce(...), which measures the whole "
+            "distribution as a vector"
+        )
+
+
+def _equal_mass(bins: Any, measure: str) -> Quantile:
+    """The rule of a measure that is defined by bins of equal mass."""
+    rule = as_rule(bins, default=Quantile)
+    if not isinstance(rule, Quantile):
+        raise InputError(
+            f"{measure} is defined by bins of equal mass: bins must be a count or Quantile(m); got "
+            f"{rule}. Use ece(...), which takes any rule (notion='classwise' for all classes)"
+        )
+    return rule
+
+
+@public
+def ece(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Bins = 15,
+    norm: str = "l1",
+    notion: str | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Expected calibration error: the mean gap between reports and targets, over bins.
+
+    .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
+
+    where B runs over the bins, u is the report, z the target and W the sum of weights.
+    ``norm="l2"`` is the root of the mean square gap (RMSCE), ``norm="max"`` the largest gap of any
+    bin (MCE). Targets may be 0/1 or probabilities: on probabilities this is SMECE (`soft_ece`).
+
+    Range [0, 1], lower is better. Not truthful, not continuous: see the catalogue.
+
+    Parameters
+    ----------
+    y_true
+        0/1, class indices, probabilities (n,), or rows of class probabilities (n, k).
+    y_proba
+        Probabilities: (n,) of class 1, or (n, k).
+    bins
+        A count of equal-width bins, or a rule: ``EqualWidth``, ``Quantile``, ``Edges``,
+        ``LevelSets``.
+    notion
+        ``"binary"`` for (n,); ``"confidence"`` (top label, the default) or ``"classwise"`` (mean
+        over classes) for (n, k).
+
+    References
+    ----------
+    Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), arXiv:1706.04599.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
+    0.25
+    """
+    rule = as_rule(bins)
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    settled = settle_notion(samples, notion)
+    _no_full(settled)
+    return binned_error(Summary(samples).table(settled, rule, squares=False), norm)
+
+
+@public
+def soft_ece(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Bins = 15,
+    norm: str = "l1",
+    notion: str | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Soft mean expected calibration error (SMECE): ECE against targets that are probabilities.
+
+    .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
+
+    where z is a probability: a teacher's, a posterior, a share of votes. It is the formula of
+    `ece`, which it equals to the last bit on 0/1 targets; a report equal to its target everywhere
+    scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error.
+
+    Range [0, 1], lower is better.
+
+    References
+    ----------
+    Leznik (2026), arXiv:2603.14092.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.soft_ece([0.1, 0.8, 0.6, 0.3], [0.2, 0.7, 0.9, 0.4], bins=10), 4)
+    0.15
+    """
+    return ece(
+        y_true, y_proba, bins=bins, norm=norm, notion=notion, sample_weight=sample_weight,
+        from_logits=from_logits, classes=classes, data=data,
+    )  # fmt: skip
+
+
+@public
+def ace(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: int | Quantile = 15,
+    norm: str = "l1",
+    notion: str | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Adaptive calibration error: the mean gap over bins of equal mass, over all classes.
+
+    .. math:: \frac{1}{k} \sum_{r} \frac{1}{W} \sum_B
+        \Bigl| \sum_{i \in B} w_i (u_{ir} - z_{ir}) \Bigr|
+
+    where the bins B are quantile bins of each class's reports. Classwise for (n, k) reports unless
+    another notion is asked for. Range [0, 1], lower is better.
+
+    References
+    ----------
+    Nixon et al. (2019), arXiv:1904.01685.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.ace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    0.25
+    """
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    settled = settle_notion(samples, notion or ("classwise" if samples.multiclass else None))
+    _no_full(settled)
+    rule = _equal_mass(bins, "ace")
+    return binned_error(Summary(samples).table(settled, rule, squares=False), norm)
+
+
+@public
+def tace(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    threshold: float = 0.01,
+    bins: int | Quantile = 15,
+    norm: str = "l1",
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Thresholded adaptive calibration error: `ace` over the reports above a threshold.
+
+    .. math:: \frac{1}{|C|} \sum_{r \in C} \frac{1}{W_r} \sum_B
+        \Bigl| \sum_{i \in B,\, u_{ir} > t} w_i (u_{ir} - z_{ir}) \Bigr|
+
+    where C are the classes with a report above the threshold t, and W_r the weight above it. It
+    keeps the many near-zero reports of a long row from drowning the rest. Range [0, 1], lower is
+    better.
+
+    References
+    ----------
+    Nixon et al. (2019), arXiv:1904.01685.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.tace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1, threshold=0.3), 4)
+    0.0
+    """
+    rule = _equal_mass(bins, "tace")
+    if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
+        raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    return binned_error(Summary(samples, quantile=rule).above(float(threshold)), norm)
+
+
+@public
+def debiased_l2(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Bins = Quantile(15),
+    notion: str | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Root-mean-square gap over bins, less the part that sampling noise adds.
+
+    .. math:: \sqrt{\max\Bigl(0, \frac{1}{W}\sum_B W_B \Bigl[ (\bar u_B - \bar z_B)^2
+        - \frac{\overline{z^2}_B - \bar z_B^2}{W_B - 1} \Bigr]\Bigr)}
+
+    where bars are weighted means in the bin. Range [0, 1], lower is better.
+
+    References
+    ----------
+    Kumar, Liang and Ma (2019), arXiv:1909.10155; Broecker (2012), doi:10.1007/s00382-011-1191-1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.debiased_l2([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1)
+    0.0
+    """
+    rule = as_rule(bins, default=Quantile)
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    settled = settle_notion(samples, notion)
+    _no_full(settled)
+    return debiased_l2_of(Summary(samples).table(settled, rule))
+
+
+@public
+def sweep_ece(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    norm: str = "l1",
+    notion: str | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""ECE at the largest number of equal-mass bins for which mean targets rise with the reports.
+
+    .. math:: \mathrm{ECE}_{m^*}, \quad m^* = \max\{m : \bar z_1 \le \dots \le \bar z_{m'}
+        \text{ for all } m' \le m\}
+
+    where the bins are quantile bins with ties together. Range [0, 1], lower is better.
+
+    References
+    ----------
+    Roelofs, Cain, Shlens and Mozer (2022), arXiv:2012.08668.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.sweep_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    0.25
+    """
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    settled = settle_notion(samples, notion)
+    _no_full(settled)
+    levels = Summary(samples).table(settled, LevelSets())
+    errors = [binned_error(sweep_bins(levels.of_class(r)), norm) for r in range(levels.n_classes)]
+    return float(sum(errors) / len(errors))
+
+
+@public
+def ks_error(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    notion: str | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Kolmogorov-Smirnov calibration error: the largest accumulated gap in order of reports.
+
+    .. math:: \max_t \frac{1}{W} \Bigl| \sum_{u_i \le t} w_i (u_i - z_i) \Bigr|
+
+    where t runs over the reports. No bins. Range [0, 1], lower is better.
+
+    References
+    ----------
+    Gupta et al. (2021), arXiv:2006.12800.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.ks_error([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.15
+    """
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    settled = settle_notion(samples, notion)
+    _no_full(settled)
+    return ks_of(Summary(samples).table(settled, LevelSets()))

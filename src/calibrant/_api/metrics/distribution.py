@@ -1,0 +1,114 @@
+"""How whole distributions compare (Baan et al. 2022), as one-line functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calibrant._core.validation import public
+from calibrant._data.accept import accept_anywhere
+from calibrant._summaries.samples import Summary
+
+
+@public
+def dist_ce(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Distribution calibration error: mean total variation between report and target.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, \tfrac12 \sum_r |p_{ir} - q_{ir}|
+
+    where q is the target distribution: soft labels such as shares of human votes, or the label
+    itself. Range [0, 1], lower is better.
+
+    References
+    ----------
+    Baan et al. (2022), arXiv:2210.16133.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.dist_ce([[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]), 4)
+    0.2
+    """
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    return Summary(samples).distribution.mean("distribution")
+
+
+@public
+def ent_ce(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    signed: bool = False,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Entropy calibration error: mean difference of the entropies of report and target, in nats.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, | H(p_i) - H(q_i) |
+
+    where ``signed=True`` leaves the absolute value out: above 0 the reports are less sure than the
+    targets. Range [0, log k], lower is better.
+
+    References
+    ----------
+    Baan et al. (2022), arXiv:2210.16133.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.ent_ce([[0.5, 0.5]], [[0.9, 0.1]]), 4)
+    0.3681
+    """
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    return Summary(samples).distribution.mean("entropy_signed" if signed else "entropy")
+
+
+@public
+def rank_cs(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Ranking calibration score: how often the report ranks the classes as the target does.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, 1[\, q_{ia} > q_{ib} \Rightarrow p_{ia} > p_{ib}
+        \text{ for all } a, b \,]
+
+    where classes that the target ranks equal may come in any order. Range [0, 1], higher is
+    better.
+
+    References
+    ----------
+    Baan et al. (2022), arXiv:2210.16133.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.rank_cs([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+    0.5
+    """
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    return Summary(samples).distribution.mean("rank")

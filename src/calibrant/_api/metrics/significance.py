@@ -1,0 +1,355 @@
+"""Tests of calibration, as one-line functions."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._api.metrics.uncertainty import group_index
+from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
+from calibrant._core.errors import InputError, refuse_total
+from calibrant._core.validation import public
+from calibrant._data.accept import accept
+from calibrant._data.explain import explained, refuse_swapped
+from calibrant._data.links import logit
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays.counting import bin_table
+from calibrant._engines.arrays.passes import whole_problem
+from calibrant._engines.arrays.streams import EPS
+from calibrant._inference import significance
+from calibrant._inference.cells import Problem, problem_of
+from calibrant._summaries.samples import settle_notion
+from calibrant.results._uncertainty import CalibrationTest, CoxCalibration
+
+
+@public
+def spiegelhalter(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    notion: str | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CalibrationTest:
+    r"""Spiegelhalter's test: is the Brier score what the predictions make one expect?
+
+    .. math:: Z = \frac{\sum w (z - u)(1 - 2u)}{\sqrt{\sum w^2 (1 - 2u)^2 u (1 - u)}}
+
+    Standard normal when the predictions are right and the rows many; the p-value is two-sided.
+    Where few rows decide (rare events, heavy weights) it is found by drawing outcomes from the
+    predictions with `seed`. With clusters (`groups`: rows that belong together) the variance is
+    that of the clusters' sums. Hard labels only.
+
+    References
+    ----------
+    Spiegelhalter (1986), doi:10.1002/sim.4780050506.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.spiegelhalter([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]).statistic, 4)
+    -1.005
+    """
+    check_seed(seed)
+    problem, clusters = _scalar_problem(
+        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, Quantile(1)
+    )
+    _needs_outcomes(problem, "Spiegelhalter's test")
+    name, null = "Spiegelhalter z", "standard normal, two-sided"
+    z = significance.spiegelhalter_z(problem.u, problem.z, problem.weights)
+    if math.isnan(z):
+        note = "every prediction is 0, 1/2 or 1: the test says nothing"
+        return CalibrationTest(name, z, 1.0, null, note)
+    if clusters is not None:
+        z, p = significance.clustered_spiegelhalter(problem, clusters)
+        return CalibrationTest(name, z, p, _by_clusters(clusters))
+    found = significance.spiegelhalter_p(problem, z, int(seed))
+    if found.n_draws:
+        return CalibrationTest(name, z, found.p_value, f"{found}, two-sided", seed=int(seed))
+    return CalibrationTest(name, z, found.p_value, null)
+
+
+@public
+def hosmer_lemeshow(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Bins = Quantile(10),
+    fitted: bool = False,
+    notion: str | None = None,
+    groups: Any = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CalibrationTest:
+    r"""The Hosmer-Lemeshow test: are the counts in bins of equal size as expected?
+
+    .. math:: \sum_B \frac{(O_B - E_B)^2}{n_B \bar u_B (1 - \bar u_B)}
+
+    Chi-square with as many degrees of freedom as bins for predictions on new data, and two fewer
+    where the model was `fitted` to these rows. Ten quantile bins unless `bins` says otherwise.
+    Where a bin is expected to hold fewer than two events or non-events, the chi-square rejects
+    right predictions too often: the p-value is then found by drawing outcomes from the predictions
+    with `seed` (not for a `fitted` model, whose fit would have to be drawn too: `note` warns).
+
+    Hard labels; the test counts rows, and takes neither weights nor clusters (`groups`).
+
+    References
+    ----------
+    Hosmer and Lemeshow (1980), doi:10.1080/03610928008827941.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> test = cal.hosmer_lemeshow([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25, bins=2)
+    >>> round(test.statistic, 1), test.p_value < 1e-4
+    (33.9, True)
+    """
+    check_seed(seed)
+    if groups is not None:
+        raise InputError(
+            "groups= has no place in the Hosmer-Lemeshow test: it counts rows as independent "
+            "outcomes, which rows of one cluster are not. Use truthful_test(..., groups=...) or "
+            "cox_calibration(..., groups=...)"
+        )
+    rule = as_rule(bins, default=Quantile)
+    samples, settled = _samples(y_true, y_proba, None, from_logits, classes, data, notion)
+    with explained(samples):
+        table, cuts, findings = bin_table(samples, settled, rule)
+    if findings.soft:
+        refuse_swapped(samples)
+        raise InputError(_NEEDS_OUTCOMES.format("the Hosmer-Lemeshow test"))
+    statistic, n_bins = significance.hosmer_lemeshow(table)
+    df = n_bins - 2 if fitted else n_bins
+    if df < 1:
+        raise InputError(
+            f"the Hosmer-Lemeshow test needs {'three' if fitted else 'one'} or more bins with "
+            f"predictions strictly between 0 and 1; there are {n_bins}"
+        )
+    name, chi_square = "Hosmer-Lemeshow", f"chi-square with {df} degrees of freedom"
+    least = significance.smallest_count(table)
+    few = f"{rule}; a bin expects only {least:.2g} events or non-events"
+    if least >= significance.SMALL_COUNT or fitted:
+        p = significance.chi_square_tail(statistic, df)
+        note = str(rule)
+        if least < significance.SMALL_COUNT:
+            note = f"{few}: the chi-square may reject too often; use fewer bins"
+        return CalibrationTest(name, statistic, p, chi_square, note)
+    u = whole_problem(samples, settled)[0]
+    found = significance.hosmer_lemeshow_p(table, u, _bins_of_rows(u, rule, cuts), int(seed))
+    return CalibrationTest(name, statistic, found.p_value, str(found), few, int(seed))
+
+
+@public
+def truthful_test(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    bins: Bins = Quantile(15),
+    notion: str | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CalibrationTest:
+    r"""The truthful error against the mean and variance that right predictions give it.
+
+    ``E[LinCE] = sum w^2 u (1 - u) / W^2`` whatever the bins (Lu et al., theorem 3.1), and the
+    variance has a closed form too; the p-value is that of the scaled chi-square with both. Where
+    few rows decide (small samples, rare events, heavy weights) it is found by drawing outcomes from
+    the predictions with `seed`; with clusters (`groups`: rows that belong together), by the
+    covariance of the clusters' residuals. Hard labels only; 15 quantile bins unless `bins` says
+    otherwise.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.truthful_test([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25).p_value < 1e-4
+    True
+    """
+    check_seed(seed)
+    rule = as_rule(bins, default=Quantile)
+    problem, clusters = _scalar_problem(
+        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, rule
+    )
+    _needs_outcomes(problem, "the truthful test")
+    value, mean, variance = significance.linear_null(problem)
+    name = "truthful error (LinCE)"
+    if clusters is not None:
+        p = significance.clustered_truthful_p(problem, clusters)
+        return CalibrationTest(name, value, p, _by_clusters(clusters), str(rule))
+    found = significance.truthful_p(problem, value, mean, variance, int(seed))
+    null = f"mean {mean:.3g} and standard deviation {math.sqrt(variance):.3g} when calibrated"
+    if found.n_draws:
+        null += f"; {found}"
+    note = str(rule)
+    if found.p_value == 0.0:
+        note += "; something happened that a prediction of exactly 0 or 1 excludes"
+    drawn_with = int(seed) if found.n_draws else None
+    return CalibrationTest(name, value, found.p_value, null, note, drawn_with)
+
+
+@public
+def cox_calibration(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    level: float = 0.95,
+    eps: float = EPS,
+    notion: str | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CoxCalibration:
+    r"""Cox's slope and intercepts: the targets regressed on the logits of the predictions.
+
+    .. math:: \operatorname{logit} P(z = 1) = a + b \operatorname{logit} u
+
+    `slope` b and `intercept` a together, and `intercept_at_slope_1`: a alone with b = 1, known as
+    calibration in the large. Calibrated predictions have slope 1 and both intercepts 0, which
+    `p_value` tests together.
+
+    Independent outcomes have limits from the curvature of the likelihood, and the likelihood-ratio
+    test. Soft labels, weights and clusters (`groups`: rows that belong together) have limits from
+    the scatter of the scores, with Student's t at as many degrees of freedom as rows or clusters
+    are effective; `p_value` is then the larger one of Wald's test with that scatter, and of the
+    score test with the scatter that the predictions imply.
+
+    Outcomes of one class, or separated by the predictions, have no finite fit: NaN, with a `note`.
+    Predictions are clipped to [eps, 1 - eps]; how many were moved is in `n_clipped`, and the fit
+    without them in `without_clipped`.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562; Miller, Hui and Tierney (1991),
+    doi:10.1002/sim.4780100805.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fit = cal.cox_calibration([0, 1, 1, 0, 0, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.3])
+    >>> round(fit.slope, 3), round(fit.intercept_at_slope_1, 3)
+    (1.07, -0.087)
+    """
+    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    if not isinstance(eps, numbers.Real) or not 1e-16 <= float(eps) < 0.5:
+        raise InputError(f"eps must be a number from 1e-16 up to 1/2; got {eps!r}")
+    problem, clusters = _scalar_problem(
+        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, Quantile(1)
+    )
+    u = np.clip(problem.u, eps, 1.0 - eps)
+    moved = (u != problem.u) & (problem.weights > 0)
+    found = _cox(problem, logit(u), clusters, float(level))
+    n_moved = int(np.count_nonzero(moved))
+    if n_moved == 0:
+        return found
+    kept = ~moved & (problem.weights > 0)
+    note = f"{n_moved} predictions moved to within [{eps:g}, 1 - {eps:g}]"
+    without = None
+    if kept.any():
+        some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
+        without = _cox(_rows(problem, kept), logit(u[kept]), some, float(level))
+    notes = "; ".join(filter(None, (note, found.note)))
+    return replace(found, note=notes, n_clipped=n_moved, without_clipped=without)
+
+
+def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) -> CoxCalibration:
+    fits = significance.cox_fits(problem, h, clusters)
+    half = significance.student_quantile(0.5 + level / 2.0, fits.df)
+
+    def around(value: float | None, standard_error: float) -> tuple[float, float, float]:
+        if value is None:
+            return math.nan, math.nan, math.nan
+        return value, value - half * standard_error, value + half * standard_error
+
+    both, large = fits.both, fits.large
+    return CoxCalibration(
+        *around(None if both is None else both.slope, fits.both_errors[1]),
+        *around(None if both is None else both.intercept, fits.both_errors[0]),
+        *around(None if large is None else large.intercept, fits.large_error),
+        fits.p_value,
+        level,
+        fits.why_not,
+    )
+
+
+def _rows(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
+    weights = None if problem.w is None else problem.w[kept]
+    return replace(
+        problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]
+    )
+
+
+def _by_clusters(clusters: NDArray[np.intp]) -> str:
+    return f"scatter of {int(clusters.max()) + 1:,} clusters"
+
+
+def _bins_of_rows(u: NDArray[np.float64], rule: Rule, cuts: Cuts) -> NDArray[np.intp]:
+    """The bin of every row; ranks tell equal predictions apart, edges do not."""
+    if isinstance(rule, Quantile) and rule.ties == "rank":
+        bins = np.empty(u.size, dtype=np.intp)
+        bins[np.argsort(u, kind="stable")] = rank_bins(u.size, rule.m)
+        return bins
+    return cuts.find(u)
+
+
+def check_seed(seed: Any) -> None:
+    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or int(seed) < 0:
+        raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}")
+
+
+_NEEDS_OUTCOMES = "{} needs outcomes (0 or 1); y_true holds soft labels"
+
+
+def _needs_outcomes(problem: Problem, test: str) -> None:
+    if not problem.hard:
+        raise InputError(_NEEDS_OUTCOMES.format(test))
+
+
+def _samples(
+    y_true: Any, y_proba: Any, sample_weight: Any, from_logits: bool,
+    classes: Sequence[Any] | None, data: Any, notion: str | None,
+) -> tuple[Samples, Any]:  # fmt: skip
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    settled = settle_notion(samples, notion)
+    if settled in ("classwise", "full"):
+        raise InputError(
+            f"a test is of one problem, so notion={notion!r} has none: give one class's column as "
+            "y_proba and (y_true == class) as y_true"
+        )
+    return samples, settled
+
+
+def _scalar_problem(
+    y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, from_logits: bool,
+    classes: Sequence[Any] | None, data: Any, notion: str | None, rule: Rule,
+) -> tuple[Problem, NDArray[np.intp] | None]:  # fmt: skip
+    """The problem, every row checked, and the cluster of each row."""
+    samples, settled = _samples(y_true, y_proba, sample_weight, from_logits, classes, data, notion)
+    with explained(samples):
+        problem = problem_of(samples, settled, rule)
+    if problem is None:
+        raise InputError(f"this test needs bins with edges; got {rule}")
+    if not problem.hard:
+        refuse_swapped(samples)
+    refuse_total(float(problem.weights.sum()), samples.n)
+    return problem, group_index(groups, samples, data)

@@ -1,0 +1,254 @@
+"""Smooth calibration errors as one-line functions: no bins, no jumps."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.binning import EqualWidth
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.validation import public
+from calibrant._data.accept import accept_anywhere
+from calibrant._data.samples import Notion
+from calibrant._data.source import Source
+from calibrant._engines.arrays.streams import EPS
+from calibrant._engines.dispatch import engine_of
+from calibrant._measures.smooth import LS_SIGMA
+from calibrant._summaries.samples import settle_notion
+from calibrant._summaries.smooth import NOISES, SmoothSummary, smallest_sigma, smallest_unit_sigma
+from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._smooth_curve import N_CHECKED, SmoothCurve, bins_outside
+
+# Noise that is wider than all logits, of which a curve shows nothing.
+WIDEST_CURVE = 1000.0
+
+
+@public
+def ls_ece(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sigma: float | str = LS_SIGMA,
+    noise: str = "gaussian",
+    method: str = "exact",
+    notion: str | None = None,
+    eps: float = EPS,
+    n_draws: int = 10_000,
+    rng: np.random.Generator | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Logit-smoothed ECE: the calibration error of the reports after noise on their logits.
+
+    .. math:: \int \Bigl| \frac{1}{W} \sum_i w_i K_\sigma(t - h_i) (z_i - \rho(t)) \Bigr| \, dt
+
+    where h is the logit of the report, rho the sigmoid and K the density of the noise: Gaussian, or
+    uniform on [-sigma/2, sigma/2]. It is continuous in the reports, where binned ECE jumps. The
+    integral is evaluated as it stands; ``method="monte-carlo"`` draws `n_draws` places with `rng`
+    instead, as the paper does.
+
+    `sigma` is 0.1 unless told, here and in `evaluate`: the same for every model and number of rows,
+    so that values can be compared. ``sigma="schedule"`` is ``n^(-1/3)``: it tends to 0 while
+    n sigma grows, which makes LS-ECE a consistent estimator of the true ECE (theorem 5.4); with
+    weights, n is (sum w)^2 / sum w^2. Predictions are clipped to [eps, 1 - eps], and logits to
+    [-40, 40]. With Gaussian noise memory does not grow with n; uniform noise has a closed form
+    between the sorted samples, which are copied. As sigma tends to 0 LS-ECE tends to the error over
+    distinct logits, ``ece(bins=LevelSets())``, and as it grows to 1/2, whatever the predictions.
+
+    Range [0, 1], lower is better.
+
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen and Rezchikov (2024), How Flawed Is ECE? An Analysis via Logit
+    Smoothing, ICML.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.2504
+    """
+    one_of("noise", noise, NOISES)
+    one_of("method", method, ("exact", "monte-carlo"))
+    _check_eps(eps)
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    settled = _settled(samples, notion)
+    summary = SmoothSummary(samples, settled, eps)
+    width = _width(sigma, summary, noise if method == "exact" else "uniform")
+    if method == "monte-carlo":
+        _check_draws(n_draws, rng)
+        return summary.monte_carlo(width, noise, n_draws, rng or np.random.default_rng())
+    return summary.ls_ece(width, noise)
+
+
+@public
+def smooth_ece(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sigma: float | None = None,
+    notion: str | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Smooth ECE (smECE): the error after smoothing the residuals over the reports.
+
+    .. math:: \sigma^* \text{ with } \int_0^1 \Bigl| \frac{1}{W} \sum_i w_i (z_i - u_i)
+        \tilde K_{\sigma^*}(t, u_i) \Bigr| \, dt = \sigma^*
+
+    where K is the Gaussian reflected at 0 and 1. The bandwidth is its own answer; with `sigma` the
+    integral at that bandwidth is returned instead. Not to be confused with SMECE, the soft mean
+    error (`soft_ece`). Range [0, 1], lower is better; continuous.
+
+    References
+    ----------
+    Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.smooth_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.1778
+    """
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    if sigma is not None:
+        _check_unit_sigma(sigma)
+    return SmoothSummary(samples, _settled(samples, notion)).smooth_ece(sigma)
+
+
+@public
+def smooth_reliability(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    kind: str = "unit",
+    sigma: float | None = None,
+    notion: str | None = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> SmoothCurve:
+    """The smoothed reliability curve: density, mean target, and the difference integrated.
+
+    ``kind="unit"`` smooths over the reports as `smooth_ece` does (default sigma: its fixed point),
+    ``kind="logit"`` over their logits as `ls_ece` does (default sigma: its ``"schedule"``, for a
+    curve must be as smooth as its rows allow).
+
+    The curve is an average over neighbouring predictions: where the frequency changes within a
+    bandwidth it does not follow, and its band knows nothing of that bias. It is held against bins
+    of the same rows: `SmoothCurve.outside` has those that lie outside its band, `notes` says so.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> curve = cal.smooth_reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> list(curve.columns())
+    ['report', 'density', 'mean_target', 'difference']
+    """
+    one_of("kind", kind, ("unit", "logit"))
+    if sigma is not None and kind == "unit":
+        _check_unit_sigma(sigma)
+    elif sigma is not None:
+        _check_logit_sigma(sigma)
+    samples = accept_anywhere(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    settled = _settled(samples, notion)
+    if settled == "classwise":
+        raise InputError("a curve is of one problem: give one class's column as y_proba")
+    summary = SmoothSummary(samples, settled)
+    width = sigma or (
+        max(summary.schedule(), smallest_sigma())
+        if kind == "logit"
+        else max(summary.smooth_ece(None), 1e-4)
+    )
+    points = summary.curve(kind, width)
+    places = points["logit" if kind == "logit" else "report"]
+    rows, n = summary.rows_behind(kind, width, places)
+    curve = SmoothCurve(
+        points, kind, float(width), settled, n_effective=rows, n=n,
+        is_hard=not summary.findings.soft,
+    )  # fmt: skip
+    rule = EqualWidth(N_CHECKED)
+    table, cuts, _ = engine_of(samples).bin_table(samples, settled, rule)
+    return replace(curve, outside=bins_outside(curve, ReliabilityTable(table, rule, cuts, settled)))
+
+
+def _settled(samples: Source, notion: str | None) -> Notion:
+    settled = settle_notion(samples, notion)
+    if settled == "full":
+        raise InputError("notion='full' has no smooth error: use 'confidence' or 'classwise'")
+    return settled
+
+
+def _check_sigma(sigma: Any) -> None:
+    if not isinstance(sigma, numbers.Real) or isinstance(sigma, bool) or not float(sigma) > 0:
+        raise InputError(f"sigma must be a positive number; got {sigma!r}")
+    if not math.isfinite(float(sigma)):
+        raise InputError(f"sigma must be finite; got {sigma!r}")
+
+
+def _check_unit_sigma(sigma: Any) -> None:
+    _check_sigma(sigma)
+    if sigma < smallest_unit_sigma():
+        raise InputError(
+            f"sigma={sigma!r} is too small for the grid: the smallest that fits is "
+            f"{smallest_unit_sigma():.1e}. For no smoothing at all use ece(..., bins=LevelSets())"
+        )
+
+
+def _check_logit_sigma(sigma: Any) -> None:
+    """The bandwidth of a curve over logits: its grid must fit at both ends."""
+    _check_sigma(sigma)
+    if not smallest_sigma() <= sigma <= WIDEST_CURVE:
+        raise InputError(
+            f"sigma={sigma!r} does not fit a curve over logits: it must lie between "
+            f"{smallest_sigma():.1e} and {WIDEST_CURVE:g}"
+        )
+
+
+def _check_draws(n_draws: Any, rng: Any) -> None:
+    whole = isinstance(n_draws, numbers.Integral) and not isinstance(n_draws, bool)
+    if not whole or int(n_draws) < 1:
+        raise InputError(f"n_draws must be a whole number, 1 or more; got {n_draws!r}")
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise InputError(
+            f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(0); "
+            f"got {rng!r}"
+        )
+
+
+def _width(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
+    if isinstance(sigma, str):
+        one_of("sigma", sigma, ("schedule",))
+        return max(summary.schedule(), smallest_sigma())
+    _check_sigma(sigma)
+    if noise == "gaussian" and sigma < smallest_sigma():
+        raise InputError(
+            f"sigma={sigma!r} is too small for the grid: the smallest that fits is "
+            f"{smallest_sigma():.1e}. Use noise='uniform', which needs none"
+        )
+    return float(sigma)
+
+
+def _check_eps(eps: Any) -> None:
+    # Below 1e-16, 1 - eps is 1 in floating point, which has no logit.
+    if not isinstance(eps, numbers.Real) or not 1e-16 <= float(eps) < 0.5:
+        raise InputError(f"eps must be a number from 1e-16 up to 1/2; got {eps!r}")

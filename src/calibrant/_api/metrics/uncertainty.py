@@ -1,0 +1,362 @@
+"""What a number is worth, as one-line functions: noise floor, interval, verdict."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.binning import Bins, Rule, both_rules
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant._data.accept import accept
+from calibrant._data.columns import is_lazy, pick
+from calibrant._data.missing import with_gaps
+from calibrant._data.samples import Samples
+from calibrant._inference.blocks import as_groups
+from calibrant._inference.judged import checked_votes
+from calibrant._inference.worth import SOFT_HAVE_NO_FLOOR, Worth
+from calibrant._measures.catalogue import Measure, find
+from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
+from calibrant._measures.proportions import checked_level
+from calibrant._summaries.samples import Summary
+from calibrant.results._check import FEWEST_ROWS, Limit, Limited
+from calibrant.results._rendering import in_full, percent, told_apart
+from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
+
+# A fault in a share s of all rows makes an error of s; of a root of a mean of squares, its root.
+ROOTS = ("rmsce", "debiased_l2")
+# To show that an error is exactly 0, no number of rows is enough.
+MOST_TO_PASS = 10**12
+
+
+@public
+def noise_floor(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    measure: str = "ece",
+    bins: Bins = 15,
+    groups: Any = None,
+    votes: Any = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> NoiseFloor:
+    """What a measure shows when predictions are exactly right, with a p-value for what it shows.
+
+    Targets are drawn from the reports `n_resamples` times (a fifth of that for measures that are
+    not sums over bins). Hard labels are drawn as outcomes. Soft labels are the means of `votes`
+    votes, a number or one per row; without it they have no noise floor. The mean of the truthful
+    errors is exact (Lu et al., theorem 3.1): the mean of ``u (1 - u)``, over n. `groups` names
+    clusters of rows that are not independent of each other (patients, games, days).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> floor = cal.noise_floor([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25)
+    >>> round(floor.mean, 3), floor.p_value < 0.05
+    (0.065, True)
+    """
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    worth, chosen, summary = _worth(
+        samples, measure, bins, n_resamples=n_resamples, seed=seed, votes=votes,
+        groups=group_index(groups, samples, data),
+    )  # fmt: skip
+    found = worth.noise_floor(chosen, chosen.compute(summary))
+    if found is None:
+        raise InputError(SOFT_HAVE_NO_FLOOR)
+    return found
+
+
+@public
+def interval(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    measure: str = "ece",
+    bins: Bins = 15,
+    level: float = 0.95,
+    groups: Any = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Interval:
+    """Where the true value of a measure lies, with the upward bias of samples taken out.
+
+    Errors of bins, and smooth ones, get the true values of all worlds between calibrated and worse
+    than seen that could have shown the value (see `calibrant._inference.family`); `debiased_l2` has
+    a closed form (Sun et al., 2024); losses and classwise errors the basic bootstrap. `groups`
+    names clusters of rows that are drawn together (patients, games, days).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.interval([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25)
+    >>> found.low > 0.1, 0.25 in found
+    (True, True)
+    """
+    level = checked_level(level)
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    worth, chosen, summary = _worth(
+        samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
+        groups=group_index(groups, samples, data),
+    )  # fmt: skip
+    return worth.interval(chosen, chosen.compute(summary))
+
+
+@public
+def verdict(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    measure: str = "ece",
+    tolerance: float = 0.05,
+    bins: Bins = 15,
+    level: float = 0.95,
+    groups: Any = None,
+    votes: Any = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Verdict:
+    """Calibrated within noise, miscalibrated, or not enough data to tell; in a sentence.
+
+    Miscalibrated: the value is larger than calibrated predictions show by chance (p below
+    ``1 - level``, and an interval above 0 or p below half of that). Calibrated within noise: it is
+    not, and a true error above `tolerance` can be excluded. Not enough data: it is not, and such an
+    error cannot be excluded; `rows_needed` is about how many rows would do.
+
+    `tolerance` is the size of a gap for every measure. Of errors that are sums of squares
+    (`lin_ce`, `classwise_ce`, ...) the limits are turned into the gap that, in every bin, would
+    give them; of losses the tolerance is on their own scale. Whether it is kept is decided as
+    `check` does.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.verdict([0, 1, 1, 0, 1, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.7]).verdict
+    'not enough data'
+    """
+    level, tolerance = checked_level(level), checked_tolerance(tolerance, measure)
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    worth, chosen, summary = _worth(
+        samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
+        groups=group_index(groups, samples, data), votes=votes,
+    )  # fmt: skip
+    value = chosen.compute(summary)
+    interval, floor = worth.interval(chosen, value), worth.noise_floor(chosen, value)
+    return verdict_of(interval, floor, tolerance, chosen, worth)
+
+
+def verdict_of(
+    interval: Interval, floor: NoiseFloor | None, tolerance: float, measure: Measure, worth: Worth
+) -> Verdict:
+    """The verdict that an interval and a noise floor of these rows give."""
+    scale = gap_scale(measure, worth.summary(worth.samples))
+    limit = Limit(measure.name, "max", scale.value(tolerance))
+    held = limited(limit, None, interval, worth, scale)
+    gaps = scale.gap(interval.low), scale.gap(interval.high)
+    p, p_low, upper = _chances(floor)
+    if gaps[0] <= 0:
+        # Rows at which calibrated predictions are found to be so; others are found out by then. A
+        # sample that shows little by luck has a short interval: noise says what is usual.
+        reach = 0.0 if math.isnan(upper) else scale.gap(upper)
+        held = replace(held, centre=0.0, reach=reach if is_error(measure) else 0.0)
+    alpha = 1.0 - interval.level
+    if math.isnan(p):
+        beyond = gaps[0] > 0
+    else:
+        beyond = p < alpha and (gaps[0] > 0 or (p < alpha / 2.0 and worth.groups is None))
+    beyond |= held.verdict == "fail" and is_error(measure)
+    kind, sentence = _in_words(held, floor, tolerance, beyond=beyond, of_errors=is_error(measure))
+    if is_error(measure) and p_low < alpha / 2.0:
+        sentence += (
+            f" It is lower than calibrated predictions show by chance (p = {p_low:.2g}): were "
+            "these rows used to fit the model or a recalibration map?"
+        )
+    needed: tuple[int | None, int | None] = (None, None)
+    if kind == "not enough data":
+        needed = (held.rows_needed, held.clusters_needed)
+    return Verdict(
+        kind, sentence, measure.name, interval.value, interval.low, interval.high, upper, p,
+        tolerance, held.n, needed[0], interval.estimate, interval.level, *gaps,
+        {"pass": True, "fail": False}.get(held.verdict), p_low, needed[1],
+    )  # fmt: skip
+
+
+def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
+    """The chance of a value as large, of one as small, and the 95 % point of chance."""
+    if floor is None:
+        return math.nan, math.nan, math.nan
+    return floor.p_value, floor.p_low, floor.upper
+
+
+def _in_words(
+    held: Limited, floor: NoiseFloor | None, tolerance: float, *, beyond: bool, of_errors: bool
+) -> tuple[str, str]:
+    """The verdict in a word and in a sentence."""
+    seen, within = _seen(held, floor, tolerance), f"the tolerance of {in_full(tolerance)}"
+    if beyond:
+        size = f", within {within}" if held.verdict == "pass" else ""
+        unsure = f" These rows do not show whether it is within {within}."
+        return "miscalibrated", f"Miscalibrated{size}: {seen}." + (
+            unsure if held.verdict == "undecided" else ""
+        )
+    if held.verdict == "pass":
+        return "calibrated within noise", f"Calibrated within noise: {seen}."
+    if held.verdict == "fail" and not of_errors:
+        return "not enough data", (
+            f"Not shown to be miscalibrated: {seen}. It is above {within}, which a loss may be "
+            "however well predictions are calibrated."
+        )
+    needed = held.needed_text
+    more = f"about {needed} would be needed" if needed else "no number of rows can be named"
+    return "not enough data", (
+        f"Not enough data: {seen}. To tell whether it is within {within}, {more}; there are "
+        f"{held.n:,}."
+    )
+
+
+def _seen(held: Limited, floor: NoiseFloor | None, tolerance: float) -> str:
+    """The value, its interval and its noise floor, with as many digits as decide."""
+    interval, scale = held.interval, held.scale
+    assert interval is not None
+    numbers_ = [interval.value, interval.low, interval.high, *([floor.upper] if floor else [])]
+    # Squares are held against the tolerance as gaps, which are printed too.
+    value, low, high, *upper = told_apart(numbers_, (tolerance,) if scale.power == 1 else ())
+    gap = ""
+    if scale.power > 1:
+        ends = told_apart([scale.gap(interval.low), scale.gap(interval.high)], (tolerance,))
+        gap = f", as a gap in every bin {ends[0]} to {ends[1]}"
+    said = f"{interval.measure} is {value} ({percent(interval.level)} CI {low} to {high}{gap})"
+    if interval.comment:
+        said = f"{said}; {interval.comment}"
+    if upper:
+        said = f"{said}; calibrated predictions show up to {upper[0]} by chance"
+    return said
+
+
+def limited(
+    limit: Limit, where: str | None, interval: Interval, worth: Worth, scale: GapScale
+) -> Limited:
+    """A limit held against an interval, as `check` and `verdict` do."""
+    samples, groups = worth.samples, worth.groups
+    measure = find(limit.measure, "multiclass" if samples.multiclass else "binary")
+    return Limited(
+        limit, where, samples.n, interval.value, interval,
+        n_worth=effective_rows(samples, groups),
+        n_to_pass=rows_to_pass(measure, limit, interval.level, worth.fixed, scale),
+        scale=scale,
+        n_clusters=None if groups is None else int(np.unique(groups).size),
+    )  # fmt: skip
+
+
+def effective_rows(samples: Samples, groups: Any) -> float:
+    """How many equal rows the rows are worth; clusters count as one each."""
+    w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
+    if groups is not None:
+        w = np.bincount(groups, weights=w)
+    squares = float((w * w).sum())
+    return float(w.sum()) ** 2 / squares if squares else 0.0
+
+
+def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:
+    """The rows that would have shown, but for a chance of (1 - level) / 2, a fault in so many of
+    them that the limit is broken.
+    """
+    # A row is at most as wrong as the measure can be; of squares, on the scale of a gap.
+    high = measure.high if math.isfinite(measure.high) else 1.0
+    low, high = measure.low, math.sqrt(high) if scale.power == 2 else high
+    value = scale.gap(limit.value)
+    share = max(value - low if limit.kind == "max" else high - value, 0.0) / (high - low)
+    if measure.name in ROOTS:
+        share **= 2
+    if measure.name == "mce":  # a bin of its own is enough for a fault; it is taken to be average
+        share /= getattr(rule, "m", 1)
+    if not share:
+        return MOST_TO_PASS
+    rows = math.log((1.0 - level) / 2.0) / math.log1p(-min(share, 0.999))
+    return min(MOST_TO_PASS, max(FEWEST_ROWS, math.ceil(rows)))
+
+
+def group_index(groups: Any, samples: Samples, data: Any) -> Any:
+    """Clusters as numbers, from an array or a column of data."""
+    if groups is None:
+        return None
+    if isinstance(groups, str):
+        if data is None:
+            raise InputError(
+                f"groups={groups!r} names a column, but there is no data=frame to find it in"
+            )
+        groups = pick(data, groups, "groups")
+    if is_lazy(groups):
+        raise InputError("groups must be in memory, a name for each row: collect() it first")
+    values, gaps = with_gaps(groups, "groups")
+    array, gone, n = samples.own_rows(values), samples.own_rows(gaps), samples.n
+    if array.shape != (n,):
+        raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
+    if gone.any():
+        raise InputError(
+            f"groups is missing in {int(gone.sum())} rows, first in row {int(np.argmax(gone))}: "
+            "every row needs a cluster; one of its own if it belongs to none"
+        )
+    index = as_groups(array, n)
+    if int(index.max()) < 1:
+        raise InputError("groups must hold at least two groups: one alone cannot be resampled")
+    return index
+
+
+def check_resamples(n_resamples: Any, seed: Any) -> None:
+    whole = isinstance(n_resamples, numbers.Integral) and not isinstance(n_resamples, bool)
+    if not whole or int(n_resamples) < 50:
+        raise InputError(
+            f"n_resamples must be a whole number, at least 50: fewer have no 95 % point worth the "
+            f"name; got {n_resamples!r}"
+        )
+    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or int(seed) < 0:
+        raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}")
+
+
+def _worth(
+    samples: Samples,
+    measure: str,
+    bins: Bins,
+    *,
+    n_resamples: int,
+    seed: int,
+    level: float = 0.95,
+    groups: Any = None,
+    votes: Any = None,
+) -> tuple[Worth, Measure, Summary]:
+    """The measure and the statistics it reads, and what is needed to judge it."""
+    check_resamples(n_resamples, seed)
+    fixed, quantile = both_rules(bins)
+    chosen = find(measure, "multiclass" if samples.multiclass else "binary")
+    worth = Worth(
+        samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
+        checked_votes(votes, samples),
+    )  # fmt: skip
+    return worth, chosen, Summary(samples, fixed, quantile)

@@ -1,0 +1,127 @@
+"""A report in words: the answer, what stands out, which measures come first, the glossary."""
+
+from __future__ import annotations
+
+from calibrant.results._evaluation import Evaluation
+from calibrant.results._rendering import shortened, shown
+from calibrant.results._slices import Slice, Slices
+from calibrant.results._uncertainty import Verdict
+
+_FIRST = {
+    "binary": ("ece", "smooth_ece", "lin_ce", "brier", "log_loss"),
+    "multiclass": (
+        "ece", "smooth_ece", "classwise_ece", "confidence_ce", "brier", "log_loss",
+        "classification_error",
+    ),
+}  # fmt: skip
+_GROUPS = (
+    ("Errors over bins", "gaps between mean report and mean target, bin by bin",
+     ("ece", "rmsce", "mce", "debiased_l2", "ace", "tace", "confidence_ce_uncorrected")),
+    ("Errors without bins", "smoothed, or in order of the reports",
+     ("smooth_ece", "ls_ece", "ks_error", "sweep_ece")),
+    ("Truthful errors", "in expectation smallest for who reports the true probabilities",
+     ("lin_ce", "confidence_ce", "classwise_ce")),
+    ("Over all classes", "every class against the rest",
+     ("classwise_ece",)),
+    ("Losses", "calibration and sharpness together",
+     ("brier", "log_loss", "spherical_loss", "classification_error", "confidence_loss")),
+    ("The Brier score taken apart", "miscalibration less discrimination plus uncertainty",
+     ("brier_miscalibration", "brier_discrimination", "brier_uncertainty")),
+    ("Whole distributions", "soft labels against whole reports",
+     ("dist_ce", "ent_ce", "rank_cs")),
+)  # fmt: skip
+
+Groups = tuple[tuple[str, str, tuple[str, ...]], ...]
+
+
+def headlines(evaluation: Evaluation, shape: str) -> tuple[str, ...]:
+    """The few measures that a reader should see first."""
+    soft = ("dist_ce",) if "dist_ce" in evaluation else ()
+    return tuple(name for name in (*_FIRST[shape], *soft) if name in evaluation)
+
+
+def grouped(evaluation: Evaluation) -> Groups:
+    """Every measure of the evaluation, by what kind of thing it is."""
+    found = []
+    for title, what, names in _GROUPS:
+        here = tuple(name for name in names if name in evaluation)
+        if here:
+            found.append((title, what, here))
+    placed = {name for _, _, names in found for name in names}
+    left = tuple(name for name in evaluation.values if name not in placed)
+    return (*found, *((("Others", "", left),) if left else ()))
+
+
+def answer(verdict: Verdict | None) -> str:
+    """Can these probabilities be believed? In a few words."""
+    if verdict is None:
+        return "No verdict: no calibration error was measured."
+    if verdict.verdict == "calibrated within noise":
+        return "Yes, as far as these rows can tell."
+    if verdict.verdict == "not enough data":
+        return "These rows are too few to tell."
+    if verdict.within_tolerance:
+        return "Nearly: they are off, but by less than the tolerance."
+    return "No: they are miscalibrated."
+
+
+def sentences(evaluation: Evaluation) -> tuple[str, ...]:
+    """The verdict, its direction, and the worst class or slice."""
+    said = [str(evaluation.verdict)] if evaluation.verdict else []
+    said.append(_direction(evaluation))
+    if evaluation.classes and len(evaluation.classes["class"]) > 2:
+        worst = {name: values[0] for name, values in evaluation.classes.items()}
+        gap = worst["mean_report"] - worst["mean_target"]
+        side = "too high" if gap > 0 else "too low"
+        said.append(
+            f"The class with the largest error is {shortened(worst['class'])}: "
+            f"ece {shown(worst['ece'])}; its reports are {side} by {shown(abs(gap))} on average."
+        )
+    if evaluation.slices is not None:
+        said.append(_worst_slice(evaluation))
+    return tuple(said)
+
+
+def _direction(evaluation: Evaluation) -> str:
+    reliability = evaluation.reliability
+    sums = reliability.table.sums[0].sum(axis=0)
+    report, target = float(sums[3] / sums[1]), float(sums[4] / sums[1])
+    gap, top = report - target, reliability.notion == "confidence"
+    names = ("mean confidence", "accuracy") if top else ("mean report", "observed frequency")
+    if not reliability.is_hard:
+        names = (names[0], "mean soft label" + (" of the top class" if top else ""))
+    if abs(gap) < 5e-5:
+        return f"The {names[0]} and the {names[1]} agree: {report:.4f}."
+    side = ("too sure" if gap > 0 else "not sure enough") if top else (
+        "too high" if gap > 0 else "too low")  # fmt: skip
+    return (
+        f"The {names[0]} is {report:.4f}, the {names[1]} {target:.4f}: on average the reports are "
+        f"{side} by {abs(gap):.4f}."
+    )
+
+
+def _worst_slice(evaluation: Evaluation) -> str:
+    slices = evaluation.slices
+    assert slices is not None
+    by = "" if slices.by == "slice" else f" by {shortened(slices.by)}"
+    off = [part for part in slices if part.p_corrected < 1.0 - slices.level]
+    if not off:
+        return (
+            f"No slice{by} stands out once their number is taken into account; the largest "
+            f"{slices.measure} is {_of_slice(slices, slices.largest)}."
+        )
+    worst, said = slices.worst, ""
+    if slices.tolerance is not None:
+        beyond = sum(part.within_tolerance is False for part in slices)
+        said = f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
+    first = "" if worst is slices.largest else (
+        f"; the largest {slices.measure} is {_of_slice(slices, slices.largest)}")  # fmt: skip
+    return (
+        f"{len(off)} of {len(slices)} slices{by} are miscalibrated even when all are looked at"
+        f"{said}. The hardest to explain by chance is {shortened(worst.name)} ({slices.measure} "
+        f"{shown(worst.values[slices.measure])}){first}."
+    )
+
+
+def _of_slice(slices: Slices, part: Slice) -> str:
+    return f"{shown(part.values[slices.measure])} ({shortened(part.name)}, {part.n:,} rows)"

@@ -1,0 +1,147 @@
+"""A batch of rows with times becomes the sums of each window they lie in, before any is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._api.streaming.accumulator import Accumulator
+from calibrant._api.streaming.spans import Every, Rows, split
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept, accept_anywhere
+from calibrant._data.columns import is_lazy, pick
+from calibrant._data.explain import explained
+from calibrant._data.missing import with_gaps
+from calibrant._data.samples import BadRow, Samples
+from calibrant._data.source import Source
+from calibrant._data.times import Times, microseconds
+from calibrant._engines.arrays.streams import StreamSums
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The sums of a batch by the start of their window; columns of y_proba; rows without a time."""
+
+    parts: list[tuple[int, StreamSums]]
+    columns: int
+    n_without_time: int = 0
+
+
+def batch_of(
+    stream: Accumulator,
+    every: Every,
+    y_true: Any,
+    y_proba: Any,
+    time: Any,
+    *,
+    sample_weight: Any,
+    data: Any,
+) -> Batch:
+    """What a stream like this one would add to each window for these rows."""
+    times = _times(time, data, stream.missing)
+    given = {
+        "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "data": data,
+        "from_logits": stream.from_logits, "classes": stream.classes, "missing": stream.missing,
+        "stream": True,
+    }  # fmt: skip
+    us, missing = times
+    windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
+    if not us.ndim or (len(windows) == 1 and not missing.any()):
+        # All in one window, as most batches are: they stay where they are.
+        samples = accept_anywhere(**given)
+        with explained(samples):
+            sums = stream.sums_of(samples)
+        n = sums.n_rows + sums.n_missing
+        _one_each(us, n)
+        if not windows:
+            return Batch([], _columns(samples), n)
+        return Batch([(windows[0][0], sums)], _columns(samples))
+    rows = accept(**given)
+    _one_each(us, rows.n + rows.n_missing)
+    places = _places(given) if rows.n_missing else None
+    with explained(rows):
+        parts = [(start, _sums(stream, rows, which, places)) for start, which in windows]
+    return Batch(parts, _columns(rows), int(missing.sum()))
+
+
+def _columns(samples: Source) -> int:
+    return samples.n_classes if samples.multiclass else 1
+
+
+def _times(time: Any, data: Any, missing: str) -> Times:
+    """The times of the rows, if they can be had and none is missing that must not be."""
+    lazy = is_lazy(data)
+    named = data is not None and isinstance(time, str)
+    times = None if lazy and named else microseconds(_column(data, time) if named else time)
+    if times is None or (lazy and times[0].ndim):
+        raise InputError(
+            "the rows of a lazy frame are not cut into windows here: give one time for all of them "
+            "as a datetime, with the frame filtered to its window; or collect() the frame; or let "
+            "its engine group by a column of days, evaluate(..., by='day')"
+        )
+    us, gone = times
+    if us.ndim > 1:
+        raise InputError(f"time must be one time, or one for each row; got the shape {us.shape}")
+    if missing != "drop" and gone.any():
+        row = f"[{int(np.argmax(gone))}]" if us.ndim else ""
+        raise InputError(
+            f"time{row} is missing: remove such rows, or leave them out with missing='drop'"
+        )
+    return times
+
+
+def _column(data: Any, name: str) -> Any:
+    try:
+        return pick(data, name, "time")
+    except InputError as error:
+        try:
+            datetime.fromisoformat(name)
+        except ValueError:
+            raise error from None
+        raise InputError(
+            f"{error}. One time for all rows of a frame is given as a datetime"
+        ) from None
+
+
+def _one_each(us: NDArray[np.int64], n: int) -> None:
+    if us.ndim and us.size != n:
+        raise InputError(f"time must be one time, or one for each of the {n} rows; got {us.size}")
+
+
+def _places(given: dict[str, Any]) -> NDArray[np.intp]:
+    """Where each row went when rows with something missing were left out; -1 for those."""
+    gone: Any = False
+    for name in ("y_true", "y_proba", "sample_weight"):
+        value = given[name]
+        if value is not None:
+            column = value if given["data"] is None else pick(given["data"], value, name)
+            gone = gone | with_gaps(column, name)[1]
+    return np.where(gone, -1, np.cumsum(~gone) - 1)
+
+
+def _sums(
+    stream: Accumulator, samples: Samples, rows: Rows, places: NDArray[np.intp] | None
+) -> StreamSums:
+    """The sums of some rows; a bad one is known by its number in the batch."""
+    n_missing = 0
+    if places is not None:
+        found = places[rows]
+        rows = found[found >= 0]
+        n_missing = int(found.size - rows.size)
+    weights = None if samples.weights is None else samples.weights[rows]
+    part = replace(
+        samples,
+        reports=samples.reports[rows],
+        targets=samples.targets[rows],
+        weights=weights,
+        n_missing=n_missing,
+    )
+    try:
+        return stream.sums_of(part)
+    except BadRow as bad:
+        row = rows.start + bad.row if isinstance(rows, slice) else int(rows[bad.row])
+        raise BadRow(row) from None

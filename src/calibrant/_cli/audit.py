@@ -1,0 +1,74 @@
+"""`calibrant audit`: measures' claims put to the test."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli.output import refuse_foreign, refuse_no_folder, tell
+from calibrant._cli.parsing import add_json, whole
+
+if TYPE_CHECKING:
+    from calibrant.results._audit import Audit
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "audit",
+        help="put measures' claims to the test",
+        description="Test in worlds with known truth whether measures are truthful, continuous, "
+        "complete and sound, whether weights are shares, and how far they depend on the number of "
+        "bins. Exit code: 0 if every claim is borne out, 1 if one is refuted, 2 if one cannot be "
+        "decided.",
+    )
+    parser.add_argument("measures", nargs="*", metavar="MEASURE", help="names; default all")
+    parser.add_argument(
+        "-o", "--out", metavar="FOLDER", help="folder for the tables (CSV, JSON, Markdown)"
+    )
+    parser.add_argument("--seed", type=whole, default=0, help="of the worlds; default 0")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from calibrant._cli.terminal import working
+    from calibrant._research.audits.audit import audit
+
+    refuse_no_folder(options.out)
+    if options.out is not None:
+        refuse_foreign(options.out, FILES, _is_ours)
+    with working("the audit"):
+        found = audit(options.measures or None, seed=options.seed)
+    if options.out is not None:
+        _save(found, options.out)
+        tell(f"written: {options.out}")
+    # A reader that is gone before the end (head) must not change the code.
+    options.code = 1 if found.refuted else 0 if found else 2
+    print(found.to_json() if options.json else found)
+    return int(options.code)
+
+
+# What an audit writes, and what each begins with.
+FILES = {
+    "audit.csv": b"measure,shape,",
+    "audit.json": b'{"rows": ',
+    "audit.md": b"# Audit of ",
+}
+
+
+def _is_ours(name: str, content: bytes) -> bool:
+    return content.startswith(FILES[name])
+
+
+def _save(found: Audit, folder: str) -> None:
+    """Write beside the folder first, so that every file in it is whole."""
+    import os
+    import tempfile
+    from pathlib import Path
+
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".audit.", dir=target) as beside:
+        found.save(beside)
+        for file in sorted(Path(beside).iterdir()):
+            os.replace(file, target / file.name)

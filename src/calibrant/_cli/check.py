@@ -1,0 +1,136 @@
+"""`calibrant check`: a gate for pipelines, which passes only what the data show to be good."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli import inputs
+from calibrant._cli.output import print_json
+from calibrant._cli.parsing import add_json, named_number
+from calibrant._cli.words import in_options
+from calibrant._core.errors import InputError
+
+if TYPE_CHECKING:
+    from calibrant.results._check import Check
+
+# Reports that are held in memory, (n, k) counted as n k.
+HELD = 200_000_000
+_STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "check",
+        help="hold predictions to limits: 0 pass, 1 fail, 2 undecided",
+        description="Hold measures to limits. Exit code 0: every limit is kept, as the whole "
+        "interval of the measure's true value shows; 1: one is broken, by the whole interval; "
+        "2: undecided, the noise is larger than the limit allows to tell; 3: it could not be "
+        "checked. " + inputs.DESCRIPTION,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
+    parser.add_argument(
+        "--max", dest="at_most", type=named_number, action="append", default=[],
+        metavar="MEASURE=LIMIT", help="at most this much, such as ece=0.05; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--min", dest="at_least", type=named_number, action="append", default=[],
+        metavar="MEASURE=LIMIT", help="at least this much",
+    )  # fmt: skip
+    parser.add_argument(
+        "--point", action="store_true", help="look at the values alone, not at what they are worth"
+    )
+    inputs.add_columns(parser)
+    inputs.add_bins(parser)
+    inputs.add_groups(parser, "check each value of these columns too")
+    inputs.add_chance(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    limits = {"at_most": options.at_most, "at_least": options.at_least}
+    for option, told in limits.items():
+        if len(dict(told)) < len(told):
+            raise InputError(f"{_SPELT[option]} names a measure twice: say its limit once")
+    if not (options.at_most or options.at_least):
+        raise InputError("there is nothing to check: say --max ece=0.05, or --min MEASURE=LIMIT")
+    if options.point and options.groups is not None:
+        raise InputError(
+            "--groups has no effect with --point, which computes no interval: drop one of them"
+        )
+    found, said = _checked(options)
+    options.code = found.code  # true whether or not anyone reads what follows
+    if options.json:
+        print_json({**found.to_dict(), "files": options.files, "inferred": list(said)})
+        return found.code
+    _show(found, said, inputs.files_told(options.files))
+    return found.code
+
+
+_SPELT = {"at_most": "--max", "at_least": "--min"}
+
+
+def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """The verdict, and what was found out about the files."""
+    from calibrant._api.check import check
+    from calibrant._cli.rows import TooLarge, read_rows
+    from calibrant._cli.terminal import working
+
+    try:
+        rows = read_rows(inputs.wanted_of(options, options.files), at_most=HELD)
+    except TooLarge:
+        if options.point and options.by is None:
+            return _streamed(options)
+        raise InputError(
+            f"there are more than {HELD:,} reports, too many to hold for an interval: check a "
+            "sample of the rows, or the values alone with --point and without --by"
+        ) from None
+    with working("what the numbers are worth"):
+        found = check(
+            rows.y_true, rows.y_proba, at_most=dict(options.at_most),
+            at_least=dict(options.at_least), level=options.level, point=options.point,
+            bins=options.bins, groups=inputs.groups_of(rows, options.groups),
+            by=inputs.slices_of(rows, options.by), seed=options.seed,
+            sample_weight=rows.sample_weight, from_logits=options.from_logits,
+        )  # fmt: skip
+    name = ", ".join(options.by or ())
+    parts = [
+        part if part.where is None else replace(part, where=f"{name} {part.where}")
+        for part in found.parts
+    ]
+    return replace(found, parts=tuple(parts), n_missing=rows.n_missing), rows.said
+
+
+def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    from calibrant._api.check import check_values, limits_of
+    from calibrant._api.files.evaluate_file import evaluate_file
+
+    at_most, at_least = dict(options.at_most), dict(options.at_least)
+    wanted = inputs.wanted_of(options, options.files)
+    found = evaluate_file(
+        wanted.path, y_true=wanted.label, y_proba=wanted.proba, sample_weight=wanted.weight,
+        bins=options.bins, measures=list(dict.fromkeys([*at_most, *at_least])),
+        from_logits=wanted.from_logits, classes=wanted.classes, missing=wanted.missing,
+        format=wanted.format,
+    )  # fmt: skip
+    multiclass = found.inferred[0].startswith("multiclass")
+    limits = limits_of(at_most, at_least, "multiclass" if multiclass else "binary")
+    n_missing = int(found.recipe.get("n_missing", 0))
+    return check_values(found.values, limits, found.recipe["n"], n_missing), found.inferred
+
+
+def _show(found: Check, said: tuple[str, ...], files: str) -> None:
+    import sys
+
+    from calibrant._api.evaluate import missing_told
+    from calibrant._cli.tables import print_table
+    from calibrant._cli.terminal import PLAIN, print_styled
+
+    print_styled(f"{found.verdict}: {files}", _STYLES[found.verdict], file=sys.stdout)
+    notes = (in_options(missing_told(found.n_missing)),) if found.n_missing else ()
+    for line in (*said, *notes, *(part.sentence for part in found.parts)):
+        print_styled(f"  {line}", PLAIN, file=sys.stdout)
+    print()
+    print_table(found.columns(), "Limits")

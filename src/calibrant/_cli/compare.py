@@ -1,0 +1,113 @@
+"""`calibrant compare`: several models on the same rows, from one file or from one file each."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli import inputs
+from calibrant._cli.output import print_json, refuse_no_page, refuse_unwritable, tell
+from calibrant._cli.parsing import add_json, distinct
+from calibrant._cli.words import in_options
+
+if TYPE_CHECKING:
+    from calibrant._cli.models import Models
+    from calibrant.results._comparison import Comparison
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="several models on the same rows",
+        description="Compare models on the same rows: ranks and differences, and what they are "
+        "worth. Either one file with the reports of several models, told by --models, or a file "
+        "for each model with the same labels in the same order, or matched by --id; one folder or "
+        "pattern alone stands for a file each. " + inputs.DESCRIPTION,
+    )
+    parser.add_argument("files", nargs="+", metavar="[NAME=]FILE", help="one file, or one a model")
+    parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
+    parser.add_argument("--title", help="of the page")
+    parser.add_argument(
+        "--models", nargs="+", metavar="NAME=COLUMN[,...]",
+        help="models in one file: a column, one for each class, or a pattern such as big_*",
+    )  # fmt: skip
+    parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
+    inputs.add_columns(parser)
+    inputs.add_bins(parser)
+    parser.add_argument("--measures", type=distinct, metavar="NAME,...", help="only these")
+    inputs.add_groups(parser, "compare within each value of these columns too")
+    inputs.add_chance(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from calibrant._cli.models import named_files, read_models
+    from calibrant._cli.terminal import working
+
+    refuse_no_page(options.out)
+    refuse_unwritable(options.out, named_files(options).values(), options.format)
+    models = read_models(options)
+    with working("what the differences are worth"):
+        found = _compared(models, options)
+    if options.out is not None:
+        with working("the page"):
+            found.save(
+                options.out,
+                name=options.title,
+                source={"files": inputs.files_told(options.files), "command": options.typed},
+            )
+        tell(f"written: {options.out}")
+    if options.json:
+        print_json(found.to_dict())
+    else:
+        _show(found)
+
+
+def _compared(models: Models, options: argparse.Namespace) -> Comparison:
+    from dataclasses import replace
+
+    from calibrant._api.compare import compare
+
+    first = models.first
+    found = compare(
+        first.y_true, models.reports, measures=options.measures, bins=options.bins,
+        level=options.level, groups=inputs.groups_of(first, options.groups),
+        by=inputs.slices_of(first, options.by), seed=options.seed,
+        sample_weight=first.sample_weight, from_logits=options.from_logits,
+        classes=first.class_names,
+    )  # fmt: skip
+    slices = found.slices
+    if slices is not None:
+        name = ", ".join(options.by)
+        slices = {model: replace(part, by=name) for model, part in slices.items()}
+    return replace(
+        found,
+        slices=slices,
+        inferred=(*found.inferred, *models.said),
+        notes=(*models.notes, *map(in_options, found.notes)),
+    )
+
+
+def _show(found: Comparison) -> None:
+    import sys
+
+    from calibrant._cli.tables import print_table
+    from calibrant._cli.terminal import PLAIN, print_styled
+
+    n = found.recipe["n"]
+    print_styled(f"{len(found.names)} models on {n:,} rows", "bold", file=sys.stdout)
+    for line in (*found.inferred, *found.notes):
+        print_styled(f"  {line}", PLAIN, file=sys.stdout)
+    print()
+    print_table(found.columns(), "Measures")
+    for measure in found.measures:
+        ranked = found.ranked(measure)
+        limits = zip(ranked["low"], ranked["high"], strict=True)
+        ranked["clear"] = [low > 0 or high < 0 if low == low else None for low, high in limits]
+        print_table(ranked, f"Ranks by {measure}")
+    # Two models are in one order or in the other: there is no correlation to speak of.
+    if found.robustness is not None and len(found.names) > 2:
+        print_table(found.robustness.table(), found.robustness.caption)
+    for name, part in (found.slices or {}).items():
+        print_table(part.shown_columns(), f"{name}: slices by {part.by}, worst first")

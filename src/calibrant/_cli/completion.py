@@ -1,0 +1,43 @@
+"""`calibrant completion`: a script that teaches a shell the verbs and their options."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from calibrant._core.errors import MissingExtra
+
+SHELLS = ("bash", "zsh", "fish")
+# What the values of options are called, and what completes them.
+FILES = {
+    "FILE": "FILE", "[NAME=]FILE": "FILE", "PAGE": "FILE", "STATE": "FILE", "FOLDER": "DIRECTORY",
+}  # fmt: skip
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "completion",
+        help="complete verbs and options in a shell",
+        description="Print a script that completes verbs, options and files. bash: "
+        'eval "$(calibrant completion bash)" in ~/.bashrc; zsh: write it to a file _calibrant in '
+        "a folder of $fpath; fish: write it to ~/.config/fish/completions/calibrant.fish.",
+    )
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    try:
+        import shtab
+    except ImportError:
+        raise MissingExtra("shtab", "cli", "shell completion") from None
+    from calibrant._cli import build_parser
+
+    parser = build_parser()
+    for name, each in parser.verbs():
+        each.description = parser.help_of(name)  # a line, where a menu has room for no more
+        for action in each._actions:
+            told = FILES.get(str(action.metavar))
+            if told is not None:
+                action.complete = getattr(shtab, told)  # type: ignore[attr-defined]
+    print(shtab.complete(parser, shell=options.shell))

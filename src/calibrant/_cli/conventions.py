@@ -1,0 +1,53 @@
+"""`calibrant conventions`: what each well-known tool would report for the same predictions."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from calibrant._cli import inputs
+from calibrant._cli.output import print_json, say
+from calibrant._cli.parsing import add_json, whole
+from calibrant._cli.words import in_options
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "conventions",
+        help="what each well-known tool would report",
+        description="What each well-known tool would report as ECE for the same predictions, and "
+        "why they differ. None of them needs to be installed. " + inputs.DESCRIPTION,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
+    inputs.add_columns(parser, weight=False)
+    parser.add_argument("--bins", type=whole, default=15, help="a common count; default 15")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from calibrant._api.conventions import conventions
+    from calibrant._cli.rows import read_rows
+
+    rows = read_rows(inputs.wanted_of(options, options.files))
+    found = conventions(
+        rows.y_true, rows.y_proba, bins=options.bins, from_logits=options.from_logits
+    )
+    if options.json:
+        print_json(
+            {**found.to_dict(), "n": rows.n, "n_missing": rows.n_missing,
+             "inferred": list(rows.said)}
+        )  # fmt: skip
+        return
+    from calibrant._api.evaluate import missing_told
+    from calibrant._cli.tables import print_table
+
+    say(f"{', '.join(options.files)}: {rows.n:,} rows")
+    missing = (in_options(missing_told(rows.n_missing)),) if rows.n_missing else ()
+    for line in (*rows.said, *missing):
+        say(f"  {line}")
+    say()
+    kept = {k: v for k, v in found.columns().items() if k not in ("rule", "why", "version")}
+    print_table(kept, f"What each tool would call ECE ({found.notion})")
+    for row in found.rows:
+        say(f"{row.tool}: {row.why}")

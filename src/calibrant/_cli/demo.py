@@ -1,0 +1,122 @@
+"""`calibrant demo`: the example that comes with Calibrant, from evaluation to recalibration."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from calibrant._cli.output import (
+    print_json,
+    refuse_foreign,
+    refuse_no_folder,
+    replacing,
+    say,
+)
+from calibrant._cli.parsing import add_json
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "demo",
+        help="evaluate the example that comes with Calibrant",
+        description="Evaluate the example that comes with Calibrant: a student network, its "
+        "labels and its teacher's probabilities.",
+    )
+    parser.add_argument(
+        "-o", "--out", metavar="FOLDER",
+        help="instead, write the example's predictions to files, to try the other verbs on",
+    )  # fmt: skip
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    if options.out is not None:
+        _write_files(options)
+    else:
+        _evaluate(options)
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from calibrant import TemperatureScaling, compare, conventions, evaluate, examples
+    from calibrant._cli.quickly import evaluate_quickly
+    from calibrant._cli.tables import print_evaluation, print_table
+
+    example = examples.load("fashion")
+    hard = evaluate_quickly(example.test_labels, example.test_proba, classes=example.class_names)
+    soft = evaluate(example.test_soft_labels, example.test_proba, classes=example.class_names)
+    tools = conventions(example.test_labels, example.test_proba)
+    scaler = TemperatureScaling().fit(example.val_labels, example.val_logits)
+    models = {
+        "as trained": example.test_proba,
+        f"scaled by T = {scaler.temperature_:.2f}": scaler.transform(example.test_logits),
+    }
+    compared = compare(example.test_labels, models)
+    if options.json:
+        results = (
+            ("hard", hard), ("soft", soft), ("conventions", tools), ("comparison", compared),
+        )  # fmt: skip
+        print_json({name: result.to_dict() for name, result in results})
+        return
+    print(f"{example.description}\n")
+    print_evaluation(hard, "The student against the labels")
+    columns: dict[str, list[Any]] = {
+        "measure": [e.name for e in soft.estimates if e.name in hard],
+        "against labels": [hard[e.name] for e in soft.estimates if e.name in hard],
+        "against teacher": [e.value for e in soft.estimates if e.name in hard],
+    }
+    print_table(columns, "Hard labels and the teacher's soft labels side by side")
+    print_table(compared.columns(), "Before and after temperature scaling, fitted to other rows")
+    print_table(compared.ranked("ece"), "How sure the difference in ece is")
+    shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
+    print_table(shown, "What other tools would call ECE (top label)")
+
+
+def _write_files(options: argparse.Namespace) -> None:
+    """validation.csv and test.csv with ten classes, shirt.csv with one against the rest."""
+    import os
+    import shlex
+
+    refuse_no_folder(options.out)
+    contents = _contents()
+    refuse_foreign(options.out, contents, lambda name, found: found == contents[name].encode())
+    os.makedirs(options.out, exist_ok=True)
+    paths = {name: os.path.join(options.out, name) for name in contents}
+    for name, path in paths.items():
+        with replacing(path) as beside:
+            beside.write_text(contents[name], encoding="utf-8", newline="\n")
+    if options.json:
+        print_json({"written": list(paths.values())})
+        return
+    say(f"Written: {', '.join(paths.values())}. Try:")
+    say()
+    validation, test, shirt = (shlex.quote(path) for path in paths.values())
+    for line in (
+        f"calibrant report {test} -o page.html",
+        f"calibrant check {shirt} --max ece=0.05",
+        f"calibrant scale --fit {validation} --apply {test} -o recalibrated.csv",
+        f"calibrant conventions {test}",
+    ):
+        say(f"    {line}")
+
+
+def _contents() -> dict[str, str]:
+    """The files by name: always the same, so that what is there can be known for ours."""
+    from calibrant import examples
+
+    fashion, shirt = examples.load("fashion"), examples.load("fashion-shirt")
+    titles = [f"proba_{name}" for name in fashion.class_names]
+    named = fashion.class_names
+    files = {
+        "validation.csv": (titles, [named[y] for y in fashion.val_labels], fashion.val_proba),
+        "test.csv": (titles, [named[y] for y in fashion.test_labels], fashion.test_proba),
+        "shirt.csv": (["p"], shirt.test_labels.tolist(), shirt.test_proba[:, None]),
+    }
+    out = {}
+    for name, (columns, labels, reports) in files.items():
+        lines = [",".join(["label", *columns])]
+        for label, row in zip(labels, reports.tolist(), strict=True):
+            # All digits: other rows would have other intervals than the example itself.
+            lines.append(",".join([str(label), *map(repr, row)]))
+        out[name] = "\n".join(lines) + "\n"
+    return out

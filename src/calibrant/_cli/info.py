@@ -1,0 +1,67 @@
+"""`calibrant info`: what this installation can do."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from typing import Any
+
+from calibrant import __version__
+from calibrant._cli.output import print_json, say
+from calibrant._cli.parsing import add_json
+
+# What makes more formats, colours, figures and engines possible.
+PACKAGES = (
+    "pyarrow", "rich", "shtab", "matplotlib", "pandas", "polars", "duckdb", "pyspark", "torch",
+    "sklearn",
+)  # fmt: skip
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "info",
+        help="what this installation can do",
+        description="What this installation can do: its engine, and the packages that it can use.",
+    )
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from calibrant._engines.selection import why_not_native
+
+    facts = installation()
+    if options.json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        shown = ", ".join(value) or "none" if isinstance(value, list) else value
+        say(f"{name:12} {shown}")
+    if not facts["native"]:
+        print(
+            "\nThe compiled kernels are not there, so everything runs on NumPy: the same numbers, "
+            f"several times slower.\nReason: {why_not_native}\n"
+            "To get them, install a C compiler and reinstall calibrant."
+        )
+
+
+def installation() -> dict[str, Any]:
+    """What this installation is and can do."""
+    from importlib import metadata
+    from importlib.util import find_spec
+
+    from calibrant._engines.selection import available, kernels, n_threads
+
+    return {
+        "calibrant": __version__,
+        "python": platform.python_version(),
+        "numpy": metadata.version("numpy"),
+        "scipy": metadata.version("scipy"),
+        "narwhals": metadata.version("narwhals"),
+        "engine": kernels().name,
+        "native": "native" in available(),
+        "threads": n_threads(),
+        "machine": platform.machine(),
+        "with": [name for name in PACKAGES if find_spec(name) is not None],
+        "without": [name for name in PACKAGES if find_spec(name) is None],
+    }

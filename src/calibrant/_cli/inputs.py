@@ -1,0 +1,111 @@
+"""The options that say which files and which of their columns; the same for every verb."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli.parsing import bins, names
+
+if TYPE_CHECKING:
+    from calibrant._cli.rows import Rows, Wanted
+
+FORMATS = ("parquet", "csv", "jsonl", "arrow", "npz")
+DESCRIPTION = (
+    "Files are Parquet, CSV, JSONL, Arrow or NPZ. Columns are found by their usual names unless "
+    "they are told; what was found is in the output."
+)
+
+
+def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: bool = True) -> None:
+    """Which columns are labels, reports and weights."""
+    group = parser.add_argument_group("columns")
+    group.add_argument("--label", type=names, metavar="COLUMN", help="labels (y_true)")
+    if many:
+        group.add_argument(
+            "--proba", type=names, action="extend", metavar="COLUMN[,...]",
+            help="reports (y_proba): a column, or one for each class; repeat it, or give a list",
+        )  # fmt: skip
+    if weight:
+        group.add_argument("--weight", metavar="COLUMN", help="weights of rows")
+    group.add_argument(
+        "--classes", type=names, metavar="NAME,...",
+        help="the labels in the order of the reports' columns; of a binary problem, "
+        "NEGATIVE,POSITIVE",
+    )  # fmt: skip
+    group.add_argument("--from-logits", action="store_true", help="reports are logits")
+    group.add_argument(
+        "--missing", choices=("error", "drop"), default="error",
+        help="rows in which something is missing: an error (the default), or left out and counted",
+    )  # fmt: skip
+    group.add_argument("--format", choices=FORMATS, help="what the files are, if names do not say")
+
+
+def add_bins(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bins", type=bins, default=15,
+        help="a count (the default is 15), edges such as 0,0.5,1, or quantile:15",
+    )  # fmt: skip
+
+
+def add_groups(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Slices and clusters."""
+    parser.add_argument("--by", type=names, metavar="COLUMN,...", help=purpose)
+    parser.add_argument(
+        "--groups", metavar="COLUMN",
+        help="clusters of rows that belong together (patients, days), for intervals and p-values",
+    )  # fmt: skip
+
+
+def add_chance(parser: argparse.ArgumentParser) -> None:
+    """How intervals are found."""
+    from calibrant._cli.parsing import share, whole
+
+    parser.add_argument("--level", type=share, default=0.95, help="of intervals; default 0.95")
+    parser.add_argument("--seed", type=whole, default=0, help="of resampling; default 0")
+
+
+def wanted_of(options: argparse.Namespace, path: Any) -> Wanted:
+    """What the options say is to be read."""
+    from calibrant._cli.rows import Wanted
+
+    others: dict[str, str] = {}
+    for option in ("by", "groups", "id", "keep"):
+        told = getattr(options, option, None) or []
+        for name in [told] if isinstance(told, str) else told:
+            others.setdefault(name, f"--{option}")
+    return Wanted(
+        path[0] if isinstance(path, list) and len(path) == 1 else path,
+        label=one_or_several(options.label),
+        proba=one_or_several(getattr(options, "proba", None)),
+        weight=getattr(options, "weight", None),
+        classes=options.classes,
+        from_logits=options.from_logits,
+        missing=options.missing,
+        format=options.format,
+        others=others,
+    )
+
+
+def one_or_several(given: list[str] | None) -> Any:
+    """A name alone is a column as it is; several are put side by side, a column a class."""
+    return given[0] if given is not None and len(given) == 1 else given
+
+
+def files_told(files: list[str]) -> str:
+    """The files of a command, or the first of many: a pattern can stand for thousands."""
+    return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
+
+
+def slices_of(rows: Rows, by: list[str] | None) -> Any:
+    """The slice of every row, in words."""
+    if by is None:
+        return None
+    from calibrant._data.slice_names import row_names
+
+    return row_names([rows.others[name].tolist() for name in by])
+
+
+def groups_of(rows: Rows, name: str | None) -> Any:
+    """The cluster of every row."""
+    return None if name is None else rows.other("--groups", name).astype(str)

@@ -1,0 +1,111 @@
+"""`calibrant merge`: saved states of many writers put together, and what they say."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli.output import refuse_unwritable, say, tell
+from calibrant._cli.parsing import add_json
+from calibrant._core.errors import CalibrantError, InputError, StateError
+
+if TYPE_CHECKING:
+    from calibrant._api.streaming.accumulator import Accumulator
+    from calibrant._api.streaming.monitor import Monitor
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "merge",
+        help="put saved states together",
+        description="Merge states that Accumulator.save or Monitor.save wrote, and evaluate them. "
+        "If one of them cannot be read or does not fit, nothing is written.",
+    )
+    parser.add_argument("states", nargs="+", metavar="STATE", help="a saved state")
+    parser.add_argument(
+        "-o", "--out", metavar="STATE", help="file for the merged state; an old one is replaced"
+    )
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    refuse_unwritable(options.out)
+    merged = _merged(options.states)
+    if options.out is not None:
+        _save(merged, options.out)
+    told = f"{len(options.states)} state{'s' if len(options.states) > 1 else ''} merged"
+    tell(f"{told}{f' into {options.out}' if options.out else ''}")
+    _show(merged, as_json=options.json)
+
+
+def _merged(paths: list[str]) -> Accumulator | Monitor:
+    _refuse_twice(paths)
+    total: Any = _load(paths[0])
+    for path in paths[1:]:
+        state: Any = _load(path)
+        if type(state) is not type(total):
+            raise StateError(
+                f"{path} holds {_article(state)} while {paths[0]} holds {_article(total)}: only "
+                "states of one kind can be merged"
+            )
+        try:
+            total.merge(state)
+        except CalibrantError as error:
+            raise StateError(f"{path} does not fit {paths[0]}: {error}") from error
+    merged: Accumulator | Monitor = total
+    return merged
+
+
+def _article(state: Any) -> str:
+    return "an Accumulator" if type(state).__name__ == "Accumulator" else "a Monitor"
+
+
+def _refuse_twice(paths: list[str]) -> None:
+    seen: dict[str, str] = {}
+    for path in paths:
+        real = os.path.realpath(path)
+        if real in seen:
+            raise InputError(f"{path} and {seen[real]} are one file: its rows would count twice")
+        seen[real] = path
+
+
+def _load(path: str) -> Accumulator | Monitor:
+    from calibrant._api.streaming.accumulator import Accumulator
+    from calibrant._api.streaming.monitor import Monitor
+    from calibrant._core.state_file import read, refused
+
+    try:
+        state = read(path)
+    except OSError as error:
+        raise StateError(f"{path} cannot be read: {error.strerror}") from error
+    with refused(path):
+        if state.kind == "monitor":
+            return Monitor.restored(state)
+        return Accumulator.restored(state)
+
+
+def _save(state: Accumulator | Monitor, path: str) -> None:
+    try:
+        state.save(path)
+    except OSError as error:
+        raise StateError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
+    from calibrant._api.streaming.accumulator import Accumulator
+    from calibrant._cli.tables import print_evaluation, print_table
+
+    if not state.n_rows:
+        say("null" if as_json else "no rows yet")
+        return
+    if as_json:
+        print(state.evaluate().to_json())
+    elif isinstance(state, Accumulator):
+        print_evaluation(state.evaluate(), f"A stream of {state.n_rows} rows")
+    else:
+        windows = state.evaluate()
+        for line in (f"{state.n_rows} rows", *(f"  {note}" for note in windows.notes), ""):
+            say(line)
+        print_table(windows.shown_columns(), windows.title)

@@ -1,0 +1,124 @@
+"""What verbs write: files that are whole or not there, and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from calibrant._core import atomic_files as whole_files
+from calibrant._core.errors import InputError
+
+PAGE_ENDINGS = (".html", ".htm")
+
+
+def refuse_unwritable(
+    path: str | None, inputs: Iterable[str | None] = (), format: str | None = None
+) -> None:
+    """An error before the work and not after it, if a file cannot be put there, or if it is one
+    of the `inputs`, which would be lost.
+    """
+    if path is None:
+        return
+    place = Path(path)
+    if place.is_dir():
+        raise InputError(f"{path} is a folder: name a file in it")
+    _refuse_input(place, inputs, format)
+    try:
+        # A file of a few bytes tells more than the folder's permissions do.
+        beside = whole_files.neighbour(place)
+        beside.touch(exist_ok=False)
+        beside.unlink()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def refuse_no_page(path: str | None) -> None:
+    """An error if the name of a file does not say that it is a page."""
+    if path is not None and not path.lower().endswith(PAGE_ENDINGS) and not Path(path).is_dir():
+        raise InputError(f"{path}: a page is HTML; give it a name that ends in .html")
+
+
+def _refuse_input(place: Path, inputs: Iterable[str | None], format: str | None) -> None:
+    from calibrant._data.readers.find import find_files
+
+    if not place.exists():
+        return
+    for given in inputs:
+        if given is None:
+            continue
+        try:
+            found = [file.path for file in find_files(given, format)]
+        except InputError:  # told when it is read, unless it is this very file
+            found = [Path(given)]
+        if any(each.exists() and os.path.samefile(each, place) for each in found):
+            raise InputError(f"{place} is read by this command: give the output another name")
+
+
+def refuse_no_folder(path: str | None) -> None:
+    """An error before the work, if a folder cannot be made there or written to."""
+    if path is None:
+        return
+    place = Path(path)
+    if place.exists() and not place.is_dir():
+        raise InputError(f"{path} is a file: name a folder")
+    while not place.exists():
+        place = place.parent
+    try:
+        beside = whole_files.neighbour(place / "folder")
+        beside.mkdir()
+        beside.rmdir()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[Path]:
+    """A neighbour to write to, which takes the file's name once it is whole, and only then."""
+    try:
+        with whole_files.replacing(path) as beside:
+            yield beside
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def print_json(content: Any) -> None:
+    """One line of JSON: what is not a number is null, never NaN."""
+    from calibrant.results._rendering import json_value
+
+    print(json.dumps(json_value(content), allow_nan=False))
+
+
+def tell(text: str) -> None:
+    """A line about what was done, beside the output and not in it."""
+    say(text, file=sys.stderr)
+
+
+def say(text: str = "", *, file: TextIO | None = None) -> None:
+    """A line of the output. Names come from users and files: none of them can move the cursor,
+    change colours or the direction of writing, or start a line of its own.
+    """
+    from calibrant._cli.terminal import visible
+
+    print(visible(text), file=sys.stdout if file is None else file)
+
+
+def refuse_foreign(
+    folder: str, names: Iterable[str], is_ours: Callable[[str, bytes], bool]
+) -> None:
+    """An error if a file that would be written is there and is not one that we wrote."""
+    for name in names:
+        place = Path(folder) / name
+        try:
+            foreign = place.exists() and not (place.is_file() and is_ours(name, place.read_bytes()))
+        except OSError:
+            foreign = True
+        if foreign:
+            raise InputError(
+                f"{place} is there already, and it is not what this command writes: name another "
+                "folder with -o, or move the file away"
+            )

@@ -1,0 +1,125 @@
+"""What every verb's options have in common: how they are read, and what a wrong one gets."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from calibrant._core.errors import InputError, nearest
+
+# Not argparse's 2, which is a check's "undecided".
+NOT_DONE = 3
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, name the nearest choice and end with 3."""
+
+    def __init__(self, **settings: Any) -> None:
+        # A short form of an option that is mistyped may be another option.
+        super().__init__(**{"allow_abbrev": False, **settings})
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            verb = next((each for name, each in self.verbs() if name == found.command), self)
+            known = [text for action in verb._actions for text in action.option_strings]
+            hint = f": {nearest(rest[0], known)}" if rest[0].startswith("-") else ""
+            verb.error(f"{rest[0]!r} is not understood{hint}")
+        return found
+
+    def verbs(self) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+        """The parsers of verbs, by name."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from action.choices.items()
+
+    def help_of(self, name: str) -> str | None:
+        """The line that says what a verb does."""
+        groups = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+        return next(
+            (each.help for group in groups for each in group._choices_actions if each.dest == name),
+            None,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        from calibrant._cli.terminal import visible
+
+        self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            what = "command" if action.dest == "command" else "value"
+            hint = nearest(value, map(str, action.choices))
+            raise argparse.ArgumentError(
+                None if what == "command" else action, f"no {what} is called {value!r}: {hint}"
+            )
+
+
+def names(text: str) -> list[str]:
+    """Names with commas between them."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name: give names such as a,b,c")
+    return found
+
+
+def distinct(text: str) -> list[str]:
+    """Names with commas between them, each once."""
+    return list(dict.fromkeys(names(text)))
+
+
+def bins(text: str) -> Any:
+    """A count, edges, or quantile:COUNT."""
+    try:
+        if text.startswith("quantile:"):
+            from calibrant._core.binning import Quantile
+
+            return Quantile(int(text.removeprefix("quantile:")))
+        return [float(edge) for edge in text.split(",")] if "," in text else int(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a count, nor edges such as 0,0.5,1, nor quantile:15"
+        ) from None
+
+
+def whole(text: str) -> int:
+    """A count."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def share(text: str) -> float:
+    """A number between 0 and 1."""
+    found = number(text)
+    if not 0 < found < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 1, such as 0.95")
+    return found
+
+
+def number(text: str) -> float:
+    """A finite number."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return found
+
+
+def named_number(text: str) -> tuple[str, float]:
+    """NAME=NUMBER."""
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form ece=0.05")
+    return name.strip(), number(value)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, and nothing else")

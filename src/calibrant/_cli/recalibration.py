@@ -1,0 +1,135 @@
+"""A fitted map with what it was fitted to, and rows put through it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._cli.rows import Rows, Wanted, read_rows
+from calibrant._core.errors import InputError, StateError
+from calibrant._data.readers.columns import choose_columns, has_usual
+from calibrant._data.readers.find import find_files
+from calibrant._data.readers.source import open_reader
+from calibrant.results._rendering import Columns
+from calibrant.scaling import SCALERS, SameRows, Scaler, load
+from calibrant.scaling._reports import accept_reports
+
+MEASURES = {
+    False: ("ece", "lin_ce", "brier", "log_loss", "classification_error"),
+    True: ("ece", "classwise_ce", "brier", "log_loss", "classification_error"),
+}
+# Reports up to which the differences are resampled too.
+RESAMPLED = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A map, the order of the classes it was fitted to, and what is told of the fit."""
+
+    scaler: Scaler
+    classes: tuple[str, ...] | None
+    told: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.scaler.to_json())
+        # Calibrant's own reader passes over what it does not know.
+        return content if self.classes is None else {**content, "classes": list(self.classes)}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def fitted(wanted: Wanted, kind: str, bins: Any) -> Fitted:
+    """The map of a kind that fits a file's rows best."""
+    rows = read_rows(wanted)
+    scaler = SCALERS[kind](from_logits=wanted.from_logits)  # type: ignore[call-arg]
+    if kind == "HistogramBinning":
+        scaler.set_params(bins=bins)
+    fit = scaler.fit_transform(
+        rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, classes=rows.class_names
+    )
+    classes = rows.chosen.classes
+    found = Fitted(scaler, None if classes is None else tuple(map(str, classes)))
+    told = {
+        "n": rows.n,
+        "n_missing": rows.n_missing,
+        "inferred": list(rows.said),
+        "measures": before_and_after(rows, fit, found, bins),
+    }
+    return replace(found, told=told)
+
+
+def loaded(path: str) -> Fitted:
+    """A map out of its file."""
+    try:
+        scaler = load(path)
+        classes = json.loads(Path(path).read_bytes()).get("classes")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if classes is not None and not isinstance(classes, list):
+        raise StateError(f"{path} is damaged: its classes are not a list")
+    return Fitted(scaler, None if classes is None else tuple(map(str, classes)))
+
+
+def rows_to_map(wanted: Wanted, found: Fitted) -> tuple[Rows, bool]:
+    """The rows of a file, and whether they have labels: a map needs none."""
+    if wanted.from_logits and not found.scaler.from_logits:
+        raise InputError("the map was fitted to probabilities: --from-logits does not fit it")
+    wanted = replace(wanted, from_logits=found.scaler.from_logits)
+    if wanted.classes is None and found.classes is not None:
+        wanted = replace(wanted, classes=found.classes)
+    reader = open_reader(find_files(wanted.path, wanted.format)[0])
+    if wanted.label is not None or not reader.names or has_usual(reader.names, "y_true"):
+        return read_rows(wanted), True
+    chosen = choose_columns(
+        reader, reader.names[0], wanted.proba, None, None, wanted.classes, wanted.from_logits
+    )
+    told = chosen.y_proba
+    reports = list(told.names) if told.stacked else told.names[0]
+    unlabelled = replace(wanted, label=told.names[0], proba=reports, classes=None, labelled=False)
+    rows = read_rows(unlabelled)
+    return replace(rows, chosen=chosen, said=chosen.said), False
+
+
+def mapped(rows: Rows, found: Fitted) -> tuple[NDArray[np.float64], float | None]:
+    """The rows' reports through the map, and the share of them that it was fitted to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SameRows)
+        out = found.scaler.transform(rows.y_proba)
+    return out, found.scaler.share_fitted(rows.y_proba)
+
+
+def before_and_after(rows: Rows, after: NDArray[np.float64], found: Fitted, bins: Any) -> Columns:
+    """A row a measure: as reported, recalibrated, and the difference with its limits."""
+    from calibrant._api.compare import compare
+    from calibrant._api.evaluate import evaluate
+
+    reports = accept_reports(rows.y_proba, from_logits=found.scaler.from_logits).probabilities()
+    names = MEASURES[rows.multiclass]
+    both = {"as reported": reports, "recalibrated": after}
+    if reports.size > RESAMPLED:
+        values = [
+            evaluate(rows.y_true, p, bins=bins, measures=names, sample_weight=rows.sample_weight)
+            for p in both.values()
+        ]
+        return {
+            "measure": list(names),
+            **{n: [v[m] for m in names] for n, v in zip(both, values, strict=True)},
+        }
+    compared = compare(
+        rows.y_true, both, bins=bins, measures=names, sample_weight=rows.sample_weight
+    )
+    differences = [compared.difference("recalibrated", "as reported", name) for name in names]
+    return {
+        "measure": list(names),
+        **{n: [compared.value(n, m) for m in names] for n in both},
+        "difference": [d.value for d in differences],
+        "low": [d.low for d in differences],
+        "high": [d.high for d in differences],
+    }

@@ -1,0 +1,189 @@
+"""`calibrant report`: predictions in files, evaluated, on the terminal and as a page."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli import inputs
+from calibrant._cli.output import print_json, refuse_no_page, refuse_unwritable, tell
+from calibrant._cli.parsing import add_json, distinct, share
+from calibrant._cli.words import in_options
+from calibrant._core.errors import InputError
+
+if TYPE_CHECKING:
+    from calibrant._cli.rows import Rows
+    from calibrant.results._evaluation import Evaluation
+
+# Reports that are held in memory unasked, (n, k) counted as n k; for a page, and at all.
+HELD, HELD_FOR_PAGE = 10_000_000, 200_000_000
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="evaluate predictions in files",
+        description="Evaluate predictions in files. Several files, folders and patterns are one "
+        "set of rows. Up to ten million reports are held in memory, and what their errors are "
+        "worth is told; more are summed as they are read. " + inputs.DESCRIPTION,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
+    parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
+    inputs.add_columns(parser)
+    inputs.add_bins(parser)
+    parser.add_argument("--measures", type=distinct, metavar="NAME,...", help="only these")
+    inputs.add_groups(parser, "evaluate each value of these columns too")
+    parser.add_argument(
+        "--tolerance", type=share, default=0.05,
+        help="error that would not matter, as the size of a gap; default 0.05",
+    )  # fmt: skip
+    inputs.add_chance(parser)
+    parser.add_argument(
+        "--all-intervals", action="store_true",
+        help="what every measure is worth, not only those that are quick to judge",
+    )  # fmt: skip
+    parser.add_argument("--title", help="of the page; by default the files' names")
+    parser.add_argument(
+        "--stream", action="store_true", help="never hold the rows: no intervals, any size"
+    )
+    parser.add_argument(
+        "--one-pass", action="store_true", help="with quantile bins from cells; implies --stream"
+    )
+    parser.add_argument(
+        "--progress", action="store_true", default=None, help="also where there is no terminal"
+    )
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    refuse_no_page(options.out)
+    refuse_unwritable(options.out, options.files, options.format)
+    streamed = options.stream or options.one_pass
+    if streamed and options.out is not None:
+        raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
+    found = None if streamed else _held(options)
+    if found is None:
+        found = _streamed(options)
+    if options.out is not None:
+        tell(f"written: {options.out}")
+    if options.json:
+        print_json(found.to_dict())
+        return
+    from calibrant._cli.tables import print_evaluation
+
+    print_evaluation(found, f"{inputs.files_told(options.files)}: {found.recipe['n']:,} rows")
+
+
+def _held(options: argparse.Namespace) -> Evaluation | None:
+    """The evaluation with what it is worth, and the page; None if there are too many rows."""
+    from calibrant._cli.rows import TooLarge, read_rows
+    from calibrant._cli.terminal import working
+
+    page = options.out is not None
+    try:
+        rows = read_rows(
+            inputs.wanted_of(options, options.files), at_most=HELD_FOR_PAGE if page else HELD
+        )
+    except TooLarge:
+        if page:
+            raise InputError(
+                f"there are more than {HELD_FOR_PAGE:,} reports: make the page of fewer rows; "
+                "without -o they are summed as they are read"
+            ) from None
+        return None
+    with working("what the numbers are worth"):
+        found = _written(rows, options) if page else _judged(rows, options)
+    return _told(found, rows, options)
+
+
+def _judged(rows: Rows, options: argparse.Namespace) -> Evaluation:
+    from calibrant._cli.quickly import evaluate_quickly
+
+    return evaluate_quickly(
+        rows.y_true, rows.y_proba, measures=options.measures, every=options.all_intervals,
+        bins=options.bins, by=inputs.slices_of(rows, options.by),
+        groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
+        from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
+        level=options.level, seed=options.seed,
+    )  # fmt: skip
+
+
+def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
+    """The page's own evaluation, so that page and terminal say the same."""
+    from calibrant._api.evaluate import choose
+    from calibrant._api.report.report import report
+
+    # A name that is mistyped is told before the work.
+    shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
+    page = report(
+        rows.y_true, rows.y_proba, measures=options.measures,
+        name=options.title or inputs.files_told(options.files),
+        bins=options.bins, by=inputs.slices_of(rows, options.by),
+        groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
+        from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
+        level=options.level, seed=options.seed, source=_source(rows, options),
+    )  # fmt: skip
+    notes = tuple(map(in_options, page.evaluation.notes))
+    evaluation = replace(_named_slices(page.evaluation, options), notes=notes)
+    page = replace(page, evaluation=evaluation)
+    page.save(options.out)
+    names = {measure.name for measure in shown}
+    kept = tuple(each for each in page.evaluation.estimates if each.name in names)
+    return replace(page.evaluation, estimates=kept)
+
+
+def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    told = {
+        "command": options.typed,
+        "files": inputs.files_told(options.files),
+        "labels": ", ".join(rows.chosen.y_true.names),
+        "reports": ", ".join(rows.chosen.y_proba.names),
+        "weights": rows.chosen.sample_weight,
+        "rows left out": f"{rows.n_missing:,}, something missing" if rows.n_missing else None,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _told(found: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
+    """The evaluation, with what is known of the files."""
+    from calibrant._api.evaluate import missing_told
+
+    chosen = rows.chosen
+    notes = (missing_told(rows.n_missing),) if rows.n_missing else ()
+    columns = {
+        "y_true": list(chosen.y_true.names),
+        "y_proba": list(chosen.y_proba.names),
+        "sample_weight": chosen.sample_weight,
+        "by": list(options.by or ()),
+        "groups": options.groups,
+    }
+    more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
+    return replace(
+        _named_slices(found, options),
+        inferred=(*found.inferred, *rows.said),
+        notes=(*map(in_options, notes), *map(in_options, found.notes)),
+        recipe={**found.recipe, **more},
+    )
+
+
+def _named_slices(found: Evaluation, options: argparse.Namespace) -> Evaluation:
+    if found.slices is None:
+        return found
+    return replace(found, slices=replace(found.slices, by=", ".join(options.by)))
+
+
+def _streamed(options: argparse.Namespace) -> Evaluation:
+    from calibrant._api.files.evaluate_file import evaluate_file
+
+    if options.groups is not None:
+        raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
+    wanted = inputs.wanted_of(options, options.files)
+    found = evaluate_file(
+        wanted.path, y_true=wanted.label, y_proba=wanted.proba, sample_weight=wanted.weight,
+        bins=options.bins, measures=options.measures, from_logits=wanted.from_logits,
+        classes=wanted.classes, by=options.by, missing=wanted.missing, format=wanted.format,
+        exact=not options.one_pass, progress=options.progress,
+    )  # fmt: skip
+    return replace(found, notes=tuple(map(in_options, found.notes)))

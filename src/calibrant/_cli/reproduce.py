@@ -1,0 +1,60 @@
+"""`calibrant reproduce`: a paper's experiments again."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from typing import Any
+
+from calibrant._cli.output import print_json, refuse_no_folder, say
+from calibrant._cli.parsing import add_json, whole
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "reproduce",
+        help="do a paper's experiments again",
+        description="Do a paper's experiments again, with the printed values beside the measured "
+        "ones, and mark where the paper is not right.",
+    )
+    parser.add_argument("paper", metavar="PAPER", help="soft-mean, logit-smoothing or truthful")
+    parser.add_argument(
+        "-o", "--out", metavar="FOLDER", help="folder for the page, tables and figures"
+    )
+    parser.add_argument(
+        "--data", metavar="FILE", help="folder of saved predictions (.npz), or a pool's table"
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer replications")
+    parser.add_argument("--seed", type=whole, help="instead of the paper's")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from calibrant._cli.tables import print_table
+    from calibrant._research.papers.reproduce import reproduce
+
+    refuse_no_folder(options.out)
+    done = reproduce(
+        options.paper, out=options.out, data=options.data, quick=options.quick, seed=options.seed,
+        progress=not options.json,
+    )  # fmt: skip
+    if options.json:
+        print_json(done.to_dict())
+        return
+    say(f"{done.title}: {done.paper}")
+    say()
+    for section in done.sections:
+        say(section.heading)
+        say()
+        for paragraph in section.paragraphs:
+            for line in (*textwrap.wrap(paragraph, 100), ""):
+                say(line)
+        for table in section.tables:
+            if table.on_page:
+                print_table(table.columns, table.caption)
+    for erratum in done.errata:
+        say(f"Erratum {erratum.number}, {erratum.where}: {erratum.paper} -> {erratum.found}")
+    if options.out is not None:
+        say()
+        say(f"Written: {options.out}/index.html, with tables and figures beside it")

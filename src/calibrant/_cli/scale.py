@@ -1,0 +1,176 @@
+"""`calibrant scale`: fit a recalibration map to one file, put another through it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli import inputs
+from calibrant._cli.output import print_json, refuse_unwritable, replacing, say, tell
+from calibrant._cli.parsing import add_json, names
+from calibrant._cli.words import in_options
+from calibrant._core.errors import InputError
+
+if TYPE_CHECKING:
+    from calibrant._cli.recalibration import Fitted
+
+METHODS = {
+    "temperature": "TemperatureScaling",
+    "platt": "PlattScaling",
+    "isotonic": "IsotonicCalibration",
+    "beta": "BetaCalibration",
+    "histogram": "HistogramBinning",
+    "vector": "VectorScaling",
+    "matrix": "MatrixScaling",
+    "dirichlet": "DirichletCalibration",
+}
+ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good there"
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "scale",
+        help="recalibrate: fit a map, put predictions through it",
+        description="Fit a recalibration map to held-out rows (--fit), put predictions through it "
+        "(--apply), or both. A map is kept in a JSON file: written by --fit, read without it. "
+        + inputs.DESCRIPTION,
+    )
+    parser.add_argument("--fit", metavar="FILE", help="held-out rows to fit a map to")
+    parser.add_argument(
+        "--method", choices=METHODS, default="temperature", help="the map; default temperature"
+    )
+    parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
+    parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
+    parser.add_argument(
+        "-o", "--out", metavar="FILE",
+        help="recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
+    )  # fmt: skip
+    parser.add_argument(
+        "--keep", type=names, metavar="COLUMN,...", help="columns to copy to the output"
+    )
+    inputs.add_columns(parser)
+    inputs.add_bins(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    from calibrant._cli.recalibration import fitted, loaded
+
+    _refuse_unclear(options)
+    map_file = options.scaler if options.apply is not None else options.scaler or options.out
+    written_map = None if options.fit is None else map_file
+    _refuse_lost(options, written_map)
+    if options.fit is not None:
+        found = fitted(
+            inputs.wanted_of(options, options.fit), METHODS[options.method], options.bins
+        )
+        if written_map is not None:
+            with replacing(written_map) as beside:
+                beside.write_text(found.to_json() + "\n", encoding="utf-8")
+    else:
+        found = loaded(options.scaler)
+    said: dict[str, Any] = {"scaler": found.to_dict()}
+    if options.fit is not None:
+        said["fit"] = {"file": options.fit, **found.told}
+    if options.apply is not None:
+        said["apply"] = _apply(found, options)
+    for path in dict.fromkeys((written_map, options.out)):
+        if path is not None:
+            tell(f"written: {path}")
+    if options.json:
+        print_json(said)
+    else:
+        _show(found, said)
+
+
+def _refuse_unclear(options: argparse.Namespace) -> None:
+    if options.fit is None and options.apply is None:
+        raise InputError("there is nothing to do: say --fit FILE, --apply FILE, or both")
+    if options.fit is None and options.scaler is None:
+        raise InputError("--apply needs a map: name its file with --scaler, or fit one with --fit")
+    if options.apply is not None:
+        from calibrant._cli.written_rows import format_of
+
+        if options.out is None:
+            raise InputError("--apply needs a file to write to: -o FILE")
+        format_of(options.out)
+    elif options.scaler is not None and options.out is not None:
+        raise InputError("--scaler and -o both name the map's file: leave out one of them")
+    elif options.keep is not None:
+        raise InputError("--keep copies columns to the recalibrated rows: it needs --apply")
+
+
+def _refuse_lost(options: argparse.Namespace, map_file: str | None) -> None:
+    """An error if a file that is read, or rows by their name, would be lost to what is written."""
+    from calibrant._cli.written_rows import refuse_rows_name
+
+    read = [options.fit, options.apply, None if options.fit is not None else options.scaler]
+    for path in dict.fromkeys((options.out, map_file)):
+        refuse_unwritable(path, read, options.format)
+    if map_file is None:
+        return
+    refuse_rows_name(map_file)
+    if options.apply is not None and os.path.realpath(map_file) == os.path.realpath(options.out):
+        raise InputError("--scaler and -o name one file: the map and the rows need one each")
+
+
+def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
+    """Write the recalibrated rows; what became better or worse, if there are labels."""
+    from calibrant._cli.recalibration import before_and_after, mapped, rows_to_map
+    from calibrant._cli.written_rows import write_rows
+
+    wanted = inputs.wanted_of(options, options.apply)
+    rows, labelled = rows_to_map(wanted, found)
+    after, share = mapped(rows, found)
+    with replacing(options.out) as beside:
+        write_rows(beside, rows, after, labelled=labelled)
+    return {
+        "file": options.apply,
+        "out": options.out,
+        "n": rows.n,
+        "n_missing": rows.n_missing,
+        "inferred": list(rows.said),
+        "share_fitted": share,
+        "measures": before_and_after(rows, after, found, options.bins) if labelled else None,
+    }
+
+
+def _show(found: Fitted, said: dict[str, Any]) -> None:
+    from calibrant._api.evaluate import missing_told
+    from calibrant._cli.tables import print_table
+
+    for line in str(found.scaler).splitlines():
+        say(line)
+    for told in (said.get("fit"), said.get("apply")):
+        if told is None:
+            continue
+        title = _title(told["share_fitted"]) if "share_fitted" in told else ON_THE_FIT
+        say()
+        say(f"{told['file']}: {told['n']:,} rows")
+        for line in told["inferred"]:
+            say(f"  {line}")
+        if told["n_missing"]:
+            say(f"  {in_options(missing_told(told['n_missing']))}")
+        if told["measures"] is None:
+            say("  no labels are found or told (--label): what it is worth is not measured")
+        else:
+            say()
+            print_table(told["measures"], title)
+
+
+def _title(share: float | None) -> str:
+    """What is known of the rows that a map is judged on; never that it has not seen them."""
+    from calibrant.scaling._same_rows import among
+
+    if share is None:
+        return (
+            "Before and after (rows of the fit would not be recognised here: the predictions "
+            "repeat too much)"
+        )
+    if share == 0:
+        return "Before and after (no row of the fit was recognised among these)"
+    if share >= 0.995:
+        return ON_THE_FIT
+    return f"Before and after: {among(share, 'the map')}, and every map looks too good there"

@@ -1,0 +1,116 @@
+"""Results in a terminal: in colour where rich is installed and the terminal shows it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+from calibrant._cli.terminal import (
+    BAD,
+    GOOD,
+    PLAIN,
+    WARNING,
+    console_of,
+    print_diagram,
+    print_styled,
+    visible,
+)
+from calibrant.results._evaluation import Evaluation
+from calibrant.results._rendering import as_text, shown
+
+Columns = Mapping[str, Sequence[Any]]
+
+_BAR = 24
+_STYLES = {"calibrated within noise": GOOD, "miscalibrated": BAD, "not enough data": WARNING}
+# What a terminal's table leaves out first when it is too narrow.
+_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin")
+
+
+def print_table(columns: Columns, title: str, *, file: TextIO | None = None) -> None:
+    """One table, in colour where the terminal has it."""
+    out = sys.stdout if file is None else file
+    console = console_of(out)
+    columns = {
+        visible(name): [visible(v) if isinstance(v, str) else v for v in values]
+        for name, values in columns.items()
+    }
+    title = visible(title)
+    if console is None:
+        print(f"{title}\n{as_text(columns, indent='  ')}\n", file=out)
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    fitting = _fitting(columns, console.width)
+    for name, values in fitting.items():
+        numeric = any(isinstance(value, int | float) for value in values)
+        table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
+    for row in zip(*fitting.values(), strict=True):
+        table.add_row(*(escape(shown(value)) for value in row))
+    console.print(table)
+
+
+def _fitting(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
+    """The columns that there is room for: those that can be spared go first."""
+    kept = dict(columns)
+    for spare in _SPARE:
+        if sum(3 + max(len(n), *map(len, map(shown, v))) for n, v in kept.items() if v) <= width:
+            break
+        if len(kept) > 2:
+            kept.pop(spare, None)
+    return kept
+
+
+def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None = None) -> None:
+    """What was evaluated, every measure, the reliability table and the worst classes."""
+    out = sys.stdout if file is None else file
+    print_styled(title, "bold", file=out)
+    if evaluation.verdict:
+        style = _STYLES.get(evaluation.verdict.verdict, PLAIN)
+        print_styled(f"  {evaluation.verdict}", style, file=out)
+    for line in (*evaluation.inferred, *evaluation.notes):
+        print_styled(f"  {line}", PLAIN, file=out)
+    print(file=out)
+    measures = {k: v for k, v in evaluation.columns().items() if k != "title"}
+    print_table(measures, "Measures", file=out)
+    print_reliability(evaluation, out)
+    if evaluation.slices is not None:
+        print_table(
+            evaluation.slices.shown_columns(), f"Slices by {evaluation.slices.by}, worst first",
+            file=out,
+        )  # fmt: skip
+    if evaluation.classes is not None:
+        head = {name: values[:10] for name, values in evaluation.classes.items()}
+        n = len(evaluation.classes["class"])
+        print_table(head, f"Classes, worst first ({min(n, 10)} of {n})", file=out)
+
+
+def print_reliability(evaluation: Evaluation, out: TextIO) -> None:
+    """A diagram on a terminal; in a pipe the table alone, with a line of letters for each bin."""
+    table = evaluation.reliability
+    bins = table.shown_columns(evaluation.recipe.get("level"))
+    title = f"Reliability: {table.rule}"
+    if out.isatty():
+        print_table(bins, title, file=out)
+        print_diagram(table, level=evaluation.recipe.get("level") or 0.95, file=out)
+        print(file=out)
+        return
+    bins["o report, x target"] = [
+        reliability_bar(u, z) for u, z in zip(bins["mean_report"], bins["mean_target"], strict=True)
+    ]
+    print_table(bins, title, file=out)
+
+
+def reliability_bar(report: float, target: float) -> str:
+    """Where the mean report (o) and the mean target (x) lie between 0 and 1; * where they meet."""
+    if report != report:  # NaN: an empty bin
+        return ""
+    cells = ["."] * (_BAR + 1)
+    at_report, at_target = round(report * _BAR), round(target * _BAR)
+    cells[at_report], cells[at_target] = "o", "x"
+    if at_report == at_target:
+        cells[at_report] = "*"
+    return "".join(cells)

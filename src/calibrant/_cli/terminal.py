@@ -1,0 +1,149 @@
+"""The terminal: a reliability diagram in letters, colours where they can be seen, a sign of life.
+
+Colours come from rich, which keeps to NO_COLOR; without it, or into a pipe, text is plain.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from calibrant.results._reliability import ReliabilityTable
+
+# Letters are about twice as high as wide: this is a square.
+WIDTH, HEIGHT = 61, 25
+PLAIN, WARNING, GOOD, BAD, FAINT = "", "yellow", "green", "red", "dim"
+Span = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What a diagram is made of."""
+
+    held: str
+    missed: str
+    limit: str
+    diagonal: str
+    wall: str
+    floor: str
+    tick: str
+    corner: str
+    heights: str
+
+
+FANCY = Signs("●", "✕", "│", "·", "│", "─", "┤", "└", " ▁▂▃▄▅▆▇█")
+ASCII = Signs("o", "x", "|", ".", "|", "-", "+", "+", " .:-=+*%#@")
+
+
+def visible(text: str) -> str:
+    """Text that cannot move the cursor or start a line: names come from files."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def console_of(file: TextIO) -> Any:
+    """A rich console, or None where text is to be plain."""
+    if not file.isatty() or importlib.util.find_spec("rich") is None:
+        return None
+    from rich.console import Console
+
+    return Console(file=file, highlight=False)
+
+
+def print_styled(text: str, style: str, *, file: TextIO) -> None:
+    """A line in a style, where the terminal has it."""
+    console = console_of(file)
+    if console is None:
+        print(visible(text), file=file)
+        return
+    from rich.text import Text
+
+    console.print(Text(visible(text), style=style))
+
+
+def print_diagram(table: ReliabilityTable, *, level: float, file: TextIO) -> None:
+    """The diagram, in colour where the terminal has it."""
+    console = console_of(file)
+    for line in diagram(table, level=level, signs=_signs(file)):
+        if console is None:
+            print("".join(text for text, _ in line).rstrip(), file=file)
+        else:
+            from rich.text import Text
+
+            console.print(Text.assemble(*line), no_wrap=True, crop=True)
+
+
+def _signs(file: TextIO) -> Signs:
+    try:
+        "●✕│·┤└─▁█".encode(file.encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return ASCII
+    return FANCY
+
+
+def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Span]]:
+    """Mean target above mean report, a point and an interval for each bin, and where the rows are.
+
+    Lines of spans, each a text and a style.
+    """
+    cells: dict[tuple[int, int], Span] = {
+        (_row(x / (WIDTH - 1)), x): (signs.diagonal, FAINT) for x in range(WIDTH)
+    }
+    bins = table.intervals(level)
+    columns = (bins[name] for name in ("mean_report", "mean_target", "low", "high"))
+    for report, target, low, high in zip(*columns, strict=True):
+        if report != report:  # NaN: an empty bin
+            continue
+        held = low <= report <= high
+        x, style = _column(report), GOOD if held else BAD
+        for y in range(_row(high), _row(low) + 1):
+            cells[y, x] = (signs.limit, style)
+        cells[_row(target), x] = (signs.held if held else signs.missed, f"bold {style}")
+    lines: list[list[Span]] = [[("mean target", FAINT)]]
+    for y in range(HEIGHT):
+        mark = {0: "1.0", HEIGHT // 2: "0.5", HEIGHT - 1: "0.0"}.get(y)
+        edge = f"{mark} {signs.tick}" if mark else f"    {signs.wall}"
+        lines.append([(edge, FAINT), *(cells.get((y, x), (" ", PLAIN)) for x in range(WIDTH))])
+    middle = WIDTH // 2
+    axis = f"0.0{' ' * (middle - 3)}0.5{' ' * (middle - 3)}1.0"
+    lines.append([(f"    {signs.corner}{signs.floor * WIDTH}", FAINT)])
+    lines.append([(f"    {axis} mean report", FAINT)])
+    lines.append([("rows ", FAINT), (_heights(bins, signs.heights), "cyan")])
+    said = f"{level:.0%} intervals of a bin's mean target"
+    held, missed = (f"{signs.held} holds", GOOD), (f"{signs.missed} misses", BAD)
+    lines.append([(f"{said}: ", FAINT), held, (", ", FAINT), missed, (" its mean report", FAINT)])
+    return lines
+
+
+def _column(value: float) -> int:
+    return round(min(max(value, 0.0), 1.0) * (WIDTH - 1))
+
+
+def _row(value: float) -> int:
+    return HEIGHT - 1 - round(min(max(value, 0.0), 1.0) * (HEIGHT - 1))
+
+
+def _heights(bins: dict[str, list[Any]], signs: str) -> str:
+    """How many rows each bin holds: the fullest is the highest, and one row can be seen."""
+    largest = max(bins["n"])
+    out = [" "] * WIDTH
+    for n, lower, upper in zip(bins["n"], bins["lower"], bins["upper"], strict=True):
+        height = -(-n * (len(signs) - 1) // largest) if largest else 0
+        start = _column(lower)
+        for x in range(start, max(_column(upper), start + 1)):
+            out[min(x, WIDTH - 1)] = signs[height]
+    return "".join(out)
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """A sign of life on standard error, where someone is watching, while something takes long."""
+    console = console_of(sys.stderr)
+    if console is None:
+        yield
+        return
+    with console.status(text):
+        yield

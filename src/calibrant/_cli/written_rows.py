@@ -1,0 +1,120 @@
+"""Recalibrated rows in a file, under names that every verb finds by itself."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._cli.rows import Rows
+from calibrant._core.errors import InputError
+from calibrant._data.labels import number_of
+from calibrant._data.readers.arrow_values import arrow
+from calibrant._data.readers.find import SUFFIXES
+
+FORMATS = {suffix: format for format, suffixes in SUFFIXES.items() for suffix in suffixes}
+
+
+def format_of(path: str | Path) -> str:
+    """What a file is to be, by its name."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise InputError(f"{path}: rows are written to {', '.join(FORMATS)}; this is none of them")
+    return FORMATS[suffix]
+
+
+def refuse_rows_name(path: str | Path) -> None:
+    """An error if a map would be written under a name that says rows, which it may replace."""
+    suffix = Path(path).suffix.lower()
+    if suffix != ".json" and suffix in FORMATS:
+        raise InputError(f"{path}: a map is JSON; give it a name that ends in .json")
+
+
+def write_rows(path: Path, rows: Rows, mapped: NDArray[Any], *, labelled: bool) -> None:
+    """y_true, y_proba (y_proba_0, ... or y_proba_CLASS), weights and the columns to keep."""
+    format = format_of(path)
+    columns = _columns(rows, mapped, labelled, whole=format == "npz")
+    if format == "npz":
+        with path.open("wb") as file:
+            np.savez(file, **columns)
+    elif format == "csv":
+        _write_csv(path, columns, "\t" if path.suffix.lower() == ".tsv" else ",")
+    elif format == "jsonl":
+        with path.open("w", encoding="utf-8") as file:
+            for row in _records(columns):
+                file.write(json.dumps(dict(zip(columns, row, strict=True))) + "\n")
+    else:
+        table = arrow("writing Arrow").table(columns)
+        if format == "parquet":
+            arrow("writing Parquet", "pyarrow.parquet").write_table(table, str(path))
+        else:
+            arrow("writing Arrow", "pyarrow.feather").write_feather(table, str(path))
+
+
+def _columns(rows: Rows, mapped: NDArray[Any], labelled: bool, *, whole: bool) -> dict[str, Any]:
+    named = _class_names(rows)
+    rows, mapped = _in_order_of_numbers(rows, mapped)
+    out: dict[str, Any] = {}
+    if labelled:
+        if rows.y_true.ndim == 2:
+            out |= _split("y_true", rows.y_true, None, whole)
+        elif named and not whole:
+            out["y_true"] = np.array(named)[rows.y_true]
+        else:
+            out["y_true"] = rows.y_true
+    if rows.multiclass:
+        out |= _split("y_proba", mapped, named, whole)
+    else:
+        out["y_proba"] = mapped
+    if rows.sample_weight is not None:
+        out["weight"] = rows.sample_weight
+    for name, values in rows.others.items():
+        if name in out:
+            raise InputError(f"--keep {name}: the output has a column of that name already")
+        out[name] = np.array(["" if value is None else str(value) for value in values.tolist()])
+    return out
+
+
+def _in_order_of_numbers(rows: Rows, mapped: NDArray[Any]) -> tuple[Rows, NDArray[Any]]:
+    """Classes called 0 to k-1 in another order (2, 0, 1), in theirs: y_proba_0 is of class 0."""
+    numbers = [number_of(name) for name in rows.chosen.classes or ()] if rows.multiclass else []
+    if not numbers or set(numbers) != set(range(len(numbers))):
+        return rows, mapped
+    classes = np.array(numbers, dtype=np.int64)
+    order = np.argsort(classes)
+    soft = rows.y_true.ndim == 2
+    y_true = rows.y_true[:, order] if soft else classes[rows.y_true]
+    return replace(rows, y_true=y_true), mapped[:, order]
+
+
+def _class_names(rows: Rows) -> tuple[str, ...] | None:
+    """Names for the columns, unless they could be taken for numbers of columns."""
+    classes = rows.chosen.classes if rows.multiclass else None
+    if classes is None or any(str(name).isdigit() for name in classes):
+        return None
+    return tuple(map(str, classes))
+
+
+def _split(
+    stem: str, values: NDArray[Any], named: tuple[str, ...] | None, whole: bool
+) -> dict[str, Any]:
+    if whole:
+        return {stem: values}
+    ends = named or range(values.shape[1])
+    return {f"{stem}_{end}": values[:, j] for j, end in enumerate(ends)}
+
+
+def _records(columns: dict[str, Any]) -> Any:
+    return zip(*(values.tolist() for values in columns.values()), strict=True)
+
+
+def _write_csv(path: Path, columns: dict[str, Any], delimiter: str) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(_records(columns))

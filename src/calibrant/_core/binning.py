@@ -1,0 +1,313 @@
+"""Binning rules, and the one interval rule that every engine is held to.
+
+A rule never looks at targets. Whatever the rule, it comes down to *inner edges*, doubles in
+increasing order, and the bin of a report is
+
+    bin(u) = the number of inner edges e with e <= u
+
+A bin closed on the right is the same thing with the edge moved up by one ulp. There is no other
+place where an interval is decided.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, nearest, one_of
+
+# Sums of weights may round either way. A rank this close to a border is on it: far above rounding,
+# far below half a row of any sample that fits a machine.
+ROUNDING = 1e-12
+
+# Far more than rows can fill; the sums of many more would not fit into memory.
+MOST_BINS = 1_000_000
+
+Closed: TypeAlias = Literal["left", "right"]
+
+
+def _bin_count(m: object) -> int:
+    if isinstance(m, bool) or not isinstance(m, numbers.Integral):
+        raise InputError(f"bins must be a whole number of bins, at least 1; got {m!r}")
+    count = int(m)
+    if count < 1:
+        raise InputError(f"bins must be at least 1; got {count}")
+    if count > MOST_BINS:
+        raise InputError(f"bins must be at most {MOST_BINS:,}; got {count:,}")
+    return count
+
+
+@dataclass(frozen=True)
+class EqualWidth:
+    """Equal-width bins on [0, 1].
+
+    ``closed="left"``: ``[(j-1)/m, j/m)``, the last one closed at 1 too. ``closed="right"``:
+    ``((j-1)/m, j/m]``, with 0 in the first. ``drop_one=True`` leaves a report of exactly 1.0 out
+    of every bin, as the formula of Leznik (2026) reads literally; it is there to reproduce that
+    paper's tables, and what it drops is counted.
+    """
+
+    m: int
+    closed: Closed = "left"
+    drop_one: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", _bin_count(self.m))
+        one_of("closed", self.closed, ("left", "right"))
+
+    def __str__(self) -> str:
+        dropped = ", 1 dropped" if self.drop_one else ""
+        return f"{self.m} equal-width bins, {self.closed}-closed{dropped}"
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Bins of equal mass.
+
+    ``ties="together"``: equal reports share the bin that holds the middle of their ranks; ranks
+    are cumulative weights, so an integer weight is a repetition, and the order of rows does not
+    matter. ``ties="rank"``: bin j holds the ranks ``(j-1)n/m < i <= jn/m`` of a stable sort.
+    """
+
+    m: int
+    ties: Literal["together", "rank"] = "together"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", _bin_count(self.m))
+        one_of("ties", self.ties, ("together", "rank"))
+
+    def __str__(self) -> str:
+        return f"{self.m} quantile bins, " + (
+            "ties together" if self.ties == "together" else "by rank"
+        )
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Bins between edges of one's own, increasing, from 0 (or less) to 1 (or more)."""
+
+    edges: tuple[float, ...]
+    closed: Closed = "left"
+
+    def __init__(self, edges: Sequence[float], closed: Closed = "left") -> None:
+        try:
+            values = tuple(float(edge) for edge in np.atleast_1d(edges))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"edges must be numbers; got {edges!r}") from error
+        object.__setattr__(self, "edges", values)
+        object.__setattr__(self, "closed", one_of("closed", closed, ("left", "right")))
+        if len(values) < 2:
+            raise InputError(f"edges must hold at least two numbers, 0 and 1; got {len(values)}")
+        for i, (low, high) in enumerate(pairwise(values)):
+            if not low < high:
+                kind = "are equal" if low == high else "do not increase"
+                raise InputError(
+                    f"edges must increase strictly; edges[{i}]={low!r} and "
+                    f"edges[{i + 1}]={high!r} {kind}"
+                )
+        if not (values[0] <= 0.0 and values[-1] >= 1.0):
+            raise InputError(
+                f"edges must cover [0, 1] so that every report has a bin; they run from "
+                f"{values[0]!r} to {values[-1]!r}: add 0 and 1"
+            )
+
+    @property
+    def m(self) -> int:
+        return len(self.edges) - 1
+
+    def __str__(self) -> str:
+        return f"{self.m} bins between given edges, {self.closed}-closed"
+
+
+@dataclass(frozen=True)
+class LevelSets:
+    """One bin per distinct report."""
+
+    def __str__(self) -> str:
+        return "exact level sets"
+
+
+Rule: TypeAlias = EqualWidth | Quantile | Edges | LevelSets
+Bins: TypeAlias = Rule | int | str | Sequence[float]
+
+_NAMED: dict[str, Rule] = {
+    "uniform": EqualWidth(15),
+    "quantile": Quantile(15),
+    "level-sets": LevelSets(),
+}
+
+
+def as_rule(bins: Bins, *, default: type[EqualWidth] | type[Quantile] = EqualWidth) -> Rule:
+    """The rule that `bins` means: a rule, a count (of `default` bins), a name, or edges."""
+    if isinstance(bins, EqualWidth | Quantile | Edges | LevelSets):
+        return bins
+    if isinstance(bins, str):
+        if bins in _NAMED:
+            return _NAMED[bins]
+        raise InputError(f"bins={bins!r} is not a known rule: {nearest(bins, _NAMED)}")
+    if isinstance(bins, numbers.Integral):
+        return default(_bin_count(bins))
+    if isinstance(bins, Sequence | np.ndarray) and np.ndim(bins) > 0:
+        try:
+            return Edges(bins)  # type: ignore[arg-type]
+        except InputError as error:
+            raise InputError(f"bins: {error}") from None
+    raise InputError(
+        "bins must be a count, a rule such as calibrant.Quantile(15), or increasing edges; "
+        f"got {bins!r}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Inner edges ready for an engine, with the look-up table that finds a bin without a search."""
+
+    inner: NDArray[np.float64]
+
+    @property
+    def m(self) -> int:
+        return self.inner.size + 1
+
+    @cached_property
+    def guarded(self) -> NDArray[np.float64]:
+        """The inner edges with a sentinel, so that a walk along them always ends."""
+        return np.append(self.inner, np.inf)
+
+    @cached_property
+    def start(self) -> NDArray[np.int32]:
+        """For each of 2^j equal cells of [0, 1], the bin of its left end: never too high."""
+        cells = min(1 << 17, max(1024, 1 << math.ceil(math.log2(64 * self.m))))
+        start = self._start_of(cells)
+        if cells < 1 << 14 and np.diff(start).max() > 2:  # edges crowd somewhere: look closer
+            start = self._start_of(1 << 14)
+        return start
+
+    def _start_of(self, cells: int) -> NDArray[np.int32]:
+        # One cell for u = 1 and one more, so that a cell's end can be read without a check. The
+        # product is exact: an edge counts from the first cell that begins at or above it.
+        first = np.clip(np.ceil(self.inner * cells), 0, cells + 1).astype(np.intp)
+        return np.bincount(first, minlength=cells + 2).cumsum().astype(np.int32)
+
+    @cached_property
+    def crowded(self) -> bool:
+        """Whether some cell holds so many edges that a walk would be slower than a search."""
+        return bool(np.diff(self.start).max() > 4)
+
+    def find(self, reports: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+        """The interval rule itself."""
+        return np.searchsorted(self.inner, np.asarray(reports, dtype=np.float64), side="right")
+
+
+def outer_edges(rule: EqualWidth | Edges) -> NDArray[np.float64]:
+    """The m + 1 edges of a fixed rule, as doubles."""
+    if isinstance(rule, EqualWidth):
+        # j / m is correctly rounded; multiples of 1/m (np.linspace) are not.
+        return np.arange(rule.m + 1) / rule.m
+    return np.asarray(rule.edges)
+
+
+@lru_cache(maxsize=16)
+def fixed_cuts(rule: EqualWidth | Edges, precision: np.dtype[Any]) -> Cuts:
+    """The inner edges of a fixed rule for reports of one precision.
+
+    An edge is a double. A float32 report is compared with that double rounded to float32, so that
+    the report 0.7 and the edge 7/10 are the same number in both precisions.
+    """
+    inner = outer_edges(rule)[1:-1]
+    if precision.itemsize < 8:
+        inner = inner.astype(precision).astype(np.float64)
+    if rule.closed == "right":
+        inner = np.nextafter(inner, np.inf)
+    if isinstance(rule, EqualWidth) and rule.drop_one:
+        inner = np.append(inner, 1.0)  # 1.0 gets a bin of its own, which the caller takes off
+    inner.flags.writeable = False  # kept: whoever asks next gets the same
+    return Cuts(inner)
+
+
+def rank_bins(n: int, m: int) -> NDArray[np.intp]:
+    """The bin of each rank 1..n when bin j holds the ranks (j-1)n/m < i <= jn/m."""
+    ranks = np.arange(1, n + 1, dtype=np.int64)
+    return ((ranks * m + n - 1) // n - 1).astype(np.intp)
+
+
+def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
+    """The bin of each distinct report, given the mass at each in increasing order.
+
+    A report with mass T above mass L occupies the ranks (L, L + T]; it goes to the bin j with
+    ``(j-1) W/m < L + T/2 <= j W/m``. In whole numbers all of it is exact.
+    """
+    through = np.cumsum(mass)
+    doubled_middle = 2.0 * (through - mass) + mass
+    bins: NDArray[np.float64] = (
+        np.ceil(doubled_middle * m / (2.0 * through[-1]) * (1 - ROUNDING)) - 1
+    )
+    return np.clip(bins, 0, m - 1).astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class MiddleRanks:
+    """The bins of `middle_rank_bins` in any number, found without a look at every report."""
+
+    doubled: NDArray[np.float64]
+    total: float
+
+    @classmethod
+    def of(cls, mass: NDArray[np.float64]) -> MiddleRanks:
+        """From the mass at each distinct report in increasing order."""
+        through = np.cumsum(mass)
+        return cls(2.0 * (through - mass) + mass, float(through[-1]))
+
+    def firsts(self, m: int) -> NDArray[np.intp]:
+        """Where each of m bins begins, and where the last one ends; an empty bin begins where the
+        next one does.
+        """
+        out = np.zeros(m + 1, dtype=np.intp)
+        out[1:-1] = self.begins(np.arange(1, m, dtype=np.float64), float(m))
+        out[-1] = self.doubled.size
+        return out
+
+    def begins(self, j: NDArray[np.float64], m: float | NDArray[np.float64]) -> NDArray[np.intp]:
+        """Where the bin j of m begins, counted from 0; j is above 0.
+
+        A search guesses and the formula of `middle_rank_bins` corrects: the bins are the same.
+        """
+        last = self.doubled.size - 1
+        at = np.searchsorted(self.doubled, j * (2.0 * self.total) / m)
+        while True:
+            back = (at > 0) & (self._place(np.maximum(at - 1, 0), m) > j)
+            on = (at <= last) & (self._place(np.minimum(at, last), m) <= j)
+            if not (back.any() or on.any()):
+                return at
+            at = at - back + on
+
+    def _place(self, at: NDArray[np.intp], m: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        place: NDArray[np.float64] = self.doubled[at] * m / (2.0 * self.total) * (1 - ROUNDING)
+        return place
+
+
+def equal_mass_rule(rule: Rule) -> Quantile:
+    """The bins of measures that are defined by equal mass (`ace`, `tace`), beside any rule: the
+    rule itself if it is of that kind, and else as many quantile bins.
+    """
+    if isinstance(rule, Quantile):
+        return rule
+    return Quantile(15 if isinstance(rule, LevelSets) else rule.m)
+
+
+def both_rules(bins: Bins) -> tuple[Rule, Rule]:
+    """The rules of the ordinary and of the truthful measures: a count means equal-width bins for
+    the former and as many quantile bins for the latter; a rule is used for both. Measures that
+    are defined by bins of equal mass keep those (`equal_mass_rule`).
+    """
+    fixed = as_rule(bins)
+    if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth):
+        return fixed, Quantile(fixed.m)
+    return fixed, fixed

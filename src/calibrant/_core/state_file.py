@@ -1,0 +1,213 @@
+"""The file that keeps a state: a line of magic, a line of JSON, numbers, a checksum.
+
+    calibrant-state 3\\n
+    {"arrays": [["name", [shape]], ...], "index": {...}, "kind": "accumulator", "recipe": {...}}\\n
+    the arrays, little-endian float64, in that order, zlib-compressed as one piece
+    32 bytes: SHA-256 of everything before
+
+Nothing in it is executed when it is read, and no array is unpacked before its shape is known to be
+what the recipe needs. A save writes a neighbouring file and renames it over
+the old one, so that a crash leaves one of the two whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.atomic_files import replacing
+from calibrant._core.errors import StateError
+
+MAGIC = b"calibrant-state "
+# 1 had no kind, no index, no measures, no missing; 2 had bins without sum_w2z.
+VERSION = 3
+_CHECKSUM = 32
+# What a kind of state is read with.
+READERS = {"accumulator": "Accumulator.load", "monitor": "Monitor.load"}
+# Counts of a stream, the first of its arrays; the second of them is that of columns.
+N_COUNTS = 7
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a file holds: whose state it is, how it was summed, the sums, and what they are of."""
+
+    kind: str
+    recipe: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[np.float64]]
+    index: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """What a file says that it holds: nothing is unpacked before it is asked for."""
+
+    kind: str
+    recipe: Mapping[str, Any]
+    index: Mapping[str, Any]
+    shapes: tuple[tuple[str, Shape], ...]
+    packed: bytes
+
+    def arrays(
+        self, needed: Callable[[int], Mapping[str, Shape]], n_windows: int | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """The arrays, if they are those that a stream of so many columns needs, neither more nor
+        larger; with `n_windows`, each as often as there are windows.
+        """
+        if n_windows == 0:
+            _same(self.shapes, {})
+            return {}
+        lead = () if n_windows is None else (n_windows,)
+        if self.shapes[:1] != (("counts", (*lead, N_COUNTS)),):
+            raise ValueError(
+                f"no {'x'.join(map(str, (*lead, N_COUNTS)))} counts in the first place"
+            )
+        unpacking = _Unpacking(self.packed)
+        counts = unpacking.next(self.shapes[0][1])
+        columns = {whole_number(each, "columns") for each in np.unique(counts[..., 1]).tolist()}
+        if len(columns) > 1:
+            raise ValueError(f"windows of {min(columns)} and {max(columns)} columns")
+        expected = {"counts": (N_COUNTS,), **needed(columns.pop())}
+        _same(self.shapes, {name: (*lead, *shape) for name, shape in expected.items()})
+        out = {"counts": counts}
+        out.update((name, unpacking.next(shape)) for name, shape in self.shapes[1:])
+        unpacking.finish()
+        return out
+
+
+class _Unpacking:
+    """Arrays out of what was compressed as one piece, one after the other."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._rest = packed
+        self._stream = zlib.decompressobj()
+
+    def next(self, shape: Shape) -> NDArray[np.float64]:
+        length = 8 * math.prod(shape)
+        part = self._stream.decompress(self._rest, length)
+        self._rest = self._stream.unconsumed_tail
+        if len(part) < length:
+            raise ValueError(f"{len(part) // 8} numbers where {length // 8} were announced")
+        return np.frombuffer(part, dtype="<f8").astype(np.float64).reshape(shape)
+
+    def finish(self) -> None:
+        if self._stream.decompress(self._rest, 1) or not self._stream.eof:
+            raise ValueError("more numbers than were announced")
+
+
+def _same(came: tuple[tuple[str, Shape], ...], needed: Mapping[str, Shape]) -> None:
+    if dict(came) != dict(needed) or len(came) != len(needed):
+        raise ValueError(f"arrays {_listed(came)} where {_listed(needed.items())} are needed")
+
+
+def _listed(shapes: Iterable[tuple[str, Shape]]) -> str:
+    return ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in shapes) or "none"
+
+
+def whole_number(value: Any, what: str) -> int:
+    """A count that a file holds; a ValueError if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
+        raise ValueError(f"{what} {shortened(value)}")
+    if value != int(value):
+        raise ValueError(f"{what} {value!r}")
+    return int(value)
+
+
+def shortened(value: object, most: int = 200) -> str:
+    """What a file holds, for a message; however long it is there."""
+    text = repr(value)
+    return text if len(text) <= most else text[:most] + "..."
+
+
+def write(path: str | os.PathLike[str], state: State) -> None:
+    """Save atomically: the old file stays whole until the new one is complete on disk."""
+    header = {
+        "kind": state.kind,
+        "recipe": state.recipe,
+        "index": state.index,
+        "arrays": [[name, list(a.shape)] for name, a in state.arrays.items()],
+    }
+    try:
+        text = json.dumps(header, sort_keys=True).encode()
+    except TypeError as error:
+        raise StateError(
+            f"a state can be saved only if its classes are numbers or text: {error}"
+        ) from None
+    body = b"".join(np.ascontiguousarray(a, dtype="<f8").tobytes() for a in state.arrays.values())
+    content = MAGIC + str(VERSION).encode() + b"\n" + text + b"\n" + zlib.compress(body)
+    with replacing(path) as beside:
+        beside.write_bytes(content + hashlib.sha256(content).digest())
+
+
+def read(path: str | os.PathLike[str], kind: str | None = None) -> Saved:
+    """A saved state; a StateError if it is not whole, or not of the kind that is wanted."""
+    content = Path(path).read_bytes()
+    if not content.startswith(MAGIC):
+        raise StateError(f"{path} is not a Calibrant state file")
+    first, _, rest = content.partition(b"\n")
+    version = first[len(MAGIC) :].decode("ascii", "replace")
+    if version != str(VERSION):
+        raise StateError(
+            f"{path} has the format version {version[:20]}; this Calibrant reads version "
+            f"{VERSION}: upgrade the older side"
+        )
+    whole = len(content) >= _CHECKSUM
+    if not whole or hashlib.sha256(content[:-_CHECKSUM]).digest() != content[-_CHECKSUM:]:
+        raise StateError(f"{path} is damaged: its checksum does not match its content")
+    with refused(path):
+        state = _parsed(rest[:-_CHECKSUM])
+    if kind not in (None, state.kind):
+        raise StateError(
+            f"{path} holds the state of another kind of stream ({state.kind}): read it with "
+            f"{READERS[state.kind]}"
+        )
+    return state
+
+
+@contextmanager
+def refused(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Whatever a file holds that no save writes becomes a StateError that names the file."""
+    try:
+        yield
+    except StateError as error:
+        raise StateError(f"{path}: {str(error)[:500]}") from error
+    except Exception as error:  # what anyone may have written: numbers too large, nests too deep
+        said = shortened(error, 500)
+        raise StateError(f"{path} does not hold what a state file holds: {said}") from error
+
+
+def _parsed(content: bytes) -> Saved:
+    text, _, packed = content.partition(b"\n")
+    header = parsed_json(text)
+    if header["kind"] not in READERS:
+        raise ValueError(f"kind {shortened(header['kind'])}")
+    for part in ("recipe", "index"):
+        if not isinstance(header[part], dict):
+            raise ValueError(f"{part} {shortened(header[part])}")
+    shapes = tuple(
+        (str(name), tuple(whole_number(length, "length") for length in shape))
+        for name, shape in header["arrays"]
+    )
+    return Saved(header["kind"], header["recipe"], header["index"], shapes, packed)
+
+
+def parsed_json(text: str | bytes) -> Any:
+    """A JSON document as our own files hold it: without NaN or infinite numbers."""
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name}, which is not a number")

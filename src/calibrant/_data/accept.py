@@ -1,0 +1,255 @@
+"""The front gate: what the user gave becomes Samples, or a clear error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.arrays import precision_name, stays_on_device, to_array
+from calibrant._data.columns import is_lazy, pick, refuse_shuffled
+from calibrant._data.labels import encode
+from calibrant._data.logits import LOG_PROBABILITIES, kind_of_logits, tell_kind_of_logits
+from calibrant._data.missing import told_of, without_missing
+from calibrant._data.samples import Samples
+from calibrant._data.source import Source
+from calibrant._data.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
+
+# The largest weight is in this range, or all are scaled: up to fourth powers are numbers.
+WEIGHTS = (2.0**-150, 2.0**150)
+
+
+def accept_anywhere(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+    stream: bool = False,
+) -> Source:
+    """Samples where they are: lazy frames stay in their engine, tensors on their device."""
+    if is_lazy(data):
+        from calibrant._data.frames import accept_frame
+
+        return accept_frame(
+            y_true, y_proba, data, sample_weight=sample_weight, from_logits=from_logits,
+            classes=classes, missing=missing,
+        )  # fmt: skip
+    if data is None and stays_on_device(y_proba):
+        from calibrant._data.tensors import accept_tensors
+
+        return accept_tensors(
+            y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits,
+            classes=classes, missing=missing, stream=stream,
+        )  # fmt: skip
+    return accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data, missing=missing, stream=stream,
+    )  # fmt: skip
+
+
+def accept(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+    stream: bool = False,
+) -> Samples:
+    """Samples in memory, from arrays, tensors or columns. Shapes and types are settled here; values
+    are checked where they are summed. Rows of a `stream` are some of many.
+    """
+    names: tuple[str, ...] | None = None
+    if data is not None:
+        if isinstance(y_proba, list | tuple):
+            names = tuple(str(name) for name in y_proba)
+            if classes is None:
+                refuse_shuffled(names, [y_true] if isinstance(y_true, str) else y_true)
+        y_true = pick(data, y_true, "y_true")
+        y_proba = pick(data, y_proba, "y_proba")
+        if sample_weight is not None:
+            sample_weight = pick(data, sample_weight, "sample_weight")
+    else:
+        refuse_names(y_true, y_proba)
+    is_flag(from_logits)
+    tolerance, label_tolerance = (sum_tolerance(value) for value in (y_proba, y_true))
+    kept: NDArray[np.bool_] | None = None
+    if told_of(missing) == "drop":
+        y_true, y_proba, sample_weight, kept = without_missing(y_true, y_proba, sample_weight)
+    reports = checked_reports(to_array(y_proba, "y_proba"))
+    targets = to_array(y_true, "y_true")
+    if (targets.size == 0 or reports.shape[0] == 0) and kept is None:
+        raise InputError("y_true and y_proba must hold at least one row; got none")
+    n_classes = reports.shape[1] if reports.ndim == 2 else 2
+    said: str | None = None
+    if classes is not None:
+        targets, said = encode(targets, classes, n_classes, reports.ndim == 2)
+        names = tuple(str(name) for name in classes)
+    targets = checked_targets(targets, reports)
+    weights, exponent = None, 0
+    if sample_weight is not None:
+        weights = checked_weights(sample_weight, reports.shape[0])
+        exponent = weight_exponent(float(weights.max(initial=0)))
+        if exponent:
+            weights = np.ldexp(weights.astype(np.float64), -exponent)
+    if from_logits:
+        kind = kind_of_logits(reports, lambda part: part.astype(np.float64), tolerance)
+        tell_unless_stream(kind, stream, reports.ndim == 2)
+    return Samples(
+        reports,
+        targets,
+        weights,
+        bool(from_logits),
+        names,
+        (*inferred_from(targets, reports, from_logits, said), *scaled_by(exponent)),
+        tolerance,
+        0 if kept is None else int(np.count_nonzero(~kept)),
+        kept,
+        label_tolerance,
+        exponent,
+    )
+
+
+def tell_unless_stream(kind: str, stream: bool, multiclass: bool) -> None:
+    """What logits look like; that some rows of a stream are all below 0 tells nothing."""
+    if not (stream and kind == LOG_PROBABILITIES):
+        tell_kind_of_logits(kind, multiclass=multiclass)
+
+
+def weight_exponent(largest: float) -> int:
+    """The power of two that weights are divided by, which is exact: 0 unless their powers, which
+    variances need, would be too large or too small for numbers.
+    """
+    if not (math.isfinite(largest) and largest > 0) or WEIGHTS[0] <= largest <= WEIGHTS[1]:
+        return 0
+    return math.frexp(largest)[1]
+
+
+def scaled_by(exponent: int) -> tuple[str, ...]:
+    """What there is to tell of scaled weights."""
+    return (f"weights divided by 2^{exponent}",) if exponent else ()
+
+
+def sum_tolerance(rows: Any) -> float:
+    """How far from 1 rows may sum, by the precision in which they came."""
+    return HALF_ROW_SUM_TOLERANCE.get(precision_name(rows), ROW_SUM_TOLERANCE)
+
+
+def refuse_names(y_true: Any, y_proba: Any) -> None:
+    """An error for nothing at all, or for a column's name without a frame."""
+    for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
+        if value is None or isinstance(value, str):
+            raise InputError(
+                f"{argument} must be numbers; it is {value!r}: give an array, or name a "
+                "column of data=frame"
+            )
+
+
+def is_flag(from_logits: Any) -> bool:
+    """Whether the reports are logits, if what was said of it can be read."""
+    if not isinstance(from_logits, bool | np.bool_):
+        raise InputError(f"from_logits must be True or False; got {from_logits!r}")
+    return bool(from_logits)
+
+
+def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
+    if array.dtype.kind in "OUSMmV":
+        what = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+        hint = (
+            ": say which label is which column with classes=[...]"
+            if argument == "y_true"
+            else ": convert it to numbers"
+        )
+        raise InputError(f"{argument} must be numbers; it holds {what}{hint}")
+    if array.dtype.kind == "c":
+        raise InputError(f"{argument} must be real numbers; it holds complex ones")
+    return array
+
+
+def checked_reports(reports: NDArray[Any]) -> NDArray[Any]:
+    """Reports, if they have a shape and a type that reports can have."""
+    _numeric(reports, "y_proba")
+    if reports.ndim not in (1, 2):
+        raise InputError(
+            f"y_proba must have the shape (n,) for binary or (n, k) for multiclass reports; "
+            f"got {reports.shape}"
+        )
+    if reports.ndim == 2 and reports.shape[1] == 0:
+        raise InputError(
+            f"y_proba has the shape {reports.shape}: it has no columns, where every class needs one"
+        )
+    if reports.ndim == 2 and reports.shape[1] < 2:
+        raise InputError(
+            f"y_proba has the shape {reports.shape}: one column is one class only, where two are "
+            "needed. For a binary problem give the probability of class 1 as (n,): y_proba[:, 0]"
+        )
+    if reports.dtype.kind == "f" and reports.dtype.itemsize > 8:
+        return reports.astype(np.float64)
+    return reports
+
+
+def checked_targets(targets: NDArray[Any], reports: NDArray[Any]) -> NDArray[Any]:
+    """Targets, if they fit the reports."""
+    _numeric(targets, "y_true")
+    n = reports.shape[0]
+    if targets.shape[:1] != (n,):
+        raise InputError(
+            f"y_true and y_proba must have the same number of rows; got {targets.shape[0]} and {n}"
+            if targets.ndim
+            else f"y_true must have one entry per row; got a single {targets.item()!r}"
+        )
+    if targets.ndim == 2 and targets.shape == (n, 1):
+        targets = targets[:, 0]
+    if reports.ndim == 1 and targets.ndim != 1:
+        raise InputError(
+            f"y_true has the shape {targets.shape} while y_proba is (n,): binary reports need "
+            "targets of the shape (n,). If there are several classes, give y_proba as (n, k); the "
+            "order is (y_true, y_proba)"
+        )
+    if reports.ndim == 2 and targets.ndim == 2 and targets.shape != reports.shape:
+        raise InputError(
+            f"y_true and y_proba must have the same classes; got {targets.shape[1]} and "
+            f"{reports.shape[1]} columns"
+        )
+    if targets.ndim > 2:
+        raise InputError(f"y_true must have the shape (n,) or (n, k); got {targets.shape}")
+    return targets
+
+
+def checked_weights(sample_weight: Any, n: int) -> NDArray[Any]:
+    """Weights, if there is one a row."""
+    weights = _numeric(to_array(sample_weight, "sample_weight"), "sample_weight")
+    if weights.shape != (n,):
+        raise InputError(
+            f"sample_weight must have one weight per row, the shape ({n},); got {weights.shape}"
+        )
+    return weights
+
+
+def inferred_from(
+    targets: NDArray[Any], reports: NDArray[Any], from_logits: bool, labels: str | None = None
+) -> tuple[str, ...]:
+    """What the shapes and types were taken to mean, and the labels by their classes; the result
+    echoes it.
+    """
+    kind = "logits" if from_logits else "probabilities"
+    said = [
+        f"multiclass {kind}, {reports.shape[1]} classes" if reports.ndim == 2 else f"binary {kind}"
+    ]
+    if targets.ndim == 2:
+        said.append("targets are rows of class probabilities")
+    elif labels is not None:
+        said.append(labels)
+    elif reports.ndim == 2:
+        said.append("targets are class indices")
+    return tuple(said)

@@ -1,0 +1,165 @@
+"""Whatever the user has, as a NumPy array: arrays, tensors, columns and frames."""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.engine_choice import asked_for
+from calibrant._core.errors import InputError
+
+# What pandas, polars and pyarrow call it.
+_HALF = ("float16", "halffloat")
+_FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb")
+
+
+def to_array(value: Any, argument: str) -> NDArray[Any]:
+    """The values of `value` as an array, without a copy where that can be. Nulls are an error."""
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.is_masked(value):
+            raise _nulls(argument, np.ma.getmaskarray(value))
+        return value.data
+    if isinstance(value, np.ndarray):
+        # NumPy itself has no bfloat16; float32 holds every value of it.
+        plain = value.astype(np.float32) if value.dtype.name == "bfloat16" else value
+        return without_decimals(plain)
+    library = type(value).__module__.partition(".")[0]
+    if library in _FRAME_LIBRARIES:
+        return _from_frame_library(value, argument)
+    if library == "torch":
+        return _from_torch(value, argument)
+    try:
+        if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
+            return np.from_dlpack(value)
+        array = np.asarray(value)
+    except (BufferError, RuntimeError) as error:  # another device, or numbers that NumPy lacks
+        raise InputError(
+            f"{argument} cannot be read here ({error}): bring it to the CPU, as float64, float32 "
+            "or integers"
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{argument} cannot be read as an array of one shape ({error}): give rows of equal "
+            "length"
+        ) from error
+    return without_decimals(array)
+
+
+def without_decimals(array: NDArray[Any]) -> NDArray[Any]:
+    """Python's decimals as float64, which is what databases and files have them read as."""
+    if array.dtype.kind != "O" or array.size == 0 or not isinstance(array.flat[0], Decimal):
+        return array
+    if not all(isinstance(value, Decimal | int | float) for value in array.flat):
+        return array  # something is missing, or is text: told by the checks that follow
+    try:
+        return array.astype(np.float64)
+    except ValueError:  # a signalling NaN
+        return array
+
+
+def precision_name(value: Any) -> str:
+    """The name of the numbers' type as they came: "float16", "bfloat16", ... or nothing. A frame's
+    columns are as precise as the least precise of them.
+    """
+    if not hasattr(value, "dtype") and hasattr(value, "columns"):
+        of_arrow = getattr(getattr(value, "schema", None), "types", ())
+        types: Any = getattr(value, "dtypes", of_arrow)
+        return "float16" if any(str(kind).lower() in _HALF for kind in types) else ""
+    return str(getattr(value, "dtype", "")).rpartition(".")[2]
+
+
+def stays_on_device(value: Any) -> bool:
+    """Whether these are torch tensors to be summed where they lie, not copied here."""
+    if type(value).__module__.partition(".")[0] != "torch":
+        return False
+    return value.device.type != "cpu" or asked_for() == "torch"
+
+
+def plain_tensor(value: Any, argument: str) -> Any:
+    """A torch tensor without its history, of numbers that lie side by side and can be summed."""
+    torch = sys.modules["torch"]
+    kinds = {
+        "a nested tensor": value.is_nested,
+        "a tensor on the meta device, which holds no numbers": value.is_meta,
+        "a quantized tensor": value.is_quantized,
+        "a sparse tensor": value.layout != torch.strided,
+    }
+    odd = next((kind for kind, is_so in kinds.items() if is_so), None)
+    if odd is not None:
+        raise InputError(f"{argument} is {odd}: give an ordinary one, such as float32")
+    tensor = value.detach().resolve_conj().resolve_neg()
+    # Nothing can be done with numbers of eight bits but to make others of them.
+    return tensor.float() if str(tensor.dtype).startswith("torch.float8") else tensor
+
+
+def _from_torch(value: Any, argument: str) -> NDArray[Any]:
+    torch = sys.modules["torch"]
+    tensor = plain_tensor(value, argument).cpu()
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.float()
+    array: NDArray[Any] = tensor.numpy()
+    return array
+
+
+def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
+    """A column or a frame of columns, by position: an index is not looked at."""
+    import narwhals as nw
+
+    names = [str(name) for name in getattr(value, "columns", [])]
+    if hasattr(value, "set_axis") and names:
+        # Columns are taken in order: their names may be numbers, or the same.
+        value = value.set_axis([str(j) for j in range(value.shape[1])], axis="columns")
+    try:
+        native = nw.from_native(value, allow_series=True, eager_only=True)
+    except TypeError:
+        return without_decimals(np.asarray(value))
+    if isinstance(native, nw.Series):
+        if native.dtype == nw.Struct:  # its fields have names, which no label here is held against
+            raise InputError(
+                f"{argument} holds records: make a column of each field, and name these"
+            )
+        _refuse_nulls([native], [str(native.name or "")], argument)
+        return _column(native)
+    columns = list(native.iter_columns())
+    _refuse_nulls(columns, names or [column.name for column in columns], argument)
+    return np.column_stack([_column(column) for column in columns])
+
+
+def _refuse_nulls(columns: list[Any], names: list[str], argument: str) -> None:
+    if any(column.null_count() > 0 for column in columns):
+        missing = np.column_stack([c.is_null().to_numpy() for c in columns])
+        row = int(np.argmax(missing.any(axis=1)))
+        name = names[int(np.argmax(missing[row]))]
+        raise _nulls(f"{argument} (column {name!r})" if name else argument, missing)
+
+
+def _column(column: Any) -> NDArray[Any]:
+    import narwhals as nw
+
+    if column.dtype == nw.Categorical or isinstance(column.dtype, nw.Enum):
+        native = column.to_native()
+        # pandas categories may be of any type; the others' are text.
+        of_any_type = type(native).__module__.partition(".")[0] == "pandas"
+        return np.asarray(native if of_any_type else column.cast(nw.String).to_numpy())
+    if column.dtype == nw.Decimal:
+        column = column.cast(nw.Float64)
+    array: NDArray[Any] = without_decimals(column.to_numpy())
+    if array.dtype.kind == "O" and column.dtype in (nw.Float32, nw.Float64):
+        return array.astype(np.float64)  # a nullable column without nulls
+    if array.dtype.kind == "O" and column.dtype.is_integer():
+        return array.astype(np.int64)
+    if array.dtype.kind == "O" and column.dtype == nw.Boolean:
+        return array.astype(np.bool_)
+    return array
+
+
+def _nulls(argument: str, missing: NDArray[np.bool_]) -> InputError:
+    rows = np.flatnonzero(missing if missing.ndim == 1 else missing.any(axis=1))
+    return InputError(
+        f"{argument} has {rows.size} missing value{'s' if rows.size > 1 else ''}, the first in row "
+        f"{rows[0]}: drop those rows, or decide what they mean, before measuring"
+    )

@@ -1,0 +1,161 @@
+"""The sentence for a bad row: the pass that sums finds it, and only then is it looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.samples import BadRow, Samples
+from calibrant._data.source import Source
+from calibrant._data.tolerances import OVERSHOOT
+
+
+@contextmanager
+def explained(samples: Source) -> Iterator[None]:
+    """Turn the bad row that a pass stops at into an InputError that says what to do."""
+    try:
+        yield
+    except BadRow as bad:
+        if isinstance(samples, Samples):
+            said = explain(samples, first_bad_row(samples, bad.row))
+        else:  # the engine names the first one: that row alone is brought here
+            said = explain(samples.row(bad.row), 0, shown=bad.row)
+        if samples.n_missing:
+            said += f" (rows are counted without the {samples.n_missing} left out)"
+        raise InputError(said) from None
+
+
+def refuse_swapped(samples: Source) -> None:
+    """An error if every report is 0 or 1; to be asked where targets are known to be fractions."""
+    if samples.every_report_is_zero_or_one():
+        raise InputError(
+            "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
+            "swapped. The order is (y_true, y_proba)"
+        )
+
+
+def first_bad_row(samples: Samples, known: int) -> int:
+    """The first bad row, given one that is bad.
+
+    Threads and columns stop where they are, which need not be at the first; there is time to look.
+    """
+    step = max(1, (1 << 16) // samples.n_classes)
+    for start in range(0, known, step):
+        bad = _bad_rows(samples, slice(start, min(start + step, known)))
+        if bad.any():
+            return start + int(np.argmax(bad))
+    return known
+
+
+def _bad_rows(samples: Samples, rows: slice) -> NDArray[np.bool_]:
+    """Which of these rows no measure can take."""
+    with np.errstate(invalid="ignore"):
+        u = samples.reports[rows].astype(np.float64).reshape(-1, samples.reports[0].size)
+        bad = ~np.isfinite(u).all(axis=1)
+        if not samples.from_logits:
+            bad |= ((u < -OVERSHOOT) | (u > 1 + OVERSHOOT)).any(axis=1)
+            if samples.multiclass:
+                bad |= np.abs(u.sum(axis=1) - 1.0) > samples.row_sum_tolerance
+        z = samples.targets[rows].astype(np.float64)
+        if z.ndim == 2:
+            bad |= ~((z >= -OVERSHOOT) & (z <= 1 + OVERSHOOT)).all(axis=1)
+            bad |= ~(np.abs(z.sum(axis=1) - 1.0) <= samples.label_sum_tolerance)
+        elif samples.multiclass:
+            bad |= ~((z >= 0) & (z < samples.n_classes) & (z == np.floor(z)))
+        else:
+            bad |= ~((z >= -OVERSHOOT) & (z <= 1 + OVERSHOOT))
+        if samples.weights is not None:
+            w = samples.weights[rows].astype(np.float64)
+            bad |= ~(np.isfinite(w) & (w >= 0))
+    return bad
+
+
+def explain(samples: Samples, row: int, *, shown: int | None = None) -> str:
+    """Why this row cannot be measured, and what to do; `shown` is its number elsewhere."""
+    number = row if shown is None else shown
+    for look in (_weight, _report, _target):
+        said = look(samples, row, number)
+        if said:
+            return said
+    return f"row {number} cannot be read"
+
+
+def _weight(samples: Samples, row: int, shown: int) -> str | None:
+    if samples.weights is None:
+        return None
+    w = float(samples.weights[row])
+    if math.isfinite(w) and w >= 0:
+        return None
+    return f"sample_weight[{shown}] is {w!r}: weights must be finite and not negative"
+
+
+def _report(samples: Samples, row: int, shown: int) -> str | None:
+    values = np.atleast_1d(samples.reports[row]).astype(np.float64)
+    for column, value in enumerate(values.tolist()):
+        place = f"y_proba[{shown}, {column}]" if samples.multiclass else f"y_proba[{shown}]"
+        if not math.isfinite(value):
+            return f"{place} is {value!r}: reports must be finite numbers. Remove or mend that row"
+        if not samples.from_logits and not -OVERSHOOT <= value <= 1 + OVERSHOOT:
+            return (
+                f"{place} is {value!r}: reports must lie in [0, 1]. If these are logits, pass "
+                "from_logits=True; if they are percentages, divide by 100"
+            )
+    total = float(values.sum())
+    is_row = samples.multiclass and not samples.from_logits
+    if is_row and abs(total - 1.0) > samples.row_sum_tolerance:
+        return (
+            f"y_proba[{shown}] sums to {total!r}: rows must sum to 1 (within "
+            f"{samples.row_sum_tolerance:g}). If these are logits, pass from_logits=True; if "
+            "they are one-against-rest scores, measure each column as a binary problem"
+        )
+    return None
+
+
+def _target(samples: Samples, row: int, shown: int) -> str | None:
+    target = np.asarray(samples.targets[row], dtype=np.float64)
+    if target.ndim == 1:
+        return _target_row(target, shown, samples.label_sum_tolerance)
+    value: Any = target.item()
+    label = samples.targets[row].item()  # as it came: a float may not hold it
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    if not math.isfinite(value):
+        return f"y_true[{shown}] is {value!r}: targets must be finite numbers. Remove that row"
+    if samples.multiclass:
+        k = samples.n_classes
+        if value != int(value):
+            return (
+                f"y_true[{shown}] is {value!r}: with y_proba of the shape (n, {k}), y_true must be "
+                f"class indices 0..{k - 1}, or rows of {k} class probabilities"
+            )
+        if not 0 <= value < k:
+            return (
+                f"y_true[{shown}] is {label!r}: class indices must lie in 0..{k - 1}. If the "
+                "labels are names or numbers of another kind, pass classes=[...] in column order"
+            )
+    elif not -OVERSHOOT <= value <= 1 + OVERSHOOT:
+        hint = "If the labels are names or other numbers, pass classes=[negative, positive]"
+        return f"y_true[{shown}] is {label!r}: targets must be 0, 1 or a probability. {hint}"
+    return None
+
+
+def _target_row(target: NDArray[np.float64], shown: int, tolerance: float) -> str | None:
+    for column, value in enumerate(target.tolist()):
+        if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
+            return (
+                f"y_true[{shown}, {column}] is {value!r}: soft labels must lie in [0, 1]. Counts "
+                "of votes must be divided by their row's total first"
+            )
+    total = float(target.sum())
+    if abs(total - 1.0) > tolerance:
+        return (
+            f"y_true[{shown}] sums to {total!r}: rows of class probabilities must sum to 1. Rows "
+            "without votes must be left out"
+        )
+    return None

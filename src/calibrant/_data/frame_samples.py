@@ -1,0 +1,111 @@
+"""FrameSamples: columns of a frame that lies elsewhere, in an engine that sums it there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calibrant._data.samples import Samples
+from calibrant._data.tolerances import ROW_SUM_TOLERANCE
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSamples:
+    """Names of the columns that hold reports, targets and weights, and the frame they are in.
+
+    Only `calibrant._data` makes these, and the frame's engine for parts of them: columns are known
+    to exist and to be numbers. Nothing is read until something is summed.
+    """
+
+    # A narwhals LazyFrame.
+    frame: Any
+    reports: tuple[str, ...]
+    targets: tuple[str, ...]
+    weight: str | None = None
+    multiclass: bool = False
+    from_logits: bool = False
+    # The labels as the column has them, in the order of the classes; None where it has numbers.
+    labels: tuple[Any, ...] | None = None
+    class_names: tuple[str, ...] | None = None
+    inferred: tuple[str, ...] = ()
+    # The type of the reports, if it is shorter than float64: they meet edges rounded to it.
+    rounded_to: str = "float64"
+    # Whether labels cannot be fractions, because their type has none.
+    hard: bool = False
+    # Rows with something missing: "error", or "drop", which leaves them out and counts them.
+    missing: str = "error"
+    # Whether every row is known to be sound: parts of samples that have been checked.
+    sound: bool = False
+    # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
+    row_sum_tolerance: float = ROW_SUM_TOLERANCE
+    label_sum_tolerance: float = ROW_SUM_TOLERANCE
+
+    engine: ClassVar[str] = "calibrant._engines.frames"
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.reports) if self.multiclass else 2
+
+    @property
+    def weighted(self) -> bool:
+        return self.weight is not None
+
+    @property
+    def soft_rows(self) -> bool:
+        return len(self.targets) > 1
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        return np.dtype("float64" if self.from_logits else self.rounded_to)
+
+    @property
+    def n_missing(self) -> int:
+        """Rows left out before: none. Those that a pass leaves out, it counts."""
+        return 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read."""
+        weight = () if self.weight is None else (self.weight,)
+        return tuple(dict.fromkeys((*self.targets, *self.reports, *weight)))
+
+    @property
+    def where(self) -> str:
+        """What the engine is called."""
+        return str(self.frame.implementation.value)
+
+    def column(self, name: str) -> Any:
+        """A column of the frame as a narwhals expression."""
+        import narwhals as nw
+
+        if self.frame.implementation.is_spark_like():  # to Spark a dot is not part of a name
+            name = "`" + name.replace("`", "``") + "`"
+        return nw.col(name)
+
+    def row(self, number: int) -> Samples:
+        """One row, brought here to be looked at. Frames may give their rows in any order."""
+        places = {f"c{j}": self.column(name) for j, name in enumerate(self.columns)}
+        rows = self.frame.select(**places).head(number + 1).collect()
+        last = {
+            name: rows[place].to_list()[-1]
+            for place, name in zip(places, self.columns, strict=True)
+        }
+        reports = np.array([[last[name] for name in self.reports]], dtype=np.float64)
+        targets = np.array([[last[name] for name in self.targets]])
+        return Samples(
+            reports if self.multiclass else reports[:, 0],
+            targets if self.soft_rows else targets[:, 0],
+            None if self.weight is None else np.array([last[self.weight]], dtype=np.float64),
+            self.from_logits,
+            row_sum_tolerance=self.row_sum_tolerance,
+            label_sum_tolerance=self.label_sum_tolerance,
+        )
+
+    def every_report_is_zero_or_one(self) -> bool:
+        if self.from_logits:
+            return False
+        reports = [self.column(name) for name in self.reports]
+        others = [(report != 0) & (report != 1) for report in reports]
+        return all(self.frame.filter(other).head(1).collect().is_empty() for other in others)

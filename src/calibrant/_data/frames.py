@@ -1,0 +1,181 @@
+"""Columns of a frame that lies elsewhere: they exist, they are numbers, and nothing is read yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+
+from calibrant._core.errors import InputError, nearest
+from calibrant._data.accept import is_flag
+from calibrant._data.columns import refuse_shuffled
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.labels import Titles, are_indices, named_once, number_of, taken
+from calibrant._data.missing import told_of
+from calibrant._data.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
+
+
+def accept_frame(
+    y_true: Any,
+    y_proba: Any,
+    data: Any,
+    *,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    missing: str = "error",
+) -> FrameSamples:
+    """Samples that stay in the frame's own engine."""
+    frame: Any = nw.from_native(data)
+    schema = frame.collect_schema()
+    multiclass = not isinstance(y_proba, str)
+    reports = named(y_proba, "y_proba", schema)
+    targets = named(y_true, "y_true", schema)
+    weights = () if sample_weight is None else named(sample_weight, "sample_weight", schema)
+    _check_counts(reports, targets, weights, multiclass)
+    if classes is None and multiclass:
+        refuse_shuffled(reports, targets)
+    for name in reports:
+        _check_number(name, schema, "y_proba")
+    for name in weights:
+        _check_number(name, schema, "sample_weight")
+    names = tuple(str(name) for name in reports) if multiclass else None
+    labels, told = None, "targets are class indices" if multiclass else None
+    if classes is not None:
+        known = named_once(classes, len(reports) if multiclass else 2, multiclass)
+        names = tuple(str(name) for name in known)
+        if len(targets) == 1 and not isinstance(classes, Titles):
+            labels = _labels(targets[0], schema, known)
+            told = taken(known, multiclass, labels is None)
+    if labels is None:
+        for name in targets:
+            _check_number(name, schema, "y_true")
+    soft_rows = len(targets) > 1
+    kind = "logits" if is_flag(from_logits) else "probabilities"
+    said = f"multiclass {kind}, {len(reports)} classes" if multiclass else f"binary {kind}"
+    if soft_rows:
+        told = "targets are rows of class probabilities"
+    return FrameSamples(
+        frame,
+        reports,
+        targets,
+        weights[0] if weights else None,
+        multiclass=multiclass,
+        from_logits=is_flag(from_logits),
+        labels=labels,
+        class_names=names,
+        inferred=(said, *([told] if told else []), f"summed in {_engine(frame)}"),
+        rounded_to=_rounded_to([schema[name] for name in reports]),
+        hard=not soft_rows and (multiclass or labels is not None or _is_whole(schema[targets[0]])),
+        missing=told_of(missing),
+        row_sum_tolerance=_tolerance([schema[name] for name in reports]),
+        label_sum_tolerance=_tolerance([schema[name] for name in targets]),
+    )
+
+
+def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
+    """The columns that an argument names, if the frame has them."""
+    wanted = [names] if isinstance(names, str) else names
+    if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):
+        raise InputError(
+            f"with data=, {argument} must be a column's name or a list of names; got {names!r}"
+        )
+    for name in wanted:
+        if name not in schema:
+            raise InputError(
+                f"{argument} names the column {name!r}, which data does not have: "
+                f"{nearest(name, schema)}"
+            )
+        if name in ("", "*") or (name.startswith("^") and name.endswith("$")):
+            raise InputError(
+                f"{argument} names the column {name!r}, which engines take for a pattern or for no "
+                "name: rename it first"
+            )
+    if len(set(wanted)) < len(wanted):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise InputError(f"{argument} names the column {twice!r} twice: name each class once")
+    return tuple(wanted)
+
+
+def _check_counts(
+    reports: tuple[str, ...], targets: tuple[str, ...], weights: tuple[str, ...], multiclass: bool
+) -> None:
+    if multiclass and len(reports) < 2:
+        raise InputError(
+            f"y_proba names {len(reports)} columns: one column is one class only, where two are "
+            "needed. For a binary problem give the name itself, not a list of it"
+        )
+    if len(targets) > 1 and not multiclass:
+        raise InputError(
+            f"y_true names {len(targets)} columns while y_proba names one: binary reports need one "
+            "column of targets. If there are several classes, name a column of y_proba for each; "
+            "the order is (y_true, y_proba)"
+        )
+    if not targets or (len(targets) > 1 and len(targets) != len(reports)):
+        raise InputError(
+            f"y_true and y_proba must have the same classes; got {len(targets)} and "
+            f"{len(reports)} columns"
+        )
+    if len(weights) > 1:
+        raise InputError(f"sample_weight must name one column; it names {len(weights)}")
+
+
+def _check_number(name: str, schema: Any, argument: str) -> None:
+    dtype = schema[name]
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return
+    what = "text" if dtype == nw.String else f"the type {dtype}"
+    hint = "convert it to numbers"
+    if argument == "y_true":
+        hint = "say which label is which class with classes=[...]"
+    raise InputError(f"{argument} must be numbers; the column {name!r} holds {what}: {hint}")
+
+
+def _rounded_to(dtypes: list[Any]) -> str:
+    """The type that an array of these columns has."""
+    if all(dtype == nw.Float16 for dtype in dtypes):
+        return "float16"
+    return "float32" if all(dtype in (nw.Float16, nw.Float32) for dtype in dtypes) else "float64"
+
+
+def _tolerance(dtypes: list[Any]) -> float:
+    """How far from 1 a row of these columns may sum: as far as its least precise one needs."""
+    any_half = any(dtype == nw.Float16 for dtype in dtypes)
+    return HALF_ROW_SUM_TOLERANCE["float16"] if any_half else ROW_SUM_TOLERANCE
+
+
+def _is_whole(dtype: Any) -> bool:
+    return bool(dtype.is_integer() or dtype == nw.Boolean)
+
+
+def _labels(name: str, schema: Any, classes: list[Any]) -> tuple[Any, ...] | None:
+    """The labels to look for in a column; None where they are indices of the classes."""
+    dtype = schema[name]
+    if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
+        texts = [(label, number_of(label)) for label in classes]
+        return tuple(
+            label if isinstance(label, str) or number is None else str(number)
+            for label, number in texts
+        )
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
+        raise InputError(
+            f"y_true must be numbers or text; the column {name!r} holds the type {dtype}"
+        )
+    kind = "b" if dtype == nw.Boolean else "f"
+    if are_indices(kind, classes):
+        return None
+    wanted = [number_of(label) for label in classes]
+    if kind == "b":
+        truth = {"true": 1, "false": 0}
+        wanted = [truth.get(str(label).lower(), number_of(label)) for label in classes]
+    if any(number is None for number in wanted):
+        raise InputError(
+            f"classes={list(classes)!r} cannot be found in the column {name!r} of y_true, which "
+            f"holds the type {dtype}: give its own values, in the order of the classes"
+        )
+    return tuple(wanted)
+
+
+def _engine(frame: Any) -> str:
+    return str(frame.implementation.value)

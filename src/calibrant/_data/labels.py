@@ -1,0 +1,186 @@
+"""Which label is which class: the one rule for arrays, tensors, frames, files and streams.
+
+A label belongs to the class of its name, and a number and its text are one name: 0, 0.0 and "0",
+True and 1. Where no class has a number for its name (``classes=["cat", "dog"]``), labels that are
+numbers are class indices (of a binary problem, outcomes), and the names only title the classes.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, nearest
+
+_TRUTH = {"true": 1, "false": 0}
+_SHOWN = 3
+
+
+class Titles(tuple[str, ...]):
+    """Names of classes whose labels are class indices already: nothing is looked up again."""
+
+    __slots__ = ()
+
+
+class Lookup:
+    """The index of a label's class, by the label's text or by its number."""
+
+    def __init__(self, names: Sequence[Any]) -> None:
+        self.names = tuple(names)
+        self._by_text = {str(name): index for index, name in enumerate(names)}
+        self._by_truth = {text.lower(): i for text, i in self._by_text.items()}
+        self._by_number: dict[int | float, int | None] = {}
+        for index, name in enumerate(names):
+            number = number_of(name)
+            if number is not None:  # "01" and "1" are two texts, and one number that is neither
+                self._by_number[number] = None if number in self._by_number else index
+
+    def find(self, label: Any) -> int | None:
+        """The index of a label's class; None if it is none of them."""
+        text = str(label)
+        if text in self._by_text:
+            return self._by_text[text]
+        number = number_of(label)
+        if isinstance(label, bool | np.bool_) and text.lower() in self._by_truth:
+            return self._by_truth[text.lower()]
+        if number is None and isinstance(label, str):
+            number = _TRUTH.get(label.strip().lower())
+        return None if number is None else self._by_number.get(number)
+
+
+def number_of(name: Any) -> int | float | None:
+    """The number that a name is, or that its text writes; None for any other."""
+    if isinstance(name, str):
+        try:
+            number = float(name) if "_" not in name else math.nan  # 1_000 is Python's alone
+        except ValueError:
+            return None
+        if math.isfinite(number) and name.strip().lstrip("+-").isdigit():
+            return int(name)
+    elif isinstance(name, numbers.Integral | np.bool_):
+        return int(name)
+    elif isinstance(name, numbers.Real | Decimal):
+        number = float(name)
+    else:
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def are_indices(kind: str, names: Iterable[Any]) -> bool:
+    """Whether labels of a kind ("b", "i", "u", "f" as NumPy has it) are indices of the classes."""
+    if kind not in "biuf":
+        return False
+    known = list(names)
+    if any(number_of(name) is not None for name in known):
+        return False
+    return not (kind == "b" and {str(name).lower() for name in known} >= set(_TRUTH))
+
+
+def taken(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
+    """What labels were taken for, as results echo it."""
+    shown = [repr(str(name)) for name in names[:_SHOWN]]
+    more = ", ..." if len(names) > _SHOWN else ""
+    if indices and multiclass:
+        said = ", ".join(f"{r} is {name}" for r, name in enumerate(shown))
+        return f"labels are class indices: {said}{more}"
+    if indices:
+        return f"labels are numbers: 0 is {shown[0]} (negative), 1 is {shown[1]} (positive)"
+    if multiclass:
+        said = ", ".join(f"{name} is column {r}" for r, name in enumerate(shown))
+        return f"labels are names of classes: {said}{more}"
+    return f"labels are names of classes: {shown[0]} is 0 (negative), {shown[1]} is 1 (positive)"
+
+
+def taken_in_streams(names: Sequence[Any], multiclass: bool) -> str:
+    """The same where labels of every kind may have come."""
+    by_name = taken(names, multiclass, indices=False)
+    either = f"{by_name}, or class indices"
+    return either if are_indices("i", names) else by_name
+
+
+def encode(
+    labels: NDArray[Any], classes: Any, n_classes: int, multiclass: bool
+) -> tuple[NDArray[Any], str | None]:
+    """Class indices for labels, in the order of `classes` (the order of y_proba's columns), and
+    what the labels were taken for; None where there was nothing to take.
+    """
+    names = named_once(classes, n_classes, multiclass)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    # Rows of class probabilities need no decoding.
+    if labels.ndim != 1 or isinstance(classes, Titles):
+        return labels, None
+    if labels.dtype.kind == "O":
+        labels = _plain(labels)
+    indices = are_indices(labels.dtype.kind, names)
+    said = taken(names, multiclass, indices)
+    if indices:
+        return labels, said
+    known = Lookup(names)
+    if labels.dtype.kind == "O":  # may hold anything, so it cannot be sorted
+        found = [_index(known, label, i) for i, label in enumerate(labels)]
+        return np.array(found, dtype=np.int64), said
+    distinct, first, where = np.unique(labels, return_index=True, return_inverse=True)
+    codes = np.empty(distinct.size, dtype=np.int64)
+    for j in np.argsort(first):  # in order of rows, so that an error names the first
+        codes[j] = _index(known, distinct[j].item(), int(first[j]))
+    return codes[where.reshape(labels.shape)], said
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Numbers that came as Python objects, as numbers; any other objects as they are."""
+    if all(isinstance(label, numbers.Real) for label in labels):
+        plain = np.array(labels.tolist())
+        return plain if plain.dtype.kind in "biuf" else labels
+    return labels
+
+
+def named_once(classes: Any, n_classes: int, multiclass: bool) -> list[Any]:
+    """The names of the classes; an error unless each class is named once."""
+    if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray | range):
+        raise InputError(f"classes must be a list of labels in column order; got {classes!r}")
+    names = classes.tolist() if isinstance(classes, np.ndarray) else list(classes)
+    if len(names) != n_classes:
+        what = f"y_proba has {n_classes} columns" if multiclass else "a binary problem has 2"
+        raise InputError(f"classes must name every class once: {what}; got {len(names)} names")
+    try:
+        distinct = set(names)
+    except TypeError:
+        raise InputError(f"classes must be numbers or text; got {names!r}") from None
+    if len(distinct) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"classes must name every class once; {twice!r} is there twice")
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        twice = next(text for text in texts if texts.count(text) > 1)
+        raise InputError(
+            f"classes must name every class once; {twice} is there as a number and as text, which "
+            "are one name"
+        )
+    return names
+
+
+def short(label: Any) -> str:
+    """A label as messages show it."""
+    shown = repr(label)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def _index(known: Lookup, label: Any, row: int) -> int:
+    if label is None or label != label:
+        raise InputError(f"y_true[{row}] is missing ({label!r}): drop such rows before measuring")
+    index = known.find(label)
+    if index is None:
+        raise InputError(
+            f"y_true[{row}] is {short(label)}, which is not in classes: "
+            f"{nearest(label, [str(name) for name in known.names])}"
+        )
+    return index

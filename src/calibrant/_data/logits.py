@@ -1,0 +1,71 @@
+"""Numbers that are said to be logits and look like something else."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from calibrant._core.errors import CalibrantWarning, InputError
+
+# Rows from which on it is no accident that all of them look like something else than logits.
+ROWS_THAT_TELL, VALUES_THAT_TELL = 3, 10
+PROBABILITIES, LOG_PROBABILITIES = "probabilities", "log-probabilities"
+
+
+def kind_of_logits(reports: Any, as_double: Callable[[Any], Any], tolerance: float) -> str:
+    """What numbers that are said to be logits look like instead: PROBABILITIES (all in [0, 1], rows
+    with the sum 1), LOG_PROBABILITIES (none above 0), or nothing. Of an array or a tensor.
+
+    Rows of log-probabilities need no word: their softmax is right.
+    """
+    n, rows = int(reports.shape[0]), reports.ndim == 2
+    if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
+        return ""
+    unit, low = True, not rows
+    step = max(1, (1 << 12) // (int(reports.shape[1]) if rows else 1))
+    start = 0
+    while start < n:  # the first look mostly ends it
+        x = as_double(reports[start : start + step])
+        unit = unit and bool(((x >= 0) & (x <= 1)).all())
+        if unit and rows:
+            unit = bool((abs(x.sum(1) - 1.0) <= tolerance).all())
+        low = low and bool((x <= 0).all())
+        if not (unit or low):
+            return ""
+        start, step = start + step, 4 * step if step < 1 << 20 else step
+    if unit and low:  # a logit of 0 everywhere is one of a model that knows nothing
+        return ""
+    return PROBABILITIES if unit else LOG_PROBABILITIES
+
+
+def tell_kind_of_logits(kind: str, *, multiclass: bool) -> None:
+    """An error for rows of probabilities under from_logits, which nothing else can be; a warning
+    where logits may look the same.
+    """
+    if kind == PROBABILITIES and multiclass:
+        raise InputError(
+            "y_proba has rows in [0, 1] that sum to 1 while from_logits is True: these are "
+            "probabilities, and a softmax would flatten them. Leave out from_logits "
+            "(--from-logits); a scaler takes them with from_logits=False"
+        )
+    if kind == PROBABILITIES:
+        warn_caller(
+            "every y_proba lies in [0, 1] while from_logits is True: if these are probabilities, "
+            "leave out from_logits (--from-logits; in a scaler, from_logits=False)"
+        )
+    elif kind == LOG_PROBABILITIES:
+        warn_caller(
+            "no y_proba is above 0 while from_logits is True: if these are log-probabilities, give "
+            "exp(y_proba) without from_logits (--from-logits). Logits of a rare event are right as "
+            "they are"
+        )
+
+
+def warn_caller(message: str) -> None:
+    """A CalibrantWarning at the line that called Calibrant."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("calibrant"):
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(message, CalibrantWarning, stacklevel=level)

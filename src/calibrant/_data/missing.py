@@ -1,0 +1,101 @@
+"""Rows in which a report, a label or a weight is missing: an error, or left out and counted.
+
+Missing is a null of a frame, a masked entry, or NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import one_of
+from calibrant._data.arrays import to_array, without_decimals
+
+
+def told_of(missing: str) -> str:
+    """The option, if it is one."""
+    return one_of("missing", missing, ("error", "drop"))
+
+
+def without_missing(
+    y_true: Any, y_proba: Any, sample_weight: Any
+) -> tuple[Any, Any, Any, NDArray[np.bool_] | None]:
+    """The rows with nothing missing, and which they are; None where that is all of them."""
+    parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
+    given = {name: with_gaps(value, name) for name, value in parts.items() if value is not None}
+    lengths = {array.shape[:1] for array, _ in given.values()}
+    if len(lengths) > 1:  # told by the checks that follow
+        return y_true, y_proba, sample_weight, None
+    gone = np.logical_or.reduce([gaps for _, gaps in given.values()])
+    if not gone.any():
+        return y_true, y_proba, sample_weight, None
+    kept = {name: array[~gone] for name, (array, _) in given.items()}
+    return kept["y_true"], kept["y_proba"], kept.get("sample_weight"), ~gone
+
+
+def with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The values as an array, and which rows have a gap."""
+    if isinstance(value, np.ma.MaskedArray):
+        array, gaps = value.data, np.ma.getmaskarray(value)
+    else:
+        array, gaps = _filled(value, argument)
+    if array.dtype.kind == "f":
+        gaps = gaps | np.isnan(array)
+    elif array.dtype.kind == "O":
+        gaps = gaps | np.array([_is_gap(x) for x in array.ravel()]).reshape(array.shape)
+        array = _narrowed(array, gaps)
+    rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
+    return array, np.asarray(rows, dtype=np.bool_)
+
+
+def _is_gap(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # a list, which is told by the checks that follow
+        return False
+
+
+def _filled(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """A frame's columns with something harmless in place of nulls; other things as they are."""
+    columns = _columns(value)
+    if columns is None:
+        array = to_array(value, argument)
+        return array, np.zeros(array.shape, dtype=np.bool_)
+    arrays, gaps = [], []
+    for column in columns:
+        null = column.is_null().to_numpy()
+        held = to_array(column.filter(~column.is_null()).to_native(), argument)
+        whole = np.zeros(null.size, dtype=held.dtype)
+        whole[~null] = held
+        arrays.append(whole)
+        gaps.append(null)
+    if hasattr(value, "columns"):
+        return np.column_stack(arrays), np.column_stack(gaps)
+    return arrays[0], gaps[0]
+
+
+def _columns(value: Any) -> list[Any] | None:
+    import narwhals as nw
+
+    try:
+        native = nw.from_native(value, allow_series=True, eager_only=True)
+    except TypeError:
+        return None
+    return [native] if isinstance(native, nw.Series) else list(native.iter_columns())
+
+
+def _narrowed(array: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
+    """An array of Python objects as numbers, where it holds nothing else."""
+    try:
+        held = without_decimals(np.array(array[~gaps].tolist()))
+    except ValueError:  # lists of several lengths
+        return array
+    if held.ndim != 1:
+        return array
+    out = np.zeros(array.shape, dtype=held.dtype)
+    out[~gaps] = held
+    return out

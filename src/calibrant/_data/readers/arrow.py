@@ -1,0 +1,120 @@
+"""Arrow's own format: files and streams of record batches, feather among them."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from calibrant._core.errors import InputError
+from calibrant._data.readers.arrow_values import (
+    arrow,
+    column_in,
+    names_of,
+    path_in,
+    precision_of,
+    readable,
+    type_in,
+)
+from calibrant._data.readers.chunks import Chunk, Column, Field, Place
+from calibrant._data.readers.find import File
+
+# A record batch may be as large as its file. Larger files are mapped, so that a part of a batch can
+# be had; smaller ones are read, which is safer where others write.
+MAPPED_FROM = 1 << 28
+
+# What a file begins and ends with; between are a stream and a list of its batches.
+MAGIC = b"ARROW1"
+STREAM_AT = 8
+
+Opened = tuple[Any, Any, Callable[[], None]]
+
+
+class ArrowReader:
+    """An Arrow file or stream."""
+
+    n_rows: int | None = None
+    said: tuple[str, ...] = ()
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self._pa = arrow("reading Arrow files")
+        with file.path.open("rb") as opened:
+            start = opened.read(len(MAGIC))
+            opened.seek(max(0, file.size - len(MAGIC)))
+            end = opened.read(len(MAGIC))
+        if not start:
+            raise InputError(f"{file} has 0 bytes, which no Arrow file has: it was not written")
+        if start[:4] == b"FEA1":
+            raise InputError(f"{file} is a feather file of version 1: write it again, as version 2")
+        if start == MAGIC and end != MAGIC:
+            raise InputError(f"{file} cannot be read as Arrow: it was not written to the end")
+        # A file is read as the stream that it holds: of that alone parts of a batch can be had.
+        self._first = STREAM_AT if start == MAGIC else 0
+        with self._opened() as (batches, _, _):
+            self._schema = batches.schema
+        self.names = names_of(self._schema)
+
+    @contextmanager
+    def _opened(self, columns: list[int] | None = None) -> Iterator[Opened]:
+        """The batches, what they are read from, and what to call when a part is done with."""
+        ipc = self._pa.ipc
+        options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
+        with readable(self.file, "Arrow"), self._source() as (source, done):
+            source.seek(self._first)
+            with ipc.open_stream(source, options=options) as opened:
+                yield opened, source, done
+
+    @contextmanager
+    def _source(self) -> Iterator[tuple[Any, Callable[[], None]]]:
+        if self.file.size < MAPPED_FROM or not hasattr(mmap, "MADV_DONTNEED"):
+            with self._pa.OSFile(str(self.file.path)) as source:
+                yield source, lambda: None
+            return
+        with self.file.path.open("rb") as opened:
+            mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            # What has been summed need not stay in memory.
+            yield self._pa.BufferReader(mapped), lambda: mapped.madvise(mmap.MADV_DONTNEED)
+        finally:
+            with suppress(BufferError):  # after an error some batch may still be looked at
+                mapped.close()
+
+    def has(self, name: str) -> bool:
+        return name in self.names
+
+    def width(self, name: str) -> int:
+        kind = type_in(self._schema, name)
+        if not hasattr(kind, "value_type"):
+            return 1
+        if getattr(kind, "list_size", 0):
+            return int(kind.list_size)
+        for chunk in self.chunks(None, [field := Field(name, "number")], 1):
+            column = chunk.columns[field]
+            return int(column.values[0].size) if isinstance(column, Column) else 1
+        return 1
+
+    def precision(self, name: str) -> str:
+        return precision_of(type_in(self._schema, name))
+
+    def pieces(self, fields: Sequence[Field]) -> list[Any]:
+        return [None]
+
+    def chunks(
+        self, piece: Any, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
+        tops = {path_in(self._schema, field.name)[0] for field in fields}
+        columns = sorted(self._schema.get_field_index(name) for name in tops)
+        first, at = 0, self._first
+        with self._opened(columns) as (batches, source, done):
+            for batch in batches:
+                n_bytes, at = source.tell() - at, source.tell()
+                for start in range(0, batch.num_rows, rows):
+                    part = batch.slice(start, rows)
+                    place = Place(self.file, first)
+                    found = {field: column_in(part, field, place) for field in fields}
+                    share = round(n_bytes * part.num_rows / batch.num_rows)
+                    yield Chunk(first, part.num_rows, share, found)
+                    first += part.num_rows
+                    done()

@@ -1,0 +1,191 @@
+"""Columns of Arrow's as arrays: without a copy where nothing is missing and nothing to convert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, MissingExtra
+from calibrant._data.readers.chunks import Column, Field, Names, Place
+from calibrant._data.readers.find import File, unreadable
+
+
+def arrow(purpose: str, module: str = "pyarrow") -> Any:
+    """PyArrow, or one of its modules."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra("pyarrow", "cli", purpose) from None
+
+
+@contextmanager
+def readable(file: File, kind: str) -> Iterator[None]:
+    """Turn what Arrow says about a file that it cannot read into an InputError."""
+    pa = import_module("pyarrow")
+    try:
+        yield
+    except pa.ArrowException as error:
+        first = str(error).strip().splitlines()[0]
+        raise InputError(f"{file} cannot be read as {kind}: {first}") from None
+    except OSError as error:
+        if error.strerror:
+            raise unreadable(file, error) from None
+        raise InputError(f"{file} cannot be read as {kind}: {error}") from None
+
+
+def names_of(schema: Any) -> tuple[str, ...]:
+    """Every column, and the fields of structs by their dotted paths."""
+
+    def below(prefix: str, fields: Any) -> Iterator[str]:
+        for field in fields:
+            yield prefix + field.name
+            if _is_struct(field.type):
+                yield from below(f"{prefix}{field.name}.", field.type)
+
+    return tuple(below("", schema))
+
+
+def _is_struct(kind: Any) -> bool:
+    types = import_module("pyarrow").types
+    return bool(types.is_struct(kind))
+
+
+def path_in(schema: Any, name: str) -> list[str]:
+    """The way to a column: its name, or a struct's and those of fields within."""
+    for field in schema:
+        if field.name == name:
+            return [name]
+    for field in schema:
+        if name.startswith(f"{field.name}.") and _is_struct(field.type):
+            return [field.name, *path_in(field.type, name[len(field.name) + 1 :])]
+    raise KeyError(name)
+
+
+def type_in(schema: Any, name: str) -> Any:
+    """The type of a column's values; of a dictionary's or an extension's, those that it holds."""
+    types = import_module("pyarrow").types
+    path = path_in(schema, name)
+    kind = schema.field(path[0]).type
+    for part in path[1:]:
+        kind = kind.field(part).type
+    while types.is_dictionary(kind) or hasattr(kind, "storage_type"):
+        kind = kind.value_type if types.is_dictionary(kind) else kind.storage_type
+    return kind
+
+
+def column_in(batch: Any, field: Field, place: Place) -> Column | Names:
+    """A column of a record batch, as its role needs it."""
+    path = path_in(batch.schema, field.name)
+    array = batch.column(batch.schema.get_field_index(path[0]))
+    if len(path) > 1:
+        array = import_module("pyarrow.compute").struct_field(array, path[1:])
+    return names(array) if field.role == "text" else values(array, field, place)
+
+
+def values(array: Any, field: Field, place: Place) -> Column | Names:
+    """Numbers, or the names that a label may be."""
+    types = import_module("pyarrow").types
+    kind = array.type
+    if hasattr(kind, "storage_type"):
+        return values(array.storage, field, place)
+    if types.is_dictionary(kind) and not is_text(kind.value_type):
+        return values(array.dictionary_decode(), field, place)
+    if types.is_dictionary(kind) or is_text(kind):
+        if field.role in ("label", "name"):
+            return names(array)
+        raise InputError(f"{place}: the column {field.name!r} holds text: it must be numbers")
+    if any(is_list(kind) for is_list in (types.is_list, types.is_large_list)):
+        return _lists(array, field, place)
+    if types.is_fixed_size_list(kind):
+        return _lists(array, field, place)
+    return _numbers(array, field, place)
+
+
+def is_text(kind: Any) -> bool:
+    types = import_module("pyarrow").types
+    tests = (types.is_string, types.is_large_string, getattr(types, "is_string_view", None))
+    return any(test(kind) for test in tests if test)
+
+
+def _numbers(array: Any, field: Field, place: Place) -> Column:
+    pa = import_module("pyarrow")
+    kind, types = array.type, pa.types
+    if types.is_decimal(kind) or types.is_null(kind):
+        array = array.cast(pa.float64())
+    elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise InputError(f"{place}: the column {field.name!r} holds {kind}: it must be numbers")
+    if array.null_count == 0:
+        return Column(plain(array))
+    filler = pa.scalar(False if types.is_boolean(array.type) else 0).cast(array.type)
+    return Column(plain(array.fill_null(filler)), plain(array.is_null()))
+
+
+def plain(array: Any) -> NDArray[Any]:
+    """The numbers of an array without gaps, where they lie. (Arrow's own way imports pandas.)"""
+    types = import_module("pyarrow").types
+    if types.is_boolean(array.type):  # bits
+        return plain(array.cast("uint8")).view(np.bool_)
+    dtype = np.dtype(_DTYPES.get(str(array.type), str(array.type)))
+    whole = np.frombuffer(array.buffers()[1] or b"", dtype=dtype)
+    return whole[array.offset : array.offset + len(array)]
+
+
+_DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+
+def _lists(array: Any, field: Field, place: Place) -> Column:
+    """Lists of one length, as rows; a row with a gap in its list is a gap."""
+    pc = import_module("pyarrow.compute")
+    gaps = plain(array.is_null())
+    held = array.drop_null() if gaps.any() else array
+    inner = _numbers(held.flatten(), field, place)
+    lengths = plain(pc.list_value_length(held))
+    k = int(lengths[0]) if lengths.size else 1
+    other = lengths != k
+    if other.any():
+        at = int(np.argmax(other))
+        raise InputError(
+            f"{place.row(int(np.flatnonzero(~gaps)[at]))}: the list of the column {field.name!r} "
+            f"has {lengths[at]} numbers, where others have {k}: every row needs a number for each "
+            "class"
+        )
+    rows = inner.values.reshape(len(held), k)
+    if inner.gaps is not None or gaps.any():
+        whole = np.zeros((len(array), k), dtype=rows.dtype)
+        whole[~gaps] = rows
+        if inner.gaps is not None:
+            gaps = gaps.copy()
+            gaps[~gaps] = inner.gaps.reshape(len(held), k).any(axis=1)
+        return Column(whole, gaps)
+    return Column(rows)
+
+
+def names(array: Any) -> Names:
+    """The distinct values of a column, and which of them each row has."""
+    types = import_module("pyarrow").types
+    if not types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    try:
+        known = array.dictionary.to_pylist()
+    except ValueError:  # times finer than Python's
+        known = array.dictionary.cast("string").to_pylist()
+    indices = array.indices.cast("int64")
+    if indices.null_count:
+        known = [*known, None]
+        indices = indices.fill_null(len(known) - 1)
+    return Names(plain(indices), known)
+
+
+def precision_of(kind: Any) -> str:
+    """The precision of a type's numbers, or of those in its lists."""
+    types = import_module("pyarrow").types
+    while hasattr(kind, "value_type"):
+        kind = kind.value_type
+    if types.is_float32(kind):
+        return "single"
+    return "half" if types.is_float16(kind) else "double"

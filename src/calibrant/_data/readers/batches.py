@@ -1,0 +1,150 @@
+"""Rows of a file as samples: columns side by side, labels numbered, gaps refused or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.accept import accept, inferred_from
+from calibrant._data.explain import explain, first_bad_row
+from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Role, place_of
+from calibrant._data.readers.columns import Chosen, Told
+from calibrant._data.readers.find import File
+from calibrant._data.readers.named_labels import numbered
+from calibrant._data.samples import BadRow, Samples
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a file, as arrays."""
+
+    file: File
+    chunk: Chunk
+    y_true: NDArray[Any]
+    y_proba: NDArray[Any]
+    sample_weight: NDArray[Any] | None
+    by: tuple[Names, ...]
+    # Which rows of the chunk these are, if some were left out; and how many were.
+    rows: NDArray[np.intp] | None = None
+    n_missing: int = 0
+    # What labels were taken for, where classes are known.
+    taken: str | None = None
+
+    @property
+    def n(self) -> int:
+        return int(self.y_proba.shape[0])
+
+    def samples(self, from_logits: bool, class_names: tuple[str, ...] | None) -> Samples:
+        """These rows as samples; shapes and types are checked."""
+        try:
+            found = accept(
+                self.y_true, self.y_proba, sample_weight=self.sample_weight,
+                from_logits=from_logits, stream=True,
+            )  # fmt: skip
+        except InputError as error:
+            raise InputError(f"{self.file}: {error}") from None
+        said = inferred_from(found.targets, found.reports, from_logits, self.taken)
+        return replace(found, class_names=class_names, n_missing=self.n_missing, inferred=said)
+
+    @contextmanager
+    def explained(self, samples: Samples) -> Iterator[None]:
+        """Turn a bad row into an error that says where in the file it is."""
+        try:
+            yield
+        except BadRow as bad:
+            row = first_bad_row(samples, bad.row)
+            number = self.chunk.first_row + int(row if self.rows is None else self.rows[row])
+            place = place_of(self.file, number, self.chunk.line)
+            raise InputError(f"{place}: {explain(samples, row, shown=number)}") from None
+
+
+def batch_of(file: File, chunk: Chunk, chosen: Chosen, *, missing: str, as_double: bool) -> Batch:
+    """The rows of a chunk in which nothing is missing."""
+    reports = _side_by_side(file, chunk, chosen.y_proba, "number")
+    assert isinstance(reports, Column)
+    labels = _side_by_side(file, chunk, chosen.y_true, chosen.label_role)
+    targets, taken = numbered(file, chunk, labels, chosen, reports)
+    parts = {"y_proba": reports, "y_true": targets}
+    if chosen.sample_weight is not None:
+        weights = chunk.columns[Field(chosen.sample_weight, "number")]
+        assert isinstance(weights, Column)
+        parts["sample_weight"] = weights
+    values = reports.values
+    if as_double:
+        values = values.astype(np.float64, copy=False)
+    by = tuple(chunk.columns[Field(name, "text")] for name in chosen.by)
+    batch = Batch(
+        file,
+        chunk,
+        targets.values,
+        values,
+        parts["sample_weight"].values if "sample_weight" in parts else None,
+        tuple(names for names in by if isinstance(names, Names)),
+        taken=taken,
+    )
+    if missing == "error":
+        for argument, part in parts.items():
+            _refuse_gaps(file, chunk, argument, part)
+        return batch
+    gone = np.zeros(chunk.n_rows, dtype=np.bool_)
+    for part in parts.values():
+        gone |= _gaps(part)
+    return _without(batch, gone) if gone.any() else batch
+
+
+def _side_by_side(file: File, chunk: Chunk, told: Told, role: Role) -> Column | Names:
+    """One column as it is, or several as one with a column a class."""
+    columns = [chunk.columns[Field(name, role)] for name in told.names]
+    if not told.stacked:
+        return columns[0]
+    plain = [column for column in columns if isinstance(column, Column)]
+    for name, column in zip(told.names, columns, strict=True):
+        if isinstance(column, Names):
+            raise InputError(f"{file}: the column {name!r} holds text: it must be numbers")
+        if column.values.ndim != 1:
+            raise InputError(
+                f"{file}: the column {name!r} holds lists: name it alone, as text, not in a list"
+            )
+    gaps = [column.gaps for column in plain if column.gaps is not None]
+    together = np.logical_or.reduce(gaps) if gaps else None
+    return Column(np.column_stack([column.values for column in plain]), together)
+
+
+def _refuse_gaps(file: File, chunk: Chunk, argument: str, part: Column) -> None:
+    if part.gaps is None or not part.gaps.any():
+        return
+    first = chunk.first_row + int(np.argmax(part.gaps))
+    raise InputError(
+        f"{place_of(file, first, chunk.line)}: {argument} is missing, here and in "
+        f"{np.count_nonzero(part.gaps) - 1} more of the {chunk.n_rows} rows read with it: mend "
+        "these rows, or leave such rows out and have them counted with missing='drop'"
+    )
+
+
+def _gaps(part: Column) -> NDArray[np.bool_]:
+    """The rows with a null, or with NaN."""
+    gone = np.zeros(part.values.shape[0], dtype=np.bool_) if part.gaps is None else part.gaps
+    if part.values.dtype.kind == "f":
+        nan = np.isnan(part.values)
+        gone = gone | (nan if nan.ndim == 1 else nan.any(axis=1))
+    return gone
+
+
+def _without(batch: Batch, gone: NDArray[np.bool_]) -> Batch:
+    kept = np.flatnonzero(~gone)
+    weights = batch.sample_weight
+    return replace(
+        batch,
+        y_true=batch.y_true[kept],
+        y_proba=batch.y_proba[kept],
+        sample_weight=None if weights is None else weights[kept],
+        by=tuple(Names(names.codes[kept], names.known) for names in batch.by),
+        rows=kept,
+        n_missing=int(gone.size - kept.size),
+    )

@@ -1,0 +1,101 @@
+"""What every reader gives: chunks of the columns that are wanted, and where their rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._data.readers.find import File
+
+# A label is a number or a name, and a name where it could be either and is told to be one; reports
+# and weights are numbers; what rows are grouped by is text.
+Role: TypeAlias = Literal["label", "name", "number", "text"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column that is wanted, and what for."""
+
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Numbers, one or several a row, and the rows that have none."""
+
+    values: NDArray[Any]
+    gaps: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """Names by number: `known[codes[i]]` is the name of row i, None where it has none."""
+
+    codes: NDArray[np.intp]
+    known: list[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a file."""
+
+    first_row: int
+    n_rows: int
+    # How far reading them has moved on in the file.
+    n_bytes: int
+    columns: dict[Field, Column | Names]
+    # The line of a row, both counted within the file; None where files have no lines.
+    line: Callable[[int], int] | None = None
+
+
+class Reader(Protocol):
+    """A file that is open for reading, any number of times."""
+
+    file: File
+    # The columns' names, and how many rows there are where that is known beforehand.
+    names: tuple[str, ...]
+    n_rows: int | None
+    # What was found out about the file, to be told.
+    said: tuple[str, ...]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a column of this name."""
+
+    def width(self, name: str) -> int:
+        """Numbers a row that a column holds: 1, or the length of its lists."""
+
+    def precision(self, name: str) -> str:
+        """The precision of a column's numbers: "half", "single" or "double"."""
+
+    def pieces(self, fields: Sequence[Field]) -> list[Any]:
+        """Parts that can be read apart from each other, in order."""
+
+    def chunks(
+        self, piece: Any, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
+        """The rows of a piece, at most so many at a time."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where some rows of a file begin."""
+
+    file: File
+    first: int
+
+    def __str__(self) -> str:
+        return self.row(0)
+
+    def row(self, number: int) -> str:
+        """Where one of these rows is."""
+        return place_of(self.file, self.first + number, None)
+
+
+def place_of(file: File, row: int, line: Callable[[int], int] | None) -> str:
+    """Where a row is, in words: lines are counted from 1, as editors do, rows from 0."""
+    return f"{file}, row {row}" if line is None else f"{file}, line {line(row)}"

@@ -1,0 +1,273 @@
+"""Which columns are labels, reports and weights: as told, or by the names that are usual."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant._core.errors import InputError, nearest
+from calibrant._data.columns import refuse_shuffled
+from calibrant._data.labels import number_of
+from calibrant._data.readers.chunks import Field, Reader, Role
+
+# In small letters; a column's own may be large.
+USUAL = {
+    "y_true": (
+        "y_true", "label", "labels", "target", "targets", "y", "outcome", "correct", "is_correct",
+    ),
+    "y_proba": (
+        "y_proba", "y_prob", "proba", "probas", "prob", "probs", "probability", "probabilities",
+        "p", "confidence",
+    ),
+    "logits": ("logits", "logit", "y_logits", "y_logit"),
+}  # fmt: skip
+# Taken only where there is none of these.
+LESS_USUAL = {
+    "y_true": ("truth", "ground_truth", "gold", "observed", "event", "y_test"),
+    "y_proba": (
+        "risk", "predicted_risk", "predicted_probability", "predicted_prob", "pred_proba",
+        "pred_prob", "conf", "forecast", "y_score", "score",
+    ),
+    "logits": (),
+}  # fmt: skip
+# A column for each class: p0, p1, ... or prob_0, prob_1, ...
+NUMBERED = {
+    "y_true": ("y_true", "label", "target"),
+    "y_proba": ("y_proba", "y_prob", "proba", "prob", "probability", "p"),
+    "logits": ("logits", "logit"),
+}
+# The same with the classes' names: proba_cat, proba_dog, ...
+NAMED = {
+    "y_true": (),
+    "y_proba": ("y_proba", "y_prob", "proba", "prob", "probability"),
+    "logits": ("logits", "logit"),
+}
+SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Told:
+    """Columns of one argument; `stacked` where they are put side by side, a column a class."""
+
+    names: tuple[str, ...]
+    stacked: bool
+    classes: tuple[str, ...] | None = None
+    of_record: bool = False
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The columns of every argument, and what was found out rather than told."""
+
+    y_true: Told
+    y_proba: Told
+    sample_weight: str | None
+    by: tuple[str, ...]
+    # The labels in column order, where they are told or the columns' names tell them.
+    classes: tuple[Any, ...] | None
+    said: tuple[str, ...]
+    # Whether the classes are the fields of a record, which have no order to count them by.
+    of_record: bool = False
+    # Whether the columns' own names say which class each is of.
+    named: bool = False
+
+    @property
+    def label_role(self) -> Role:
+        """Labels are names where a class's name could be taken for a number."""
+        texts = [name for name in self.classes or () if isinstance(name, str)]
+        odd = any(number_of(text) is not None for text in texts)
+        return "number" if self.y_true.stacked else "name" if odd else "label"
+
+    def fields(self) -> list[Field]:
+        """What to read: each column once for each use."""
+        weights = () if self.sample_weight is None else (self.sample_weight,)
+        fields = [
+            *(Field(name, self.label_role) for name in self.y_true.names),
+            *(Field(name, "number") for name in (*self.y_proba.names, *weights)),
+            *(Field(name, "text") for name in self.by),
+        ]
+        return list(dict.fromkeys(fields))
+
+
+def choose_columns(
+    reader: Reader,
+    y_true: Any,
+    y_proba: Any,
+    sample_weight: Any,
+    by: Any,
+    classes: Sequence[Any] | None,
+    from_logits: bool,
+) -> Chosen:
+    """The columns that are meant in a file."""
+    said = []
+    if y_true is None:
+        labels = _guess(reader, "y_true", ("y_true",))
+        said.append(f"y_true is {_called(labels)}, by its name")
+    else:
+        labels = _told(reader, "y_true", y_true)
+    if y_proba is None:
+        reports = _guess(reader, "y_proba", ("logits", "y_proba") if from_logits else ("y_proba",))
+        said.append(f"y_proba is {_called(reports)}, by name")
+    else:
+        reports = _told(reader, "y_proba", y_proba)
+    if reports.classes is None and reports.stacked and classes is None:
+        refuse_shuffled(reports.names, labels.names)
+    weights = None if sample_weight is None else _told(reader, "sample_weight", sample_weight)
+    if weights is not None and weights.stacked:
+        raise InputError(f"sample_weight must be the name of one column; got {sample_weight!r}")
+    order = None if classes is None else tuple(classes)
+    named = reports.classes is not None
+    if named:
+        reports, order = _in_order(reports, order, "y_proba")
+        if classes is None:
+            said.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
+    if labels.classes is not None:
+        labels, order = _in_order(labels, order, "y_true")
+    return Chosen(
+        labels,
+        reports,
+        None if weights is None else weights.names[0],
+        () if by is None else _told(reader, "by", by).names,
+        order,
+        tuple(said),
+        reports.of_record,
+        named,
+    )
+
+
+def require(reader: Reader, argument: str, name: str) -> None:
+    """An error with the nearest name, unless the file has the column."""
+    if not reader.has(name):
+        raise InputError(
+            f"{argument} names the column {name!r}, which {reader.file} does not have: "
+            f"{nearest(name, reader.names[:SHOWN])}"
+        )
+    if reader.names.count(name) > 1:
+        raise InputError(f"{reader.file} has two columns {name!r}: give each its own name")
+
+
+def _told(reader: Reader, argument: str, value: Any) -> Told:
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"{argument} must be a column's name or a list of names; got {value!r}: of arrays, "
+            "evaluate(y_true, y_proba) is the function"
+        )
+    if not names:
+        raise InputError(f"{argument} is an empty list: name the columns")
+    for name in names:
+        require(reader, argument, name)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{argument} names the column {twice!r} twice")
+    if isinstance(value, str) and argument in ("y_true", "y_proba"):
+        return _column(reader.names, value)
+    return Told(tuple(names), not isinstance(value, str))
+
+
+def _column(names: Sequence[str], name: str) -> Told:
+    """A column; of a record that gives each class a number, its fields: {"A": 0.7, "B": 0.3}."""
+    fields = tuple(each for each in names if each.startswith(f"{name}."))
+    if len(fields) < 2:
+        return Told((name,), False)
+    return Told(fields, True, tuple(each.removeprefix(f"{name}.") for each in fields), True)
+
+
+def _usual(names: Sequence[str], kind: str) -> list[Told]:
+    """The columns and families of columns with usual names, or else with less usual ones, or else
+    with such names within records.
+    """
+    usual = {name: [part.lower() in USUAL[kind] for part in name.split(".")] for name in names}
+    within = [name for name, parts in usual.items() if parts[-1] and not any(parts[:-1])]
+    return (
+        [_column(names, name) for name in names if name.lower() in USUAL[kind]]
+        + _numbered(names, NUMBERED[kind])
+        + _named(names, NAMED[kind])
+        or [_column(names, name) for name in names if name.lower() in LESS_USUAL[kind]]
+        or [_column(names, name) for name in within]
+    )
+
+
+def has_usual(names: Sequence[str], kind: str) -> bool:
+    """Whether any column would be taken for this without being told."""
+    return bool(_usual(names, kind))
+
+
+def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Told:
+    """The only column, or family of columns, with a usual name; an error without just one."""
+    for kind in kinds:
+        found = _usual(reader.names, kind)
+        if len(found) == 1:
+            for name in found[0].names:
+                require(reader, argument, name)
+            return found[0]
+        if found:
+            options = " or ".join(_called(told) for told in found)
+            raise InputError(f"{argument} could be {options} of {reader.file}: say which")
+    shown = ", ".join(map(repr, reader.names[:SHOWN])) + (", ..." if reader.names[SHOWN:] else "")
+    logits = [name for name in reader.names if name.lower() in USUAL["logits"]]
+    hint = ""
+    if argument == "y_proba" and logits:
+        hint = f". If these are logits: y_proba={logits[0]!r}, from_logits=True"
+    raise InputError(
+        f"{argument} is not told, and no column of {reader.file} has a usual name for it "
+        f"({', '.join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])}). The columns are {shown}{hint}"
+    )
+
+
+def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[Told]:
+    """Families of columns numbered from 0 or 1 without a gap, in the order of the numbers."""
+    out = []
+    for prefix in prefixes:
+        pattern = re.compile(rf"{prefix}_?(\d+)", re.IGNORECASE)
+        by_number: dict[int, str] = {}
+        for name in names:
+            match = pattern.fullmatch(name)
+            if match:
+                by_number.setdefault(int(match[1]), name)
+        numbers = sorted(by_number)
+        if len(numbers) > 1 and numbers in (
+            list(range(len(numbers))), list(range(1, len(numbers) + 1)),
+        ):  # fmt: skip
+            out.append(Told(tuple(by_number[number] for number in numbers), True))
+    return out
+
+
+def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[Told]:
+    out = []
+    for prefix in prefixes:
+        longer = [p for p in prefixes if p.startswith(f"{prefix}_")]
+        pattern = re.compile(rf"{prefix}_(.+)", re.IGNORECASE)
+        found = [(name, match[1]) for name in names if (match := pattern.fullmatch(name))]
+        found = [
+            (name, rest)
+            for name, rest in found
+            if not rest.isdigit() and not name.lower().startswith(tuple(longer))
+        ]
+        if len(found) > 1:
+            out.append(Told(tuple(n for n, _ in found), True, tuple(r for _, r in found)))
+    return out
+
+
+def _in_order(
+    told: Told, classes: tuple[Any, ...] | None, argument: str
+) -> tuple[Told, tuple[Any, ...]]:
+    """The columns in the order of the classes that are known, or else these as they come."""
+    by_name = dict(zip(told.classes or (), told.names, strict=True))
+    if classes is None:
+        return told, tuple(by_name)
+    if sorted(map(str, classes)) != sorted(by_name):
+        raise InputError(
+            f"the classes are {', '.join(map(repr, classes))}, but the columns are "
+            f"{', '.join(map(repr, told.names))}: say which is which with {argument}=[...]"
+        )
+    columns = tuple(by_name[str(name)] for name in classes)
+    return Told(columns, True, of_record=told.of_record), classes
+
+
+def _called(told: Told) -> str:
+    if len(told.names) == 1:
+        return f"the column {told.names[0]!r}"
+    return f"the columns {told.names[0]!r} to {told.names[-1]!r}"

@@ -1,0 +1,130 @@
+"""CSV line by line, slowly: its header, and where in it a row is or a fault lies."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from calibrant._core.errors import InputError
+from calibrant._data.readers.find import File
+from calibrant._data.readers.packed_text import opened
+from calibrant._data.readers.plain_numbers import not_a_number, plain_number
+
+DELIMITERS = ",;\t|"
+# What stands for no number; Arrow's list.
+EMPTY = frozenset((
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null",
+))  # fmt: skip
+# The same as fields have it, for Arrow compares whole fields: with blanks around, or blanks alone.
+GAPS = frozenset(
+    [f"{before}{word}{after}" for word in EMPTY for before in ("", " ") for after in ("", " ")]
+    + [blank * n for blank in (" ", "\t") for n in range(1, 33)]
+)
+# A quote that is never closed runs to the end of the file: nothing that long is a row.
+LONGEST = 1 << 24
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the first line says; without names, the file is empty."""
+
+    file: File
+    names: tuple[str, ...]
+    delimiter: str = ","
+
+
+def header_of(file: File) -> Header:
+    """The columns' names, and what separates them."""
+    with opened(file) as (stream, _):
+        start = stream.read(4)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{file} is UTF-16 text: save it as UTF-8")
+    for line, text in records(file):
+        _refuse_bytes(file, line, text)
+        if "\0" in text:
+            raise InputError(f"{file} is not a text file: there is a zero byte in line {line}")
+        # A tab-separated file may have commas in its names; the others' separators are rarer.
+        delimiter = "\t" if file.path.suffix.lower() == ".tsv" else None
+        if delimiter is None:
+            delimiter = next((mark for mark in DELIMITERS if mark in text), ",")
+        names = tuple(_fields(text, delimiter))
+        if all(plain_number(name) is not None for name in names):
+            raise InputError(
+                f"{file}, line {line} holds numbers where the columns' names must be: put a line "
+                "of names first"
+            )
+        return Header(file, names, delimiter)
+    return Header(file, ())
+
+
+def records(file: File) -> Iterator[tuple[int, str]]:
+    """Each row as text and the line it begins in, from 1; empty lines are passed over."""
+    with opened(file) as (stream, _):
+        text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline=None)
+        held, first = "", 0
+        for number, line in enumerate(text, 1):
+            if not held:
+                first = number
+            held += line
+            if held.count('"') % 2 and len(held) < LONGEST:
+                continue  # a line break within quotes
+            if held.strip("\n"):
+                yield first, held.removesuffix("\n")
+            held = ""
+        if held:
+            yield first, held
+        text.detach()
+
+
+def line_of(header: Header, row: int) -> int:
+    """The line that a row begins in."""
+    for number, (line, _) in enumerate(records(header.file), -1):
+        if number == row:
+            return line
+    return row + 2
+
+
+def first_fault(header: Header, numbers: Sequence[str], row: int) -> InputError | None:
+    """What is wrong with the first faulty row from this one on, if it can be found."""
+    file = header.file
+    for number, (line, text) in enumerate(records(file), -1):
+        if number < row:
+            continue
+        place = f"{file}, line {line}"
+        if len(text) >= LONGEST:
+            return InputError(
+                f"{place} is a row of more than {LONGEST >> 20} MiB: is a quote open?"
+            )
+        try:
+            _refuse_bytes(file, line, text)
+            fields = _fields(text, header.delimiter)
+        except InputError as error:
+            return error
+        except csv.Error as error:
+            return InputError(f"{place} cannot be read: {error}")
+        if len(fields) != len(header.names):
+            return InputError(
+                f"{place} has {len(fields)} columns, where the first line names {len(header.names)}"
+            )
+        for name in numbers:
+            field = fields[header.names.index(name)]
+            if field not in GAPS and plain_number(field.strip(" \t")) is None:
+                return not_a_number(place, name, field.strip(" \t") or field)
+    return None
+
+
+def _fields(text: str, delimiter: str) -> list[str]:
+    return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+
+
+def _refuse_bytes(file: File, line: int, text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        byte = ord(text[error.start]) - 0xDC00
+        raise InputError(
+            f"{file}, line {line} is not UTF-8 text (byte 0x{byte:02x}): save the file as UTF-8"
+        ) from None

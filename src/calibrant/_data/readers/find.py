@@ -1,0 +1,186 @@
+"""Which files are meant: a path, a folder or a pattern becomes files, in an order that stays."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from calibrant._core.errors import InputError, nearest, one_of
+
+SUFFIXES = {
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv", ".tsv"),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "arrow": (".arrow", ".arrows", ".ipc", ".feather"),
+    "npz": (".npz",),
+}
+# Text may be packed; the other formats pack their own columns.
+PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+# A folder's .json is mostly something about the rows, not the rows.
+ONLY_BY_NAME = ".json"
+# What states of streams begin with, which are no rows.
+STATE = b"calibrant-state "
+
+Print = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class File:
+    """One file to read: where it is, what it is, and how it is packed."""
+
+    path: Path
+    format: str
+    packed: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def size(self) -> int:
+        return self.fingerprint()[0]
+
+    def fingerprint(self) -> Print:
+        """Size, time of change and number: another content has another one."""
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+        return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def unreadable(path: Any, error: OSError) -> InputError:
+    """The error for a file that the machine will not give."""
+    return InputError(f"{path} cannot be read: {error.strerror or error}")
+
+
+def find_files(path: Any, format: str | None = None) -> list[File]:
+    """The files that are meant, each once: of a folder or pattern in the order of their names."""
+    if format is not None:
+        one_of("format", format, SUFFIXES)
+    if isinstance(path, str | os.PathLike):
+        return _files_of(path, format)
+    if not isinstance(path, Sequence) or not all(isinstance(p, str | os.PathLike) for p in path):
+        raise InputError(
+            f"path must be a file, a folder, a pattern or a list of them; got {path!r}"
+        )
+    files = [file for one in path for file in _files_of(one, format)]
+    if not files:
+        raise InputError("path is an empty list: name at least one file")
+    twice = [name for name, n in Counter(file.path.resolve() for file in files).items() if n > 1]
+    if twice:
+        raise InputError(f"{twice[0]} is meant twice: name every file once")
+    return files
+
+
+def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
+    text = os.path.expanduser(os.fspath(path))
+    place = Path(text)
+    try:
+        if place.is_dir():
+            return _of_one_format(path, _inside(place), format)
+        if os.path.lexists(text):
+            return [_file(place, format)]
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if glob.has_magic(text):
+        found = [Path(name) for name in glob.glob(text, recursive=True)]
+        files = sorted(name for name in found if name.is_file())
+        if not files:
+            raise InputError(f"no file has a name like {text!r}")
+        return _of_one_format(path, files, format)
+    folder = place.parent
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {str(folder)!r}, so no file {text!r}")
+    names = [name for name in os.listdir(folder) if not name.startswith(".")]
+    hint = f": {nearest(place.name, sorted(names)[:20])}" if names else ""
+    raise InputError(f"there is no file {text!r}{hint}")
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The files of a folder and its folders, but for those that programs keep for themselves."""
+
+    def shown(path: Path) -> bool:
+        return not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+
+    found = [path for path in folder.rglob("*") if shown(path) and path.is_file()]
+    return sorted(found, key=lambda path: path.relative_to(folder).parts)
+
+
+def _of_one_format(asked: Any, paths: list[Path], format: str | None) -> list[File]:
+    """Those that can be read; an error unless all are of one format."""
+    if format is not None:
+        chosen = [path for path in paths if (_guess(path) or "?")[0] == format]
+        chosen = chosen or [path for path in paths if not path.suffix]
+        if not chosen:
+            raise InputError(f"{asked} holds no {format} files ({', '.join(SUFFIXES[format])})")
+        return [_file(path, format) for path in chosen]
+    known = {path: _guess(path) for path in paths if path.suffix != ONLY_BY_NAME}
+    formats = Counter(found[0] for found in known.values() if found)
+    if not formats:
+        every = ", ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+        raise InputError(f"{asked} holds no files that can be read: their names end in {every}")
+    if len(formats) > 1:
+        counted = ", ".join(f"{n} {name}" for name, n in formats.items())
+        raise InputError(
+            f"{asked} holds files of several formats ({counted}): say which with format="
+        )
+    return [_file(path, None) for path, found in known.items() if found]
+
+
+def _guess(path: Path) -> tuple[str, str | None] | None:
+    """Format and packing, by the name."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = PACKED.get(suffixes[-1]) if suffixes else None
+    last = suffixes[-2:-1] if packed else suffixes[-1:]
+    for format, known in SUFFIXES.items():
+        if last and last[0] in known and (not packed or format in ("csv", "jsonl")):
+            return format, packed
+    return None
+
+
+def _file(path: Path, format: str | None) -> File:
+    """A file that can be opened, and what it is."""
+    found = _guess(path)
+    if format is None and found is None:
+        if _is_state(path):
+            raise InputError(
+                f"{path} is a state that Accumulator.save or Monitor.save wrote, sums and not "
+                "rows: calibrant merge evaluates it; in Python, Accumulator.load or Monitor.load"
+            )
+        raise InputError(
+            f"{path} has a name that does not say what it is: it ends in "
+            f"{path.suffix or 'no suffix'}. Say what it is with format=, one of "
+            f"{', '.join(SUFFIXES)}"
+        )
+    try:
+        if not path.is_file():
+            kind = "is a link to nothing" if not path.exists() else "is not an ordinary file"
+            raise InputError(f"{path} {kind}")
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    told = format or (found[0] if found else "")
+    return File(path, told, packing(start) if told in ("csv", "jsonl") else None)
+
+
+def _is_state(path: Path) -> bool:
+    """Whether a file begins as saved states do."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(STATE)) == STATE
+    except OSError:
+        return False
+
+
+def packing(start: bytes) -> str | None:
+    """How a file is packed, by its first bytes: names may lie."""
+    for magic, name in ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\x28\xb5\x2f\xfd", "zstd")):
+        if start.startswith(magic):
+            return name
+    return None

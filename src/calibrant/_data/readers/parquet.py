@@ -1,0 +1,103 @@
+"""Parquet: row groups are read apart from each other, and never more of one than a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from calibrant._core.errors import InputError
+from calibrant._data.readers.arrow_values import (
+    arrow,
+    column_in,
+    names_of,
+    path_in,
+    precision_of,
+    readable,
+    type_in,
+)
+from calibrant._data.readers.chunks import Chunk, Field, Place
+from calibrant._data.readers.find import File
+
+# Row groups are put together until they hold this many rows, or a share of a large file: a piece
+# must be worth opening the file, and there must be enough of them for every thread.
+PIECE, SHARE = 1 << 20, 1 / 32
+# Column chunks are read through a buffer of this size, so that one of many gigabytes is no harm.
+BUFFER = 1 << 20
+
+# Row groups, the first of their rows, and how many there are.
+Piece = tuple[list[int], int, int]
+
+
+class ParquetReader:
+    """A Parquet file, known by its footer."""
+
+    said: tuple[str, ...] = ()
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self._parquet = arrow("reading Parquet", "pyarrow.parquet")
+        if file.size == 0:
+            raise InputError(f"{file} has 0 bytes, which no Parquet file has: it was not written")
+        with readable(file, "Parquet"), self._parquet.ParquetFile(file.path) as opened:
+            self._metadata = opened.metadata
+            self._schema = opened.schema_arrow
+        self.names = names_of(self._schema)
+        self.n_rows: int | None = self._metadata.num_rows
+
+    def has(self, name: str) -> bool:
+        return name in self.names
+
+    def width(self, name: str) -> int:
+        kind = type_in(self._schema, name)
+        if not hasattr(kind, "value_type"):
+            return 1
+        if getattr(kind, "list_size", 0):
+            return int(kind.list_size)
+        # A list's length is in no footer; how many numbers a column holds is.
+        path = ".".join(path_in(self._schema, name))
+        for group in map(self._metadata.row_group, range(self._metadata.num_row_groups)[:1]):
+            for column in map(group.column, range(group.num_columns)):
+                if column.path_in_schema.startswith(f"{path}."):
+                    return max(1, int(column.num_values) // max(1, int(group.num_rows)))
+        return 1
+
+    def precision(self, name: str) -> str:
+        return precision_of(type_in(self._schema, name))
+
+    def pieces(self, fields: Sequence[Field]) -> list[Piece]:
+        out: list[Piece] = []
+        enough = max(PIECE, self._metadata.num_rows * SHARE)
+        first, groups, held = 0, [], 0
+        for group in range(self._metadata.num_row_groups):
+            rows = self._metadata.row_group(group).num_rows
+            if rows:
+                groups.append(group)
+                held += rows
+            if held >= enough:
+                out.append((groups, first, held))
+                first, groups, held = first + held, [], 0
+        return [*out, (groups, first, held)] if held else out
+
+    def chunks(
+        self, piece: Piece, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
+        groups, first, _ = piece
+        # Only the leaves that are wanted: a struct's others stay on the disk.
+        wanted = [".".join(path_in(self._schema, field.name)) for field in fields]
+        per_row = self.file.size / max(1, self._metadata.num_rows)
+        with (
+            readable(self.file, "Parquet"),
+            self._parquet.ParquetFile(
+                self.file.path, metadata=self._metadata, buffer_size=BUFFER, pre_buffer=False
+            ) as opened,
+        ):
+            # Two chunks at a time: they are the whole of a row group of the usual size, and no
+            # other part of one is read as fast.
+            for batch in opened.iter_batches(
+                2 * rows, row_groups=groups, columns=list(dict.fromkeys(wanted)), use_threads=False
+            ):
+                for start in range(0, batch.num_rows, rows):
+                    part = batch.slice(start, rows)
+                    place = Place(self.file, first)
+                    columns = {field: column_in(part, field, place) for field in fields}
+                    yield Chunk(first, part.num_rows, round(per_row * part.num_rows), columns)
+                    first += part.num_rows

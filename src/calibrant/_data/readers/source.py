@@ -1,0 +1,151 @@
+"""FileRows: the rows of some files, to be read as often as needed and never held."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from calibrant._core.errors import InputError
+from calibrant._data.readers.batches import Batch, batch_of
+from calibrant._data.readers.chunks import Reader
+from calibrant._data.readers.columns import Chosen, choose_columns, require
+from calibrant._data.readers.find import File, Print, find_files
+from calibrant._data.readers.folders import with_folders
+
+_READERS = {
+    "parquet": "ParquetReader",
+    "csv": "CsvReader",
+    "jsonl": "JsonlReader",
+    "arrow": "ArrowReader",
+    "npz": "NpzReader",
+}
+# Numbers of a chunk: enough to outweigh what a chunk costs, few enough to be summed in one thread.
+CHUNK = 1 << 19
+
+Piece = tuple[Reader, Any]
+
+
+def open_reader(file: File) -> Reader:
+    """The reader of a file's format, imported when it is needed."""
+    module = import_module(f"calibrant._data.readers.{file.format}")
+    return with_folders(getattr(module, _READERS[file.format])(file))
+
+
+@dataclass(frozen=True, eq=False)
+class FileRows:
+    """Files, the columns that are meant in them, and what they looked like at the start."""
+
+    files: tuple[File, ...]
+    prints: tuple[Print, ...]
+    chosen: Chosen
+    chunk_rows: int
+    # Whether reports are rows: several columns, or lists.
+    multiclass: bool
+    # Files known to hold no rows.
+    n_empty: int
+    # Reports of several precisions are taken as doubles, as they would be in one array.
+    as_double: bool
+    missing: str
+    said: tuple[str, ...]
+
+    @property
+    def called(self) -> str:
+        return _called(self.files)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(print_[0] for print_ in self.prints)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Parts that can be read apart from each other, in order."""
+        fields = self.chosen.fields()
+        for file in self.files:
+            reader = open_reader(file)
+            if reader.names:
+                yield from ((reader, piece) for piece in reader.pieces(fields))
+
+    def batches(self, piece: Piece) -> Generator[Batch, None, None]:
+        """The rows of a piece."""
+        reader, part = piece
+        fields = self.chosen.fields()
+        with closing(reader.chunks(part, fields, self.chunk_rows)) as chunks:
+            for chunk in chunks:
+                yield batch_of(
+                    reader.file, chunk, self.chosen, missing=self.missing, as_double=self.as_double
+                )
+
+    def refuse_changed(self) -> None:
+        """An error if a file is no longer what it was."""
+        for file, before in zip(self.files, self.prints, strict=True):
+            if file.fingerprint() != before:
+                raise InputError(
+                    f"{file} changed while it was read. Measure a copy that nobody writes to; or "
+                    "with exact=False, which reads once"
+                )
+
+
+def file_rows(
+    path: Any,
+    *,
+    y_true: Any = None,
+    y_proba: Any = None,
+    sample_weight: Any = None,
+    by: Any = None,
+    classes: Sequence[Any] | None = None,
+    from_logits: bool = False,
+    missing: str = "error",
+    format: str | None = None,
+) -> FileRows:
+    """The rows that are meant: files are found, and columns chosen by the first that has any."""
+    files = find_files(path, format)
+    prints = tuple(file.fingerprint() for file in files)
+    chosen: Chosen | None = None
+    precisions: set[str] = set()
+    said: dict[str, None] = {}
+    widths, n_empty = [1], 0
+    for file in files:
+        reader = open_reader(file)
+        n_empty += reader.n_rows == 0
+        if not reader.names:
+            continue
+        if chosen is None:
+            chosen = choose_columns(
+                reader, y_true, y_proba, sample_weight, by, classes, from_logits
+            )
+        else:
+            _require_all(reader, chosen)
+        precisions |= {reader.precision(name) for name in chosen.y_proba.names}
+        widths.append(sum(reader.width(name) for name in chosen.y_proba.names))
+        said |= dict.fromkeys(reader.said)
+    if chosen is None:
+        raise InputError(f"{_called(files)} no rows: there is nothing to measure")
+    return FileRows(
+        tuple(files),
+        prints,
+        chosen,
+        max(1, CHUNK // max(widths)),
+        chosen.y_proba.stacked or max(widths) > 1,
+        n_empty,
+        len(precisions) > 1,
+        missing,
+        (*chosen.said, *said),
+    )
+
+
+def _called(files: Sequence[File]) -> str:
+    return f"{files[0]} holds" if len(files) == 1 else f"the {len(files)} files hold"
+
+
+def _require_all(reader: Reader, chosen: Chosen) -> None:
+    weights = () if chosen.sample_weight is None else (chosen.sample_weight,)
+    for argument, names in (
+        ("y_true", chosen.y_true.names),
+        ("y_proba", chosen.y_proba.names),
+        ("sample_weight", weights),
+        ("by", chosen.by),
+    ):
+        for name in names:
+            require(reader, argument, name)

@@ -1,0 +1,175 @@
+"""Samples: what every measure starts from. Shapes and types are checked; values are checked by
+the pass that sums them, which is the only pass there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._data.links import sigmoid, softmax
+from calibrant._data.tolerances import ROW_SUM_TOLERANCE
+
+Notion: TypeAlias = Literal["binary", "confidence", "classwise", "full"]
+
+
+class BadRow(Exception):
+    """A value in this row is not what it must be. `inputs.explain` turns it into a sentence."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A run of rows in the few types that kernels take.
+
+    Reports are float32 or float64, in C order. Targets are labels (uint8, int32 or int64) or
+    numbers (float64); weights are float64 or None.
+    """
+
+    reports: NDArray[Any]
+    targets: NDArray[Any]
+    weights: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Reports, targets and weights as they came, with shapes and types known to be right.
+
+    Reports are (n,) for binary problems and (n, k) for multiclass ones; targets (n,) or (n, k).
+    Only `calibrant._data` makes these. Nothing is copied or converted until a block is asked for.
+    """
+
+    reports: NDArray[Any]
+    targets: NDArray[Any]
+    weights: NDArray[Any] | None = None
+    from_logits: bool = False
+    class_names: tuple[str, ...] | None = None
+    inferred: tuple[str, ...] = ()
+    # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
+    row_sum_tolerance: float = ROW_SUM_TOLERANCE
+    # Rows that were left out, as the caller said, because something in them was missing.
+    n_missing: int = 0
+    # Which of the rows that were given stayed; None where all did.
+    kept: NDArray[np.bool_] | None = None
+    # How far from 1 a row of soft labels may sum, which need not be as precise as the reports.
+    label_sum_tolerance: float = ROW_SUM_TOLERANCE
+    # The power of two by which weights that over- or underflow when squared were divided.
+    weight_exponent: int = 0
+
+    engine: ClassVar[str] = "calibrant._engines.arrays"
+
+    @property
+    def n(self) -> int:
+        return int(self.reports.shape[0])
+
+    @property
+    def multiclass(self) -> bool:
+        return self.reports.ndim == 2
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.reports.shape[1]) if self.multiclass else 2
+
+    @property
+    def weighted(self) -> bool:
+        return self.weights is not None
+
+    @property
+    def soft_rows(self) -> bool:
+        return self.targets.ndim == 2
+
+    def own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What belongs to these rows of something that has a value for each row as given."""
+        if self.kept is None or values.shape[:1] != self.kept.shape:
+            return values
+        return values[self.kept]
+
+    def row(self, number: int) -> Samples:
+        rows = slice(number, number + 1)
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self,
+            reports=self.reports[rows],
+            targets=self.targets[rows],
+            weights=weights,
+            kept=None,
+        )
+
+    def every_report_is_zero_or_one(self) -> bool:
+        if self.from_logits:
+            return False
+        step = max(1, (1 << 14) // self.n_classes)
+        for start in range(0, self.n, step):
+            reports = self.reports[start : start + step]
+            if not ((reports == 0) | (reports == 1)).all():
+                return False
+        return True
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """The precision in which reports meet bin edges."""
+        if self.from_logits or self.reports.dtype.kind != "f":
+            return np.dtype(np.float64)
+        return self.reports.dtype
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a binary problem is in kernel types already: unweighted, nothing to convert."""
+        return (
+            not self.from_logits
+            and self.weights is None
+            and self.reports.dtype in (np.float32, np.float64)
+            and self.targets.dtype in (np.bool_, np.uint8, np.int8, np.int32, np.int64, np.float64)
+            and self.reports.flags.c_contiguous
+            and self.targets.flags.c_contiguous
+        )
+
+    def block(self, start: int, stop: int) -> Block:
+        """Rows start..stop in kernel types; without a copy where they are in those already."""
+        raw = self.reports[start:stop]
+        if self.from_logits:
+            # Not finite, or so large that float64 cannot hold it: no probability comes of it.
+            finite = np.isfinite(raw)
+            if not finite.all():
+                raise BadRow(start + _first_false(finite))
+            reports: NDArray[Any] = softmax(raw) if self.multiclass else sigmoid(raw)
+        else:
+            half = np.dtype(np.float32 if raw.dtype == np.float16 else np.float64)
+            native = raw.dtype if raw.dtype in (np.float32, np.float64) else half
+            reports = np.ascontiguousarray(raw, dtype=native)
+        weights = self.weights
+        return Block(
+            reports,
+            self._targets(start, stop),
+            None if weights is None else np.ascontiguousarray(weights[start:stop], np.float64),
+        )
+
+    def _targets(self, start: int, stop: int) -> NDArray[Any]:
+        raw = self.targets[start:stop]
+        if self.multiclass and raw.ndim == 1:
+            if raw.dtype.kind == "f":
+                whole = raw.astype(np.float64)
+                is_index = (np.floor(whole) == whole) & (np.abs(whole) < 2**53)
+                if not is_index.all():
+                    raise BadRow(start + _first_false(is_index))
+                return whole.astype(np.int64)
+            return np.ascontiguousarray(raw, dtype=np.int64)
+        if raw.ndim == 1 and (raw.dtype.kind == "b" or raw.dtype == np.int8):
+            # A negative label becomes a large one, which is as bad.
+            return np.ascontiguousarray(raw).view(np.uint8)
+        if raw.ndim == 1 and raw.dtype.kind in "iu":
+            if raw.dtype in (np.uint8, np.int32, np.int64):
+                return np.ascontiguousarray(raw)
+            return raw.astype(np.int64)
+        return np.ascontiguousarray(raw, dtype=np.float64)
+
+
+def _first_false(flags: NDArray[np.bool_]) -> int:
+    rows = flags if flags.ndim == 1 else flags.all(axis=1)
+    return int(np.argmin(rows))

@@ -1,0 +1,59 @@
+"""Source: what every kind of samples tells of itself, wherever its numbers lie."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from calibrant._data.samples import Samples
+
+
+class Source(Protocol):
+    """Samples held as arrays, as tensors of a device, or as columns of a frame of any engine."""
+
+    @property
+    def engine(self) -> str:
+        """The module that sums these samples."""
+
+    @property
+    def multiclass(self) -> bool:
+        """Whether reports are rows of class probabilities."""
+
+    @property
+    def n_classes(self) -> int:
+        """The classes; 2 for binary reports."""
+
+    @property
+    def from_logits(self) -> bool:
+        """Whether reports are logits."""
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """What the classes are called."""
+
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """What the input was taken for."""
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """The precision in which reports meet bin edges."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+
+    @property
+    def soft_rows(self) -> bool:
+        """Whether targets are rows of class probabilities."""
+
+    @property
+    def n_missing(self) -> int:
+        """Rows left out already because something in them was missing."""
+
+    def row(self, number: int) -> Samples:
+        """One row, brought here to be looked at."""
+
+    def every_report_is_zero_or_one(self) -> bool:
+        """Whether these look like labels in the place of reports."""

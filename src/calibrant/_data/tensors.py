@@ -1,0 +1,188 @@
+"""The gate for tensors: what the user gave becomes TensorSamples, on the device where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from calibrant._core.errors import InputError
+from calibrant._data.accept import (
+    checked_reports,
+    checked_targets,
+    checked_weights,
+    inferred_from,
+    is_flag,
+    refuse_names,
+    scaled_by,
+    sum_tolerance,
+    tell_unless_stream,
+    weight_exponent,
+)
+from calibrant._data.arrays import plain_tensor, precision_name, to_array
+from calibrant._data.labels import encode
+from calibrant._data.logits import kind_of_logits
+from calibrant._data.missing import told_of, with_gaps
+from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64, precision_of
+
+Values = Tensor | NDArray[Any]
+
+
+def accept_tensors(
+    y_true: Any,
+    y_proba: Tensor,
+    *,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    missing: str = "error",
+    stream: bool = False,
+) -> TensorSamples:
+    """Samples on the reports' device, from tensors; labels and weights may also be arrays or lists.
+
+    The checks and their messages are those of arrays. Reports never leave their device, unless it
+    has no float64 (mps): then they are summed on the host, copied there block by block.
+    """
+    refuse_names(y_true, y_proba)
+    is_flag(from_logits)
+    parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
+    parts = {name: _detached(value, name) for name, value in parts.items() if value is not None}
+    n_missing = 0
+    if told_of(missing) == "drop":
+        parts, n_missing = _without_missing(parts)
+    reports: Tensor = parts["y_proba"]
+    shape = checked_reports(_stand_in(reports))
+    targets = _values(parts["y_true"], "y_true")
+    if (0 in targets.shape or shape.shape[0] == 0) and not n_missing:
+        raise InputError("y_true and y_proba must hold at least one row; got none")
+    said: str | None = None
+    if classes is not None:
+        n_classes = shape.shape[1] if shape.ndim == 2 else 2
+        targets, said = _encoded(targets, classes, n_classes, shape.ndim == 2)
+    like_targets = checked_targets(_stand_in(targets), shape)
+    weights = parts.get("sample_weight")
+    if weights is not None:
+        weights = _values(weights, "sample_weight")
+        checked_weights(_stand_in(weights), shape.shape[0])
+    if from_logits:
+        kind = kind_of_logits(reports, _on_device, sum_tolerance(y_proba))
+        tell_unless_stream(kind, stream, shape.ndim == 2)
+    place = reports.device if holds_float64(reports.device) else torch.device("cpu")
+    here, exponent = None, 0
+    if weights is not None:
+        here = _placed(weights, place)
+        exponent = weight_exponent(float(here.max())) if here.numel() else 0
+        if exponent:
+            here = torch.ldexp(here.double(), torch.tensor(-exponent, device=place))
+    return TensorSamples(
+        reports,
+        _placed(targets, place).reshape(like_targets.shape),
+        here,
+        bool(from_logits),
+        None if classes is None else tuple(str(name) for name in classes),
+        (*inferred_from(like_targets, shape, from_logits, said), *scaled_by(exponent)),
+        sum_tolerance(y_proba),
+        n_missing,
+        sum_tolerance(y_true),
+        exponent,
+    )
+
+
+def _on_device(part: Tensor) -> Tensor:
+    return part.double() if holds_float64(part.device) else part.float()
+
+
+def _detached(value: Any, argument: str) -> Any:
+    """A tensor without its history, in a type that every device knows; other things as they are."""
+    if not isinstance(value, Tensor):
+        return value
+    plain = plain_tensor(value, argument)
+    rare = precision_name(plain) in ("uint16", "uint32", "uint64")
+    return plain.to(torch.int64) if rare else plain
+
+
+def _values(value: Any, argument: str) -> Values:
+    return value if isinstance(value, Tensor) else to_array(value, argument)
+
+
+def _stand_in(values: Values) -> NDArray[Any]:
+    """An array of the same shape and kind that takes no memory, for checks of shape and kind."""
+    if not isinstance(values, Tensor):
+        return values
+    if values.ndim == 0:
+        return as_array(values)  # one number, which the error shows
+    if values.is_complex():
+        kind: np.dtype[Any] = np.dtype(np.complex128)
+    elif values.is_floating_point():
+        kind = precision_of(values)
+    else:
+        kind = np.dtype(np.bool_ if values.dtype == torch.bool else np.int64)
+    return np.broadcast_to(np.zeros((), kind), tuple(values.shape))
+
+
+def _encoded(
+    labels: Values, classes: Any, n_classes: int, multiclass: bool
+) -> tuple[Values, str | None]:
+    """Class indices for labels, and what they were taken for. Of labels on a device only the
+    distinct ones are brought here.
+    """
+    if not isinstance(labels, Tensor):
+        return encode(labels, classes, n_classes, multiclass)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:  # nothing to decode; what is wrong with `classes` is told all the same
+        encode(_stand_in(labels), classes, n_classes, multiclass)
+        return labels, None
+    found, where = torch.unique(labels, return_inverse=True)
+    distinct = as_array(found)
+    try:
+        codes, said = encode(distinct, classes, n_classes, multiclass)
+    except InputError:
+        encode(as_array(labels), classes, n_classes, multiclass)  # names the first such row
+        raise
+    if codes is distinct:  # names are titles only
+        return labels, said
+    return torch.from_numpy(codes).to(labels.device)[where], said
+
+
+def _placed(values: Values, place: torch.device) -> Tensor:
+    """Labels or weights on the device where sums are taken."""
+    if isinstance(values, Tensor):
+        return values.to(place)
+    kind = {"b": np.bool_, "i": np.int64, "u": np.int64}.get(values.dtype.kind, np.float64)
+    return torch.from_numpy(np.array(values, dtype=kind)).to(place)
+
+
+def _without_missing(parts: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """The rows with nothing missing, and how many others there were."""
+    device = parts["y_proba"].device
+    held: dict[str, Values] = {}
+    gaps = []
+    for name, value in parts.items():
+        if isinstance(value, Tensor):
+            held[name] = value
+            gaps.append(_rows_with_nan(value))
+        else:
+            held[name], gone = with_gaps(value, name)
+            gaps.append(torch.from_numpy(np.array(gone)))
+    if len({tuple(value.shape[:1]) for value in held.values()}) > 1:  # told by the next checks
+        return parts, 0
+    kept = torch.stack([gap.to(device) for gap in gaps]).any(dim=0).logical_not()
+    n_missing = kept.numel() - int(kept.sum())
+    if n_missing == 0:
+        return parts, 0
+    here = as_array(kept)
+    return {
+        name: value[kept.to(value.device)] if isinstance(value, Tensor) else value[here]
+        for name, value in held.items()
+    }, n_missing
+
+
+def _rows_with_nan(values: Tensor) -> Tensor:
+    if values.ndim < 2 or 0 in values.shape:
+        return values.isnan().reshape(values.shape[:1])
+    return values.flatten(1).amax(dim=1).isnan()  # a NaN is the largest; no table of flags

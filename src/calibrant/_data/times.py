@@ -1,0 +1,179 @@
+"""Times as users have them, as whole microseconds since 1970 in UTC.
+
+A time without a zone is taken to be in UTC.
+"""
+
+from __future__ import annotations
+
+import numbers
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.arrays import to_array
+
+SECOND = 1_000_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_KINDS = (
+    "times must be datetimes, ISO texts such as '2026-01-31T12:00:00+01:00', or seconds since 1970"
+)
+_FAR = (
+    "it must lie in the years 1 to 9999. Numbers are seconds since 1970: divide milliseconds by "
+    "1000"
+)
+# Seconds of the years that a datetime can hold.
+_FIRST, _LAST = (
+    int((moment.replace(tzinfo=UTC) - EPOCH) // timedelta(seconds=1))
+    for moment in (datetime.min, datetime.max)
+)
+
+Times = tuple[NDArray[np.int64], NDArray[np.bool_]]
+
+
+def microseconds(value: Any, argument: str = "time") -> Times:
+    """Each time, and which of them are missing; of a single time, arrays without a dimension."""
+    if value is None:
+        raise InputError(f"{argument} is None: give one time for all rows, or one for each row")
+    if isinstance(value, str | date | np.datetime64 | numbers.Real):
+        one, missing = _objects([value], argument, single=True)
+        return one.reshape(()), missing.reshape(())
+    if isinstance(value, np.ma.MaskedArray):
+        return _of_array(value.data, argument, np.ma.getmaskarray(value))
+    if isinstance(value, np.ndarray | list | tuple):
+        return _of_array(np.asarray(value), argument)
+    series = _series(value)
+    if series is None:
+        return _of_array(to_array(value, argument), argument)
+    return _of_series(series, argument)
+
+
+def single(value: Any, argument: str) -> int:
+    """One time, which must be there."""
+    times, missing = microseconds(value, argument)
+    if times.ndim or bool(missing):
+        raise InputError(f"{argument} must be one time; got {value!r}")
+    return int(times)
+
+
+def moment(us: int) -> datetime:
+    """A time that people read."""
+    return EPOCH + timedelta(microseconds=us)
+
+
+def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | None = None) -> Times:
+    gone = np.zeros(array.shape, dtype=np.bool_) if masked is None else masked
+    kind = array.dtype.kind
+    if kind == "M":
+        missing = gone | np.isnat(array)
+        years = array.astype("datetime64[Y]").astype(np.int64) + 1970
+        _refuse_far((years < 1) | (years > 9999), missing, array, argument)
+        return np.where(missing, 0, array.astype("datetime64[us]").astype(np.int64)), missing
+    if kind in "iuf":
+        missing = gone | np.isnan(array)
+        _refuse_far(~((array >= _FIRST) & (array <= _LAST)), missing, array, argument)
+        held = np.where(missing, np.zeros((), array.dtype), array)
+        if kind == "f":
+            return np.floor(held.astype(np.float64) * SECOND).astype(np.int64), missing
+        return held.astype(np.int64) * SECOND, missing
+    if kind in "OUS":
+        times, missing = _objects(
+            array.ravel().tolist(), argument, gone.ravel(), single=array.ndim == 0
+        )
+        return times.reshape(array.shape), missing.reshape(array.shape)
+    raise InputError(f"{argument} holds {array.dtype}: {_KINDS}")
+
+
+def _refuse_far(
+    far: NDArray[np.bool_], missing: NDArray[np.bool_], array: NDArray[Any], argument: str
+) -> None:
+    bad = np.asarray(far & ~missing)
+    if not bad.any():
+        return
+    row = int(np.argmax(bad))
+    where = f"{argument}[{row}]" if array.ndim else argument
+    need = "it must lie in the years 1 to 9999" if array.dtype.kind == "M" else _FAR
+    raise InputError(f"{where} is {array.ravel()[row]}: {need}")
+
+
+def _short(value: Any) -> str:
+    """A number as people read it, however many digits it has."""
+    try:
+        return f"{float(value):g}"
+    except OverflowError:
+        return "too large for a number"
+
+
+def _objects(
+    values: list[Any],
+    argument: str,
+    masked: NDArray[np.bool_] | None = None,
+    *,
+    single: bool = False,
+) -> Times:
+    """Times one by one, of whatever kind each is."""
+    times = np.zeros(len(values), dtype=np.int64)
+    missing = np.zeros(len(values), dtype=np.bool_)
+    for row, value in enumerate(values):
+        # NaT and NaN are not equal to themselves.
+        if value is None or value != value or (masked is not None and masked[row]):
+            missing[row] = True
+            continue
+        times[row] = _one(value, argument if single else f"{argument}[{row}]")
+    return times, missing
+
+
+def _one(value: Any, where: str) -> int:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise InputError(f"{where} is {value!r}, which is not a time: {_KINDS}") from None
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        us = int((aware - EPOCH) // timedelta(microseconds=1))
+        if not _FIRST <= us // SECOND <= _LAST:  # in UTC, that is
+            raise InputError(f"{where} is {value}: it must lie in the years 1 to 9999, in UTC")
+        return us
+    if isinstance(value, date):
+        return _one(datetime.combine(value, time(tzinfo=UTC)), where)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.datetime64):
+        raise InputError(f"{where} is {value!r}, which is not a time: {_KINDS}")
+    number: Any = value
+    array = np.asarray(number)
+    if array.dtype.kind == "O":  # a whole number too large for any type, or a fraction
+        if not _FIRST <= number <= _LAST:
+            raise InputError(f"{where} is {_short(number)}: {_FAR}")
+        array = np.asarray(float(number))
+    return int(_of_array(array, where)[0])
+
+
+def _series(value: Any) -> Any:
+    """A column of a frame library, or None."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(value, series_only=True)
+    except TypeError:
+        return None
+
+
+def _of_series(series: Any, argument: str) -> Times:
+    import narwhals as nw
+
+    null = series.is_null().to_numpy().astype(np.bool_)
+    if series.dtype == nw.Date:
+        series = series.cast(nw.Datetime("us"))
+    if series.dtype == nw.Datetime:
+        stamps = series.dt.timestamp("us").fill_null(0).to_numpy().astype(np.int64)
+        return np.where(null, 0, stamps), null
+    if series.dtype.is_numeric():
+        filled = series.fill_null(0).to_numpy() if null.any() else series.to_numpy()
+        kind = np.float64 if filled.dtype.kind == "O" else filled.dtype
+        times, missing = _of_array(filled.astype(kind), argument)
+        return times, missing | null
+    return _objects(series.to_list(), argument, null)

@@ -1,0 +1,177 @@
+"""From samples and a rule to the statistic: the one place where measures get their tables from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import (
+    ROUNDING,
+    Cuts,
+    Edges,
+    EqualWidth,
+    LevelSets,
+    Quantile,
+    Rule,
+    fixed_cuts,
+    rank_bins,
+)
+from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.numpy_kernels import sums_by_index
+from calibrant._engines.arrays.passes import (
+    THREADS_FROM,
+    in_threads,
+    matrix_sums,
+    row_block,
+    scalar_sums,
+    whole_problem,
+)
+from calibrant._engines.arrays.quantiles import quantile_cuts
+from calibrant._engines.protocol import Findings
+from calibrant._engines.selection import n_threads
+
+# Columns that are copied out together: as many float32 as fill a cache line.
+COLUMN_GROUP = 16
+
+
+def bin_table(
+    samples: Samples, notion: Notion, rule: Rule, *, squares: bool = True
+) -> tuple[BinTable, Cuts, Findings]:
+    """The table of a scalar notion (binary, confidence), with the cuts that were used.
+
+    Without `squares` the sums of squared reports may be left out, which is faster.
+    """
+    if isinstance(rule, LevelSets):
+        return _level_sets(samples, notion)
+    if isinstance(rule, Quantile):
+        if rule.ties == "rank":
+            return _by_rank(samples, notion, rule.m)
+        cuts = quantile_cuts(samples, notion, rule.m)
+    else:
+        cuts = fixed_cuts(rule, samples.precision)
+    sums, findings = scalar_sums(samples, notion, cuts, squares=squares)
+    return without_dropped(sums[None], rule, squares), cuts, findings
+
+
+def classwise_table(
+    samples: Samples, rule: Rule, *, squares: bool = True
+) -> tuple[BinTable, Findings]:
+    """The table of every class against the rest, each with its own bins."""
+    if isinstance(rule, EqualWidth | Edges):
+        cuts = fixed_cuts(rule, samples.precision)
+        total = matrix_sums(samples, classwise=cuts, squares=squares)
+        assert total.classwise is not None
+        return without_dropped(total.classwise, rule, squares), total.findings
+    findings = matrix_sums(samples).findings  # rows are checked as rows before they are taken apart
+    threads = n_threads() if samples.n * samples.n_classes >= THREADS_FROM else 1
+    tables = in_threads(lambda c: bin_table(c, "binary", rule)[0], class_columns(samples), threads)
+    return stack(tables), findings
+
+
+def stack(tables: list[BinTable]) -> BinTable:
+    """Scalar tables as classes of one table; the shorter ones get empty bins at the end."""
+    m = max(table.n_bins for table in tables)
+    sums = np.zeros((len(tables), m, len(FIELDS)))
+    for r, table in enumerate(tables):
+        sums[r, : table.n_bins] = table.sums[0]
+    return BinTable(sums, np.concatenate([table.dropped for table in tables]))
+
+
+def class_columns(samples: Samples) -> Iterator[Samples]:
+    """Each class against the rest, as a binary problem of its own."""
+    k = samples.n_classes
+    log_total = _log_normaliser(samples) if samples.from_logits else None
+    for first in range(0, k, COLUMN_GROUP):
+        last = min(first + COLUMN_GROUP, k)
+        group = np.ascontiguousarray(samples.reports[:, first:last].T)
+        if log_total is not None:
+            with np.errstate(over="ignore"):  # past the largest double: a probability of 0
+                group = np.exp(group.astype(np.float64) - log_total)
+        for r in range(first, last):
+            soft = samples.targets.ndim == 2
+            targets: NDArray[Any] = samples.targets[:, r] if soft else samples.targets == r
+            yield replace(samples, reports=group[r - first], targets=targets, from_logits=False)
+
+
+def rows_above(samples: Samples, threshold: float) -> Samples | None:
+    """The rows with weight and a report above the threshold; None if there are none."""
+    whole = samples.block(0, samples.n).reports if samples.from_logits else samples.reports
+    above = whole > threshold
+    if samples.weights is not None:
+        above &= samples.weights > 0
+    rows = np.flatnonzero(above)
+    if rows.size == 0:
+        return None
+    weights: NDArray[Any] | None = None if samples.weights is None else samples.weights[rows]
+    return replace(
+        samples,
+        reports=whole[rows],
+        targets=samples.targets[rows],
+        weights=weights,
+        from_logits=False,
+    )
+
+
+def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
+    """log sum exp of each row, so that one class's probability needs no other class."""
+    out = np.empty(samples.n)
+    rows = row_block(samples.n_classes)
+    for start in range(0, samples.n, rows):
+        h = samples.reports[start : start + rows].astype(np.float64)
+        top = h.max(axis=1)
+        with np.errstate(over="ignore"):
+            out[start : start + rows] = top + np.log(np.exp(h - top[:, None]).sum(axis=1))
+    return out
+
+
+def without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> BinTable:
+    """Sums per class and bin as a table; what the rule drops is set apart."""
+    if isinstance(rule, EqualWidth) and rule.drop_one:
+        return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), has_squares=squares)
+    return BinTable(sums, has_squares=squares)
+
+
+def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findings]:
+    u, z, w, findings = whole_problem(samples, notion)
+    order = np.argsort(u, kind="stable")
+    ordered = u[order]
+    is_first = np.append(True, ordered[1:] != ordered[:-1])
+    values = ordered[is_first]
+    cuts = Cuts(values[1:])
+    # The interval rule by ranks: a search among as many edges as rows would be ten times slower.
+    level = np.empty(u.size, dtype=np.intp)
+    level[order] = np.cumsum(is_first) - 1
+    sums = sums_by_index(level, values.size, u, z, w)
+    if w is not None:  # a level that only rows of weight 0 hold is not a level
+        held = sums[:, 0] > 0
+        sums, cuts = sums[held], Cuts(values[held][1:])
+    return BinTable(sums[None]), cuts, findings
+
+
+def rank_order(
+    u: NDArray[np.float64], w: NDArray[np.float64] | None, m: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows in order of reports, and the bin of each, in that order, by rank."""
+    order = np.argsort(u, kind="stable")
+    if w is None:
+        return order, rank_bins(u.size, m)
+    through = np.cumsum(w[order])  # ranks are cumulative weights
+    if not through[-1] > 0:
+        raise InputError(NO_WEIGHT)
+    place = np.ceil(through * m / through[-1] * (1 - ROUNDING)) - 1
+    return order, np.clip(place, 0, m - 1).astype(np.intp)
+
+
+def _by_rank(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
+    u, z, w, findings = whole_problem(samples, notion)
+    order, bins = rank_order(u, w, m)
+    sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])
+    firsts = np.searchsorted(bins, np.arange(1, m))
+    cuts = Cuts(np.append(u[order], 1.0)[firsts])  # for display: ties may straddle a cut
+    return BinTable(sums[None]), cuts, findings

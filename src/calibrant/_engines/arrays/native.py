@@ -1,0 +1,62 @@
+"""The compiled kernels behind the names that every engine has. Importing this module fails where
+they were not built.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.binning import Cuts
+from calibrant._data.links import LOG_FLOOR
+from calibrant._engines.arrays import _kernels, _ranks, _smooth
+from calibrant._engines.protocol import scalar_block
+
+name = "native"
+
+# The search for quantiles, built together with the kernels or not at all.
+ranks = _ranks
+
+deposit_logits = _smooth.deposit_logits
+deposit_units = _smooth.deposit_units
+
+
+def add_scalar(
+    sums: NDArray[np.float64],
+    reports: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    cuts: Cuts,
+    squares: bool,
+    status: NDArray[np.int64],
+) -> None:
+    place = (cuts.guarded, cuts.start, cuts.crowded)
+    if weights is None:
+        _kernels.add_unweighted(sums, reports, targets, *place, squares, scalar_block(cuts), status)
+    else:
+        numbers = targets.astype(np.float64, copy=False)
+        _kernels.add_weighted(sums, reports, numbers, weights, *place, status)
+
+
+def add_rows(
+    reports: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    confidences: NDArray[np.float64],
+    hits: NDArray[np.float64],
+    classwise: NDArray[np.float64] | None,
+    losses: NDArray[np.float64] | None,
+    cuts: Cuts,
+    squares: bool,
+    tolerance: float,
+    label_tolerance: float,
+    status: NDArray[np.int64],
+) -> None:
+    labels, rows = (targets, None) if targets.ndim == 1 else (None, targets)
+    place = (cuts.guarded, cuts.start, cuts.crowded)
+    _kernels.add_rows(
+        reports, labels, rows, weights, confidences, hits, classwise, losses, *place,
+        squares, tolerance, label_tolerance, LOG_FLOOR, status,
+    )  # fmt: skip

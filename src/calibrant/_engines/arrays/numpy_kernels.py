@@ -1,0 +1,235 @@
+"""The reference kernels, in NumPy: what the compiled ones are compared with, and what stands in
+for them on a machine without a C compiler.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS
+from calibrant._core.binning import Cuts
+from calibrant._data.links import LOG_FLOOR, clip_to_floor
+from calibrant._data.tolerances import OVERSHOOT, ROW_SUM_TOLD
+from calibrant._engines.protocol import (
+    BAD_ROW,
+    N_CLIPPED,
+    N_LOG_CLIPPED,
+    N_LOGIT_CLIPPED,
+    N_ROWS_OFF,
+    SOFT,
+)
+
+name = "numpy"
+
+
+def sums_by_index(
+    index: NDArray[np.intp],
+    m: int,
+    reports: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """The sums of BinTable.FIELDS when each sample's bin is given: (m, fields)."""
+    w = np.ones(reports.size) if weights is None else weights
+    columns = (
+        (w > 0).astype(np.float64),
+        w,
+        w * w,
+        w * reports,
+        w * targets,
+        w * (reports * reports),
+        w * (reports * targets),
+        w * (targets * targets),
+        (w * w) * targets,
+    )
+    out = np.empty((m, len(FIELDS)))
+    for j, column in enumerate(columns):
+        out[:, j] = np.bincount(index, weights=column, minlength=m)
+    return out
+
+
+def add_scalar(
+    sums: NDArray[np.float64],
+    reports: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    cuts: Cuts,
+    squares: bool,
+    status: NDArray[np.int64],
+) -> None:
+    u = reports.astype(np.float64)
+    z = targets.astype(np.float64)
+    good = (u >= -OVERSHOOT) & (u <= 1 + OVERSHOOT) & (z >= -OVERSHOOT) & (z <= 1 + OVERSHOOT)
+    if weights is not None:
+        good &= (weights >= 0) & np.isfinite(weights)
+    if not good.all():
+        status[BAD_ROW] = int(np.argmin(good))
+        return
+    for values in (u, z):
+        status[N_CLIPPED] += np.count_nonzero((values < 0) | (values > 1))
+        np.clip(values, 0.0, 1.0, out=values)
+    status[SOFT] |= int(((z != 0) & (z != 1)).any())
+    sums += sums_by_index(cuts.find(u), sums.shape[0], u, z, weights)
+
+
+def add_rows(
+    reports: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    confidences: NDArray[np.float64],
+    hits: NDArray[np.float64],
+    classwise: NDArray[np.float64] | None,
+    losses: NDArray[np.float64] | None,
+    cuts: Cuts,
+    squares: bool,
+    tolerance: float,
+    label_tolerance: float,
+    status: NDArray[np.int64],
+) -> None:
+    n, k = reports.shape
+    p = reports.astype(np.float64)
+    total = p.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        good = np.abs(total - 1.0) <= tolerance
+        good &= (p >= -OVERSHOOT).all(axis=1) & (p <= 1 + OVERSHOOT).all(axis=1)
+    if targets.ndim == 1:
+        good &= (targets >= 0) & (targets < k)
+        q = np.zeros((n, k))
+        q[np.arange(n), np.clip(targets, 0, k - 1)] = 1.0
+    else:
+        q = targets
+        good &= (q >= -OVERSHOOT).all(axis=1) & (q <= 1 + OVERSHOOT).all(axis=1)
+        good &= np.abs(q.sum(axis=1) - 1.0) <= label_tolerance
+        status[SOFT] |= int(((q != 0) & (q != 1)).any())
+    if weights is not None:
+        good &= (weights >= 0) & np.isfinite(weights)
+    if not good.all():
+        status[BAD_ROW] = int(np.argmin(good))
+        return
+    status[N_CLIPPED] += np.count_nonzero((p < 0) | (p > 1))
+    status[N_ROWS_OFF] += np.count_nonzero(np.abs(total - 1.0) > ROW_SUM_TOLD)
+    p, q = np.clip(p, 0.0, 1.0), np.clip(q, 0.0, 1.0)
+    top = p.argmax(axis=1)
+    rows = np.arange(n)
+    confidences[:] = p[rows, top]
+    hits[:] = q[rows, top]
+    if losses is not None:
+        n_log_clipped = _add_losses(losses, p, q, weights, confidences, hits)
+        status[N_LOG_CLIPPED] += n_log_clipped
+    if classwise is not None:
+        m = classwise.shape[1]
+        index = (cuts.find(p) + m * np.arange(k)).ravel()
+        w = None if weights is None else np.repeat(weights, k)
+        sums = sums_by_index(index, m * k, p.ravel(), q.ravel(), w)
+        classwise += sums.reshape(k, m, len(FIELDS))
+
+
+def _add_losses(
+    losses: NDArray[np.float64],
+    p: NDArray[np.float64],
+    q: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    confidences: NDArray[np.float64],
+    hits: NDArray[np.float64],
+) -> int:
+    w = np.ones(len(p)) if weights is None else weights
+    floored, _ = clip_to_floor(p, LOG_FLOOR)
+    per_row = (
+        ((p - q) ** 2).sum(axis=1),
+        -(q * np.log(floored)).sum(axis=1),
+        1.0 - (p * q).sum(axis=1) / np.sqrt((p * p).sum(axis=1)),
+        1.0 - hits,
+        1.0 - hits + (confidences - hits) ** 2,
+    )
+    losses[0] += np.count_nonzero(w > 0)
+    losses[1] += w.sum()
+    for j, values in enumerate(per_row, start=2):
+        losses[j] += w @ values
+    return int(np.count_nonzero((p < LOG_FLOOR) & (q > 0)))
+
+
+def deposit_logits(
+    plus: NDArray[np.float64],
+    minus: NDArray[np.float64],
+    reports: NDArray[Any],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    nodes_per_unit: float,
+    low: float,
+    high: float,
+    from_logits: bool,
+    status: NDArray[np.int64],
+) -> None:
+    u = reports.astype(np.float64)
+    good = np.isfinite(u) if from_logits else _in_unit(u)
+    checked = _checked(u, targets, weights, good, status, clip_reports=not from_logits)
+    if checked is None:
+        return
+    u, z, w = checked
+    status[N_LOGIT_CLIPPED] += np.count_nonzero((u < low) | (u > high))
+    u = np.clip(u, low, high)
+    h = u if from_logits else np.log(u / (1.0 - u))
+    place = h * nodes_per_unit + (plus.size - 1) // 2
+    _deposit(plus, place, w * z)
+    _deposit(minus, place, w * (1.0 - z))
+
+
+def deposit_units(
+    nodes: NDArray[np.float64],
+    reports: NDArray[Any],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    status: NDArray[np.int64],
+) -> None:
+    u = reports.astype(np.float64)
+    checked = _checked(u, targets, weights, _in_unit(u), status, clip_reports=True)
+    if checked is None:
+        return
+    u, z, w = checked
+    place = u * (nodes.shape[1] - 4) + 1
+    masses = (w * (z - u),) if nodes.shape[0] == 1 else (w, w * u, w * z)
+    for row, mass in zip(nodes, masses, strict=True):
+        _deposit(row, place, mass)
+
+
+def _in_unit(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return (values >= -OVERSHOOT) & (values <= 1 + OVERSHOOT)
+
+
+def _checked(
+    u: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    good: NDArray[np.bool_],
+    status: NDArray[np.int64],
+    *,
+    clip_reports: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+    """Reports, targets and weights without overshoot; None, and the row told, if one is bad."""
+    good = good & _in_unit(targets)
+    w = np.ones(u.size) if weights is None else weights
+    good &= (w >= 0) & np.isfinite(w)
+    if not good.all():
+        status[BAD_ROW] = int(np.argmin(good))
+        return None
+    z = targets.copy()
+    for values in (u, z) if clip_reports else (z,):
+        status[N_CLIPPED] += np.count_nonzero((values < 0) | (values > 1))
+        np.clip(values, 0.0, 1.0, out=values)
+    status[SOFT] |= int(((z != 0) & (z != 1)).any())
+    return u, z, w
+
+
+def _deposit(
+    nodes: NDArray[np.float64], place: NDArray[np.float64], mass: NDArray[np.float64]
+) -> None:
+    """Each mass to the four nodes around its place, with the weights of cubic interpolation."""
+    j = np.floor(place).astype(np.intp)
+    t = place - j
+    a, b, c = t + 1.0, t - 1.0, t - 2.0
+    parts = (-t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0)
+    for offset, part in enumerate(parts, start=-1):
+        nodes += np.bincount(j + offset, weights=mass * part, minlength=nodes.size)

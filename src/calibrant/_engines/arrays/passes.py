@@ -1,0 +1,220 @@
+"""Passes over samples: rows are cut into lanes and blocks, kernels sum the blocks, sums add up.
+
+The cuts depend on the data's shape alone, never on the machine: one thread or eight give the same
+bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import copy_context
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS
+from calibrant._core.binning import Cuts
+from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
+from calibrant._data.samples import BadRow, Block, Notion, Samples
+from calibrant._engines.protocol import (
+    BAD_ROW,
+    BLOCK_ENTRIES,
+    Findings,
+    Kernels,
+    new_status,
+    scalar_block,
+)
+from calibrant._engines.selection import kernels, n_threads
+
+S = TypeVar("S")
+T = TypeVar("T")
+Span = tuple[int, int]
+ScalarBlock = tuple[int, NDArray[Any], NDArray[Any], NDArray[np.float64] | None]
+
+N_LANES = 8
+# From this many entries on, rows are cut into lanes; and from this many on, threads are worth it.
+LANES_FROM = 1 << 17
+THREADS_FROM = 1 << 20
+NO_CUTS = Cuts(np.empty(0))
+
+
+def in_lanes(
+    n: int,
+    entries_per_row: int,
+    block_rows: int,
+    work: Callable[[list[Span]], T],
+    *,
+    state_size: int = 0,
+    threads_from: int | None = None,
+) -> list[T]:
+    """Run `work` on each lane's blocks, in threads where there is much to do.
+
+    `state_size` is how many numbers a lane fills: lanes must be worth their states.
+    """
+    entries = n * entries_per_row
+    lanes = N_LANES if n >= N_LANES and entries >= max(LANES_FROM, 32 * state_size) else 1
+    ends = [n * j // lanes for j in range(lanes + 1)]
+    spans = [
+        [(start, min(start + block_rows, high)) for start in range(low, high, block_rows)]
+        for low, high in pairwise(ends)
+    ]
+    worth_it = entries >= (THREADS_FROM if threads_from is None else threads_from)
+    return in_threads(work, spans, n_threads() if worth_it else 1)
+
+
+def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
+    """`work` on each item, in order, with the caller's choice of engine."""
+    if threads == 1:
+        return [work(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor  # slow to import, and small samples never do
+
+    with ThreadPoolExecutor(threads) as pool:
+        jobs = ((copy_context(), item) for item in items)
+        return list(pool.map(lambda job: job[0].run(work, job[1]), jobs))
+
+
+def row_block(n_classes: int) -> int:
+    """Rows of a multiclass block: large enough to outweigh its table, small enough for a cache."""
+    return max(64, (1 << 20) // n_classes)
+
+
+def scalar_blocks(
+    samples: Samples, notion: Notion, spans: list[Span], engine: Kernels, status: NDArray[np.int64]
+) -> Iterator[ScalarBlock]:
+    """The scalar problem of a notion, block by block: (first row, reports, targets, weights)."""
+    for start, stop in spans:
+        block = samples.block(start, stop)
+        if samples.multiclass:
+            u, z = np.empty(stop - start), np.empty(stop - start)
+            engine.add_rows(
+                block.reports, block.targets, block.weights, u, z, None, None, NO_CUTS,
+                False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
+            )  # fmt: skip
+            raise_bad(status, start)
+            yield start, u, z, block.weights
+        elif notion == "confidence":
+            yield start, *fold_to_top_label(block), block.weights
+        else:
+            yield start, block.reports, block.targets, block.weights
+
+
+def fold_to_top_label(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """A binary block as a two-class top-label problem; at 1/2 the lower class, 0, is predicted."""
+    z = block.targets.astype(np.float64)
+    upper = block.reports > 0.5
+    u = np.where(upper, block.reports, 1 - block.reports)
+    return u, np.where(upper, z, 1.0 - z)
+
+
+def raise_bad(status: NDArray[np.int64], start: int) -> None:
+    if status[BAD_ROW] >= 0:
+        raise BadRow(start + int(status[BAD_ROW]))
+
+
+def scalar_sums(
+    samples: Samples, notion: Notion, cuts: Cuts, *, squares: bool = True
+) -> tuple[NDArray[np.float64], Findings]:
+    """Bin sums (bins x fields) of the binary or the confidence problem."""
+    engine = kernels()
+
+    def work(spans: list[Span]) -> tuple[NDArray[np.float64], Findings]:
+        sums = np.zeros((cuts.m, len(FIELDS)))
+        status = new_status()
+        for start, u, z, w in scalar_blocks(samples, notion, spans, engine, status):
+            engine.add_scalar(sums, u, z, w, cuts, squares, status)
+            raise_bad(status, start)
+        return sums, Findings.from_status(status)
+
+    rows = max(row_block(samples.n_classes), 16 * cuts.m)
+    if not samples.multiclass:
+        # The compiled kernel cuts a lane into blocks itself where nothing must be converted.
+        whole_lanes = engine.name == "native" and notion == "binary" and samples.is_plain
+        rows = max(1, samples.n) if whole_lanes else scalar_block(cuts)
+    entries = samples.n_classes if samples.multiclass else 1
+    parts = in_lanes(samples.n, entries, rows, work)
+    return sum((p[0] for p in parts[1:]), parts[0][0]), sum((p[1] for p in parts), Findings())
+
+
+def whole_problem(
+    samples: Samples, notion: Notion
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
+    """The scalar problem in full, as checked float64 arrays, for rules that must sort."""
+    _, findings = scalar_sums(samples, notion, NO_CUTS, squares=False)
+    u, z = np.empty(samples.n), np.empty(samples.n)
+    rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
+    spans = [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
+    for start, a, b, _ in scalar_blocks(samples, notion, spans, kernels(), new_status()):
+        u[start : start + a.size] = a
+        z[start : start + a.size] = b
+    for values in (u, z):
+        np.clip(values, 0.0, 1.0, out=values)
+    w = None if samples.weights is None else samples.weights.astype(np.float64)
+    return u, z, w, findings
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixSums:
+    """All that one read of probability rows gives."""
+
+    classwise: NDArray[np.float64] | None
+    confidence: NDArray[np.float64] | None
+    losses: NDArray[np.float64] | None
+    findings: Findings
+
+    def __add__(self, other: MatrixSums) -> MatrixSums:
+        return MatrixSums(
+            _plus(self.classwise, other.classwise),
+            _plus(self.confidence, other.confidence),
+            _plus(self.losses, other.losses),
+            self.findings + other.findings,
+        )
+
+
+def _plus(
+    a: NDArray[np.float64] | None, b: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    return None if a is None or b is None else a + b
+
+
+def matrix_sums(
+    samples: Samples,
+    *,
+    classwise: Cuts | None = None,
+    confidence: Cuts | None = None,
+    losses: bool = False,
+    squares: bool = True,
+) -> MatrixSums:
+    """Classwise bin sums, top-label bin sums and loss sums of (n, k) reports, in one read."""
+    engine = kernels()
+    k = samples.n_classes
+
+    def work(spans: list[Span]) -> MatrixSums:
+        status = new_status()
+        table = np.zeros((k, classwise.m, len(FIELDS))) if classwise else None
+        top = np.zeros((confidence.m, len(FIELDS))) if confidence else None
+        sums = np.zeros(len(LOSS_FIELDS)) if losses else None
+        for start, stop in spans:
+            block = samples.block(start, stop)
+            u, z = np.empty(stop - start), np.empty(stop - start)
+            part = np.zeros_like(table) if table is not None else None
+            engine.add_rows(
+                block.reports, block.targets, block.weights, u, z, part, sums,
+                classwise or NO_CUTS, squares, samples.row_sum_tolerance,
+                samples.label_sum_tolerance, status,
+            )  # fmt: skip
+            raise_bad(status, start)
+            if table is not None and part is not None:
+                table += part
+            if top is not None and confidence is not None:
+                engine.add_scalar(top, u, z, block.weights, confidence, squares, status)
+        return MatrixSums(table, top, sums, Findings.from_status(status))
+
+    state_size = k * classwise.m * len(FIELDS) if classwise else 0
+    parts = in_lanes(samples.n, k, row_block(k), work, state_size=state_size)
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total

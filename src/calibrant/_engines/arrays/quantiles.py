@@ -1,0 +1,261 @@
+"""Exact quantile cuts without a sort of the sample.
+
+One pass counts the reports in fine cells; the cells that hold a sought rank are cut finer, by the
+bits of the reports, until few enough reports remain to be taken out and sorted. Reports crowded
+near 0 or 1, or all equal, only make it cut finer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.binning import ROUNDING, Cuts
+from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.passes import (
+    NO_CUTS,
+    Span,
+    in_lanes,
+    raise_bad,
+    row_block,
+    scalar_blocks,
+    scalar_sums,
+)
+from calibrant._engines.protocol import BLOCK_ENTRIES, new_status
+from calibrant._engines.selection import kernels
+
+# Samples smaller than this are sorted outright.
+SORT_BELOW = 1 << 17
+N_CELLS = 1 << 14
+# Reports that may be taken out and sorted: a fixed amount of memory, whatever n is.
+GATHER = 1 << 18
+
+Feed = Callable[[int, NDArray[Any], NDArray[np.float64] | None], None]
+
+
+def quantile_cuts(samples: Samples, notion: Notion, m: int) -> Cuts:
+    """The inner edges that put equal reports into the bin of their middle rank."""
+    if m == 1:
+        return Cuts(np.empty(0))
+    if kernels().name == "numpy" or samples.n < SORT_BELOW:
+        scalar_sums(samples, notion, NO_CUTS, squares=False)  # what is sorted must be numbers
+        values, mass = distinct(_reports(samples, notion), samples.weights)
+        return Cuts(_cuts_from_distinct(values.astype(np.float64), mass, m))
+    return Cuts(_select(samples, notion, m))
+
+
+def _reports(samples: Samples, notion: Notion) -> NDArray[Any]:
+    """The reports of the scalar problem, in their own precision."""
+    rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
+    spans = [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
+    blocks = scalar_blocks(samples, notion, spans, kernels(), new_status())
+    reports: NDArray[Any] = np.concatenate([u for _, u, _, _ in blocks])
+    return reports.clip(0, 1)
+
+
+def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The distinct reports in increasing order, and the mass at each."""
+    if w is None:
+        ordered, weights = np.sort(u), None
+    else:
+        order = np.argsort(u, kind="stable")
+        ordered, weights = u[order], w[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    if weights is None:
+        return ordered[first], np.diff(np.append(first, u.size)).astype(np.float64)
+    return ordered[first], np.add.reduceat(weights.astype(np.float64), first)
+
+
+def _edges(
+    values: NDArray[np.float64],
+    below: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    total: float,
+    m: int,
+) -> NDArray[np.float64]:
+    """The m - 1 left-closed inner edges, at the reports that hold the sought ranks.
+
+    A report's middle rank decides on which side of its edge it falls; doubled, so that whole
+    numbers stay whole.
+    """
+    in_lower = (2.0 * below + mass) * m <= 2.0 * np.arange(1, m) * total * (1 + ROUNDING)
+    edges = np.where(in_lower, np.nextafter(values, np.inf), values)
+    return np.maximum.accumulate(edges)
+
+
+def _cuts_from_distinct(
+    values: NDArray[np.float64], mass: NDArray[np.float64], m: int
+) -> NDArray[np.float64]:
+    through = np.cumsum(mass)
+    total = float(through[-1])
+    if not total > 0:
+        raise InputError(NO_WEIGHT)
+    at = np.searchsorted(through, np.arange(1, m) * total / m)
+    at = np.minimum(at, values.size - 1)
+    return _edges(values[at], through[at] - mass[at], mass[at], total, m)
+
+
+@dataclass
+class _Ranges:
+    """Disjoint ranges of report bits, each with the mass below it and within it."""
+
+    low: NDArray[np.uint64]
+    high: NDArray[np.uint64]
+    below: NDArray[np.float64]
+    mass: NDArray[np.float64]
+
+    def keep(self, which: NDArray[np.intp]) -> _Ranges:
+        return _Ranges(self.low[which], self.high[which], self.below[which], self.mass[which])
+
+
+def _bits(x: NDArray[np.float64]) -> NDArray[np.uint64]:
+    return x.view(np.uint64)
+
+
+def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
+    from calibrant._engines.arrays.native import ranks
+
+    wanted = np.zeros(N_CELLS + 1, dtype=np.uint8)
+    engine = kernels()
+
+    def read(make: Callable[[], tuple[Any, Feed]]) -> list[Any]:
+        """One pass; each lane fills a state of its own."""
+
+        def work(spans: list[Span]) -> Any:
+            state, feed = make()
+            for start, u, _, w in scalar_blocks(samples, notion, spans, engine, new_status()):
+                feed(start, u, w)
+            return state
+
+        rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
+        return in_lanes(samples.n, samples.n_classes if samples.multiclass else 1, rows, work)
+
+    def cells() -> tuple[Any, Feed]:
+        mass, status = np.zeros(N_CELLS + 1), new_status()
+
+        def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+            ranks.add_cells(mass, u, w, status)
+            raise_bad(status, start)
+
+        return mass, feed
+
+    mass = np.sum(read(cells), axis=0)
+    through = np.cumsum(mass)
+    total = float(through[-1])
+    if not total > 0:
+        raise InputError(NO_WEIGHT)
+    sought = np.arange(1, m) * total / m
+    ends = np.append(np.arange(N_CELLS + 1) / N_CELLS, np.nextafter(1.0, 2.0))
+    hit = np.unique(_held(mass, np.searchsorted(through, sought)))
+    wanted[hit] = 1
+    ranges = _Ranges(_bits(ends)[hit], _bits(ends)[hit + 1], (through - mass)[hit], mass[hit])
+
+    n_sub = max(64, 1 << ((1 << 16) // m).bit_length() - 1)
+    # The rows in the ranges, as far as their mass tells.
+    while _wide_mass(ranges) * samples.n / total > GATHER:
+        ranges = _refine(ranges, sought, n_sub, read, wanted)
+
+    values, masses = _gather(ranges, read, wanted, samples.weights is not None)
+    found = np.empty((3, m - 1))
+    home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
+    for j, i in enumerate(home):
+        low, high, below = ranges.low[i], ranges.high[i], ranges.below[i]
+        if high - low == 1:  # a single value: nothing to sort
+            found[:, j] = float(low.view(np.float64)), below, ranges.mass[i]
+        else:
+            a, b = np.searchsorted(_bits(values), (low, high))
+            inside = below + np.cumsum(masses[a:b])
+            s = min(int(np.searchsorted(inside, sought[j])), b - a - 1)
+            found[:, j] = values[a + s], inside[s] - masses[a + s], masses[a + s]
+    return _edges(found[0], found[1], found[2], total, m)
+
+
+def _held(mass: NDArray[np.float64], at: Any) -> NDArray[np.intp]:
+    """The cell at a place, or the nearest one that holds anything: sums may round either way."""
+    held = np.flatnonzero(mass)
+    place = np.minimum(np.searchsorted(held, at), held.size - 1)
+    return np.asarray(held[place], dtype=np.intp)
+
+
+def _wide_mass(ranges: _Ranges) -> float:
+    """The mass in ranges that are not yet down to a single value."""
+    return float(ranges.mass[ranges.high - ranges.low > 1].sum())
+
+
+def _refine(
+    ranges: _Ranges,
+    sought: NDArray[np.float64],
+    n_sub: int,
+    read: Callable[[Callable[[], tuple[Any, Feed]]], list[Any]],
+    wanted: NDArray[np.uint8],
+) -> _Ranges:
+    """Cut each range into subcells and keep those that hold a sought rank."""
+    from calibrant._engines.arrays.native import ranks
+
+    width = (ranges.high - ranges.low).astype(np.float64)
+    shift = np.maximum(0, np.ceil(np.log2(width / n_sub))).astype(np.int32)
+
+    shape = (ranges.low.size, n_sub + 1)
+
+    def subcells() -> tuple[Any, Feed]:
+        mass = np.zeros(shape)
+        smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
+
+        def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+            ranks.add_subcells(
+                mass, smallest, largest, u, w, wanted, ranges.low, ranges.high, shift
+            )
+
+        return (mass, smallest, largest), feed
+
+    lanes = read(subcells)
+    mass = np.sum([lane[0] for lane in lanes], axis=0)
+    smallest = np.min([lane[1] for lane in lanes], axis=0)
+    largest = np.max([lane[2] for lane in lanes], axis=0)
+    through = ranges.below[:, None] + np.cumsum(mass, axis=1)
+    home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
+    pairs = {
+        (int(i), int(_held(mass[i], np.searchsorted(through[i], s))))
+        for i, s in zip(home, sought, strict=True)
+    }
+    at, sub = np.array(sorted(pairs)).T
+    # The keys seen bound the new range as closely as can be; one key is a range of one value.
+    return _Ranges(
+        smallest[at, sub],
+        largest[at, sub] + np.uint64(1),
+        through[at, sub] - mass[at, sub],
+        mass[at, sub],
+    )
+
+
+def _gather(
+    ranges: _Ranges,
+    read: Callable[[Callable[[], tuple[Any, Feed]]], list[Any]],
+    wanted: NDArray[np.uint8],
+    weighted: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The distinct reports within the ranges, in order, and the mass at each."""
+    from calibrant._engines.arrays.native import ranks
+
+    wide = ranges.keep(np.flatnonzero(ranges.high - ranges.low > 1))
+    if wide.low.size == 0:
+        return np.empty(0), np.empty(0)
+
+    def taken() -> tuple[Any, Feed]:
+        parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+
+        def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+            buffer = np.empty((2, u.size))
+            found = ranks.gather(buffer[0], buffer[1], u, w, wanted, wide.low, wide.high)
+            parts.append((buffer[0, :found].copy(), buffer[1, :found].copy()))
+
+        return parts, feed
+
+    parts = [part for lane in read(taken) for part in lane]
+    values = np.concatenate([p[0] for p in parts])
+    return distinct(values, np.concatenate([p[1] for p in parts]) if weighted else None)

@@ -1,0 +1,146 @@
+"""From samples to smoothing grids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.counting import class_columns
+from calibrant._engines.arrays.passes import (
+    LANES_FROM,
+    Span,
+    in_lanes,
+    matrix_sums,
+    raise_bad,
+    row_block,
+    scalar_blocks,
+)
+from calibrant._engines.protocol import (
+    BLOCK_ENTRIES,
+    N_LOGIT_CLIPPED,
+    Findings,
+    Kernels,
+    new_status,
+)
+from calibrant._engines.selection import kernels
+
+Sum = tuple[NDArray[np.float64], Findings, int]
+
+
+def logit_grid(
+    samples: Samples, notion: Notion, spacing: float, eps: float, *, whole: bool = False
+) -> tuple[LogitGrid, Findings, int]:
+    """The masses of w z and w (1 - z) on the logit grid, and how many logits were clipped.
+
+    The nodes that clipped probabilities cannot reach are left out, unless the `whole` is asked for.
+    """
+    low, high = eps, 1.0 - eps
+    nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
+
+    def add(
+        engine: Kernels, problem: Samples, state: NDArray[Any], u: NDArray[Any], z: NDArray[Any],
+        w: NDArray[np.float64] | None, status: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        raw = problem.from_logits and not problem.multiclass
+        ends = (-LOGIT_LIMIT, LOGIT_LIMIT) if raw else (low, high)
+        engine.deposit_logits(state[0], state[1], u, z, w, 1.0 / spacing, *ends, raw, status)
+
+    sums, findings, n_clipped = _deposited(samples, notion, (2, nodes), add)
+    return LogitGrid(spacing, sums[:, 0], sums[:, 1]), findings, n_clipped
+
+
+def logit_reach(eps: float, whole: bool) -> float:
+    """The largest logit that a grid must hold: that of a clipped probability, or of any logit."""
+    if whole:
+        return LOGIT_LIMIT
+    # 1 - eps is rounded: where eps is small its logit is not that of eps.
+    low, high = eps, 1.0 - eps
+    return float(max(np.log((1.0 - low) / low), np.log(high / (1.0 - high))))
+
+
+def unit_grid(
+    samples: Samples, notion: Notion, cells: int, *, residual_only: bool = True
+) -> tuple[UnitGrid, Findings]:
+    """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
+
+    def add(
+        engine: Kernels, problem: Samples, state: NDArray[Any], u: NDArray[Any], z: NDArray[Any],
+        w: NDArray[np.float64] | None, status: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        if problem.from_logits and not problem.multiclass:
+            from calibrant._data.links import sigmoid
+
+            u = sigmoid(u)
+        engine.deposit_units(state, u, z, w, status)
+
+    sums, findings, _ = _deposited(samples, notion, (1 if residual_only else 3, cells + 4), add)
+    return folded(sums), findings
+
+
+def folded(sums: NDArray[np.float64]) -> UnitGrid:
+    """A grid (classes, rows, cells + 4) with what lies beyond its ends folded back."""
+    cells = sums.shape[2] - 4
+    inside = sums[:, :, 1 : cells + 2].copy()
+    inside[:, :, 1] += sums[:, :, 0]
+    inside[:, :, cells - 1] += sums[:, :, cells + 2]
+    inside[:, :, cells - 2] += sums[:, :, cells + 3]
+    return UnitGrid(inside)
+
+
+def _deposited(
+    samples: Samples, notion: Notion, shape: tuple[int, int], add: Callable[..., None]
+) -> Sum:
+    """Grids (classes, *shape) of a notion's problem or problems."""
+    if notion != "classwise":
+        sums, findings, n_clipped = _one(samples, notion, shape, add)
+        return sums[None], findings, n_clipped
+    rows_checked = matrix_sums(samples).findings
+    parts = [_one(column, "binary", shape, add) for column in class_columns(samples)]
+    return np.stack([p[0] for p in parts]), rows_checked, sum(p[2] for p in parts)
+
+
+def _one(samples: Samples, notion: Notion, shape: tuple[int, int], add: Callable[..., None]) -> Sum:
+    engine = kernels()
+
+    def work(spans: list[Span]) -> Sum:
+        state, status = np.zeros(shape), new_status()
+        for start, u, z, w in _problem(samples, notion, spans, engine, status):
+            add(engine, samples, state, u, z.astype(np.float64, copy=False), w, status)
+            raise_bad(status, start)
+        return state, Findings.from_status(status), int(status[N_LOGIT_CLIPPED])
+
+    rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
+    entries = samples.n_classes if samples.multiclass else 1
+    size = shape[0] * shape[1]
+    # A deposit costs ten times a bin's sums: threads are worth it earlier.
+    parts = in_lanes(samples.n, entries, rows, work, state_size=size // 8, threads_from=LANES_FROM)
+    sums, findings, n_clipped = parts[0]
+    for more, found, clipped in parts[1:]:
+        sums, findings, n_clipped = sums + more, findings + found, n_clipped + clipped
+    return sums, findings, n_clipped
+
+
+def _problem(
+    samples: Samples,
+    notion: Notion,
+    spans: list[Span],
+    engine: Kernels,
+    status: NDArray[np.int64],
+) -> Iterator[tuple[int, NDArray[Any], NDArray[Any], NDArray[np.float64] | None]]:
+    """Blocks of the scalar problem; of binary logits the logits themselves, untouched."""
+    if samples.multiclass or not samples.from_logits:
+        yield from scalar_blocks(samples, notion, spans, engine, status)
+        return
+    for start, stop in spans:
+        block = samples.block(start, stop)
+        logits = np.ascontiguousarray(samples.reports[start:stop], dtype=np.float64)
+        z = block.targets.astype(np.float64)
+        if notion == "confidence":
+            z = np.where(logits > 0, z, 1.0 - z)
+            logits = np.abs(logits)
+        yield start, logits, z, block.weights

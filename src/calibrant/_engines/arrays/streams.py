@@ -1,0 +1,102 @@
+"""The sums of a stream: what an Accumulator keeps of samples held as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.binning import fixed_cuts
+from calibrant._core.errors import ODD_WEIGHTS, InputError
+from calibrant._core.grid import STREAM_SPACING, STREAM_UNIT_CELLS
+from calibrant._core.loss_sums import LossSums
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.losses import loss_sums
+from calibrant._engines.arrays.passes import matrix_sums, scalar_sums
+from calibrant._engines.arrays.smooth import logit_grid, unit_grid
+from calibrant._engines.cells import Cells
+from calibrant._engines.protocol import Findings
+
+# Reports are clipped this far from 0 and 1 before their logit is taken.
+EPS = 1e-6
+
+# The groups of arrays that a stream may hold. A stream of few measures holds few of them.
+HOLDINGS = ("cells", "top_cells", "classwise", "losses", "logits", "residuals")
+# Among the holdings this says that sums of squared reports may be left out, which is faster.
+NO_SQUARES = "no squares"
+
+
+@dataclass(frozen=True, eq=False)
+class StreamSums:
+    """The arrays of a stream's state (docs/state-file.md), and what was seen on the way."""
+
+    arrays: dict[str, NDArray[np.float64]]
+    findings: Findings
+    n_rows: int
+    # Rows that had no report or no label, and were left out because the caller said so.
+    n_missing: int = 0
+
+
+def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> StreamSums:
+    """The sums of the holdings asked for."""
+    if samples.weight_exponent:  # another part of the stream would have another scale
+        raise InputError(ODD_WEIGHTS)
+    sums = _rows if samples.multiclass else _scalars
+    arrays, findings = sums(samples, cells, holds)
+    notion: Notion = "confidence" if samples.multiclass else "binary"
+    if "logits" in holds:
+        grid, _, clipped = logit_grid(samples, notion, STREAM_SPACING, EPS, whole=True)
+        arrays["logits"] = np.stack([grid.plus[0], grid.minus[0]])
+        arrays["logits_clipped"] = np.array([float(clipped)])
+    if "residuals" in holds:
+        residuals, _ = unit_grid(samples, notion, STREAM_UNIT_CELLS)
+        arrays["residuals"] = residuals.sums
+    return StreamSums(arrays, findings, samples.n, samples.n_missing)
+
+
+def _scalars(
+    samples: Samples, cells: Cells, holds: frozenset[str]
+) -> tuple[dict[str, NDArray[np.float64]], Findings]:
+    cuts = cells.cuts(samples.precision)
+    out = {}
+    # The cells are always summed: their weight is the total.
+    squares = NO_SQUARES not in holds
+    out["cells"], findings = scalar_sums(samples, "binary", cuts, squares=squares)
+    if "top_cells" in holds:
+        out["top_cells"], _ = scalar_sums(samples, "confidence", cuts)
+    if "losses" in holds:
+        losses, found = loss_sums(samples, distribution=findings.soft)
+        out |= loss_arrays(losses)
+        findings = findings + Findings(n_log_clipped=found.n_log_clipped)
+    return out, findings
+
+
+def _rows(
+    samples: Samples, cells: Cells, holds: frozenset[str]
+) -> tuple[dict[str, NDArray[np.float64]], Findings]:
+    by_class = fixed_cuts(cells.rule, samples.precision) if "classwise" in holds else None
+    total = matrix_sums(
+        samples,
+        classwise=by_class,
+        confidence=cells.cuts(samples.precision),
+        losses="losses" in holds,
+    )
+    assert total.confidence is not None
+    out = {"cells": total.confidence}
+    if total.classwise is not None:
+        out["classwise"] = total.classwise
+    if total.losses is not None:
+        losses = LossSums(total.losses, samples.n_classes)
+        if total.findings.soft:
+            losses, _ = loss_sums(samples, distribution=True)
+        out |= loss_arrays(losses)
+    return out, total.findings
+
+
+def loss_arrays(losses: LossSums) -> dict[str, NDArray[np.float64]]:
+    """Loss sums as arrays of a state."""
+    out = {"losses": losses.sums}
+    # The weight behind the distances: they are means only if every update had them.
+    out["distribution_weight"] = losses.sums[1:2] * float(losses.has_distribution)
+    return out

@@ -1,0 +1,137 @@
+"""Sums per cell for vector reports: linear properties of the label, and full calibration.
+
+A vector report is put into the cell (which coordinate is largest, bin of that coordinate). Any
+partition that does not look at outcomes keeps the error truthful; this one has k m cells, merges,
+and is fine enough to tell classes apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import VectorTable
+from calibrant._core.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays.counting import rank_order
+from calibrant._engines.arrays.passes import matrix_sums, row_block
+from calibrant._engines.arrays.quantiles import quantile_cuts
+from calibrant._engines.protocol import Findings
+
+
+def vector_table(
+    samples: Samples, rule: Rule, phi: NDArray[np.float64] | None = None
+) -> tuple[VectorTable, Findings]:
+    """The table of the linear property with values phi (k, d); None is the label itself (e_y)."""
+    findings = matrix_sums(samples).findings
+    d = samples.n_classes if phi is None else phi.shape[1]
+    low, span = _range(phi)
+    levels = _LevelIndex() if isinstance(rule, LevelSets) else None
+    ranked = _by_rank(samples, rule, phi)
+    cuts = None if levels is not None or ranked is not None else _cuts(samples, rule, phi)
+    total = VectorTable(np.zeros(0), np.zeros((0, d)))
+    for start, stop in _spans(samples):
+        u, z, w = _block(samples, start, stop, phi)
+        if levels is not None:
+            index = levels.of(u)
+            total = _grown(total, len(levels.seen))
+        else:
+            unit = (u - low) / span
+            top = unit.argmax(axis=1)
+            if ranked is not None:
+                m, at = ranked[0], ranked[1][start:stop]
+            else:
+                assert cuts is not None
+                m, at = cuts.m, cuts.find(unit[np.arange(len(u)), top])
+            index = top * m + at
+            total = _grown(total, d * m)
+        np.add.at(total.sum_w, index, w)
+        np.add.at(total.residual, index, w[:, None] * (u - z))
+    if cuts is not None and isinstance(rule, EqualWidth) and rule.drop_one:
+        total.residual[cuts.m - 1 :: cuts.m] = 0.0  # in no bin, but of the weight
+    return total, findings
+
+
+def _spans(samples: Samples) -> list[tuple[int, int]]:
+    rows = row_block(samples.n_classes)
+    return [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
+
+
+def _block(
+    samples: Samples, start: int, stop: int, phi: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Vector reports, vector targets and weights of a run of rows."""
+    block = samples.block(start, stop)
+    p = np.clip(block.reports.astype(np.float64), 0.0, 1.0)
+    if block.targets.ndim == 1:
+        q = np.zeros(p.shape)
+        q[np.arange(len(p)), block.targets] = 1.0
+    else:
+        q = block.targets
+    w = np.ones(len(p)) if block.weights is None else block.weights
+    return (p, q, w) if phi is None else (p @ phi, q @ phi, w)
+
+
+def _range(
+    phi: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.float64] | float, NDArray[np.float64] | float]:
+    """Where each coordinate lies, so that coordinates of any scale can be compared and binned."""
+    if phi is None:
+        return 0.0, 1.0
+    low = phi.min(axis=0)
+    span = phi.max(axis=0) - low
+    return low, np.where(span > 0, span, 1.0)
+
+
+def _cuts(samples: Samples, rule: Rule, phi: NDArray[np.float64] | None) -> Cuts:
+    """The cuts of the largest coordinate."""
+    if isinstance(rule, EqualWidth | Edges):
+        return fixed_cuts(rule, samples.precision if phi is None else np.dtype(np.float64))
+    assert isinstance(rule, Quantile)
+    if phi is None:
+        return quantile_cuts(samples, "confidence", rule.m)
+    largest = _largest(samples, phi)
+    scalar = Samples(largest.clip(0.0, 1.0), np.zeros(samples.n, np.uint8), samples.weights)
+    return quantile_cuts(scalar, "binary", rule.m)
+
+
+def _by_rank(
+    samples: Samples, rule: Rule, phi: NDArray[np.float64] | None
+) -> tuple[int, NDArray[np.intp]] | None:
+    """How many bins there are by rank of the largest coordinate, and each row's."""
+    if not isinstance(rule, Quantile) or rule.ties != "rank":
+        return None
+    weights = None if samples.weights is None else samples.weights.astype(np.float64)
+    order, bins = rank_order(_largest(samples, phi), weights, rule.m)
+    out = np.empty(samples.n, dtype=np.intp)
+    out[order] = bins
+    return rule.m, out
+
+
+def _largest(samples: Samples, phi: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """The largest coordinate of every row, as a share of its range."""
+    low, span = _range(phi)
+    parts = [((_block(samples, i, j, phi)[0] - low) / span).max(axis=1) for i, j in _spans(samples)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+class _LevelIndex:
+    """A number for each distinct vector report, in the order they are first seen."""
+
+    def __init__(self) -> None:
+        self.seen: dict[bytes, int] = {}
+
+    def of(self, u: NDArray[np.float64]) -> NDArray[np.intp]:
+        whole = np.ascontiguousarray(u + 0.0)  # -0.0 and 0.0 are one report
+        return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
+
+
+def _grown(table: VectorTable, size: int) -> VectorTable:
+    more = size - table.sum_w.size
+    if more <= 0:
+        return table
+    d = table.residual.shape[1]
+    return VectorTable(
+        np.append(table.sum_w, np.zeros(more)),
+        np.concatenate([table.residual, np.zeros((more, d))]),
+    )

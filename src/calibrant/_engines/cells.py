@@ -1,0 +1,88 @@
+"""Fine fixed cells for streams: sums per cell merge, and bins of any kind are put together later.
+
+The cells are 2,048 equal ones, with eight per octave near 0 and near 1 where reports crowd. The
+edges of the stream's own rule are among theirs, so that its bins come out exactly; quantile bins
+and ordered measures come out as finely as the cells are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import Cuts, Edges, EqualWidth, fixed_cuts, outer_edges
+
+N_LINEAR = 2048
+OCTAVES = range(11, 41)
+
+
+def cell_edges() -> NDArray[np.float64]:
+    """The inner edges of the cells, whatever the rule."""
+    octaves = np.array([2.0**-e * (1 + f / 8) for e in OCTAVES for f in range(8)])
+    octaves = octaves[octaves < 1 / N_LINEAR]
+    linear = np.arange(1, N_LINEAR) / N_LINEAR
+    return np.unique(np.concatenate([octaves, linear, 1.0 - octaves]))
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a stream whose ordinary bins follow `rule`; without `fine`, those bins alone."""
+
+    rule: EqualWidth | Edges
+    fine: bool = True
+
+    @property
+    def _nominal(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        return _nominal(self.rule, self.fine)
+
+    @property
+    def m(self) -> int:
+        return int(self._nominal[0].size) + 1
+
+    def cuts(self, precision: np.dtype[Any]) -> Cuts:
+        """The cells' inner edges for reports of one precision."""
+        return _cuts(self.rule, self.fine, precision)
+
+    def bins(self, cells: NDArray[np.float64]) -> BinTable:
+        """The rule's own bins, put together from cells (cells x fields)."""
+        _, is_rule = self._nominal
+        starts = np.concatenate([[0], np.flatnonzero(is_rule) + 1])
+        sums = np.add.reduceat(cells, starts, axis=0)[None]
+        if isinstance(self.rule, EqualWidth) and self.rule.drop_one:
+            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy())
+        return BinTable(sums)
+
+    @staticmethod
+    def empty(m: int) -> NDArray[np.float64]:
+        return np.zeros((m, len(FIELDS)))
+
+
+# Streams ask for these with every update: the last few are kept.
+@lru_cache(maxsize=16)
+def _nominal(rule: EqualWidth | Edges, fine: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """All inner edges in order, and which of them are the rule's. The order never depends on the
+    precision of the reports: states of float32 and float64 streams add up.
+    """
+    own = outer_edges(rule)[1:-1]
+    if isinstance(rule, EqualWidth) and rule.drop_one:
+        own = np.append(own, 1.0)
+    if not fine:
+        return own, np.ones(own.size, dtype=np.bool_)
+    edges = np.concatenate([own, np.setdiff1d(cell_edges(), own)])
+    order = np.argsort(edges, kind="stable")
+    return edges[order], order < own.size
+
+
+@lru_cache(maxsize=16)
+def _cuts(rule: EqualWidth | Edges, fine: bool, precision: np.dtype[Any]) -> Cuts:
+    edges, is_rule = _nominal(rule, fine)
+    inner = edges.astype(precision).astype(np.float64) if precision.itemsize < 8 else edges.copy()
+    inner[is_rule] = fixed_cuts(rule, precision).inner
+    inner = np.maximum.accumulate(inner)
+    inner.flags.writeable = False  # kept: whoever asks next gets the same
+    return Cuts(inner)

@@ -1,0 +1,90 @@
+"""Which engine sums which samples: arrays here, tensors on their device, frames in their own
+engine. Every engine is a module with the same names; a formula never knows which one it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable, VectorTable
+from calibrant._core.binning import Cuts, Rule
+from calibrant._core.grid import LogitGrid, UnitGrid
+from calibrant._core.loss_sums import LossSums
+from calibrant._data.samples import Notion
+from calibrant._data.source import Source
+from calibrant._engines.arrays.passes import MatrixSums
+from calibrant._engines.arrays.streams import StreamSums
+from calibrant._engines.cells import Cells
+from calibrant._engines.protocol import Findings
+
+
+class Engine(Protocol):
+    """What every engine can sum. `engines/arrays.py` is the reference."""
+
+    def scalar_sums(
+        self, samples: Any, notion: Notion, cuts: Cuts, *, squares: bool = True
+    ) -> tuple[NDArray[np.float64], Findings]:
+        """Bin sums (bins x fields) of the binary or the confidence problem in given cuts."""
+
+    def matrix_sums(
+        self,
+        samples: Any,
+        *,
+        classwise: Cuts | None = None,
+        confidence: Cuts | None = None,
+        losses: bool = False,
+        squares: bool = True,
+    ) -> MatrixSums:
+        """Classwise bin sums, top-label bin sums and loss sums of (n, k) reports, in one read."""
+
+    def bin_table(
+        self, samples: Any, notion: Notion, rule: Rule, *, squares: bool = True
+    ) -> tuple[BinTable, Cuts, Findings]:
+        """The table of a scalar notion and any rule, with the cuts that were used."""
+
+    def classwise_table(
+        self, samples: Any, rule: Rule, *, squares: bool = True
+    ) -> tuple[BinTable, Findings]:
+        """The table of every class against the rest, each with its own bins."""
+
+    def vector_table(
+        self, samples: Any, rule: Rule, phi: NDArray[np.float64] | None = None
+    ) -> tuple[VectorTable, Findings]:
+        """The table of a linear property of the label."""
+
+    def loss_sums(self, samples: Any, *, distribution: bool = False) -> tuple[LossSums, Findings]:
+        """Sums of the proper losses; of the distances between distributions too, on request."""
+
+    def logit_grid(
+        self, samples: Any, notion: Notion, spacing: float, eps: float, *, whole: bool = False
+    ) -> tuple[LogitGrid, Findings, int]:
+        """Masses on the logit grid, and how many logits were clipped."""
+
+    def unit_grid(
+        self, samples: Any, notion: Notion, cells: int, *, residual_only: bool = True
+    ) -> tuple[UnitGrid, Findings]:
+        """Masses on the unit grid."""
+
+    def stream_sums(self, samples: Any, cells: Cells, holds: frozenset[str]) -> StreamSums:
+        """The sums that an Accumulator keeps, in as few reads as the engine can."""
+
+    def class_columns(self, samples: Any) -> Iterator[Any]:
+        """Each class against the rest, as a binary problem of its own."""
+
+    def rows_above(self, samples: Any, threshold: float) -> Any:
+        """The rows of a binary problem with weight and a report above a threshold; None if none."""
+
+    def whole_problem(
+        self, samples: Any, notion: Notion
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
+        """Reports, targets and weights in full, for what cannot be had from sums."""
+
+
+def engine_of(samples: Source) -> Engine:
+    """The engine that sums these samples, imported when first needed."""
+    return cast(Engine, import_module(samples.engine))

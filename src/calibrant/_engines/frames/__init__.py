@@ -1,0 +1,38 @@
+"""The engine of samples in frames that lie elsewhere: polars lazy, DuckDB, Spark, Dask, Ibis.
+
+All of them through narwhals, by one code path: every name that `dispatch.Engine` asks for is a
+query or a few, and only sums leave the frame's own engine.
+"""
+
+from calibrant._engines.frames.classes import class_columns, matrix_sums, rows_above
+from calibrant._engines.frames.grids import logit_grid, unit_grid
+from calibrant._engines.frames.losses import loss_sums
+from calibrant._engines.frames.quantiles import level_sets
+from calibrant._engines.frames.tables import (
+    ClassQuantiles,
+    bin_table,
+    classwise_table,
+    refuse_ranks,
+    scalar_sums,
+    stream_sums,
+    whole_problem,
+)
+from calibrant._engines.frames.vectors import vector_table
+
+__all__ = [
+    "ClassQuantiles",
+    "bin_table",
+    "class_columns",
+    "classwise_table",
+    "level_sets",
+    "logit_grid",
+    "loss_sums",
+    "matrix_sums",
+    "refuse_ranks",
+    "rows_above",
+    "scalar_sums",
+    "stream_sums",
+    "unit_grid",
+    "vector_table",
+    "whole_problem",
+]

@@ -1,0 +1,192 @@
+"""Every class against the rest, and parts of a frame that are binary problems of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import replace
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS
+from calibrant._core.binning import Cuts
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._engines.arrays.passes import MatrixSums
+from calibrant._engines.cells import Cells
+from calibrant._engines.frames.collecting import collected
+from calibrant._engines.frames.columns import has_weights, report_names
+from calibrant._engines.frames.expressions import Expr, Frame, col, exact, number
+from calibrant._engines.frames.losses import ask_losses, losses_of
+from calibrant._engines.frames.partitions import stacked
+from calibrant._engines.frames.problem import clean, scalar
+from calibrant._engines.frames.quantiles import look_at, place_of
+from calibrant._engines.frames.query import Query
+from calibrant._engines.refine import LookAtAll, Spans
+
+Array = NDArray[np.float64]
+
+# Spans of reports in one expression.
+MOST_SPANS = 150
+
+
+def matrix_sums(
+    samples: FrameSamples,
+    *,
+    classwise: Cuts | None = None,
+    confidence: Cuts | None = None,
+    losses: bool = False,
+    squares: bool = True,
+) -> MatrixSums:
+    """Top-label bin sums and loss sums in one query, which checks every row; classwise bin sums in
+    a second one.
+    """
+    query = Query(samples, "confidence")
+    if confidence is not None:
+        query.add_fields().add_cuts(confidence)
+    if losses:
+        ask_losses(query)
+    groups = query.run()
+    return MatrixSums(
+        None if classwise is None else class_sums(samples, classwise),
+        None if confidence is None else groups.binned(confidence),
+        losses_of(groups, samples.n_classes).sums if losses else None,
+        groups.findings,
+    )
+
+
+def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
+    """Bin sums of every class against the rest (classes x bins x fields), of rows known to be
+    sound.
+    """
+    groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
+    out = np.zeros((samples.n_classes, cuts.m, len(FIELDS)))
+    for r, name in enumerate(report_names(samples)):
+        out[r] = groups.of(groups.columns["by0"] == name).binned(cuts)
+    return out
+
+
+def class_cells(samples: FrameSamples, cells: Cells) -> Array:
+    """The same in fine cells; of (n,) reports those of the one problem."""
+    if not samples.multiclass:
+        query = Query(samples, "binary").add_fields().add_cells(cells)
+        return query.run().binned(cells.cuts(samples.precision))[None]
+    groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
+    cuts = cells.cuts(samples.precision)
+    names = report_names(samples)
+    return np.stack([groups.of(groups.columns["by0"] == name).binned(cuts) for name in names])
+
+
+def class_columns(samples: FrameSamples) -> Iterator[FrameSamples]:
+    """Each class against the rest, as a binary problem of its own."""
+    frame = clean(samples).filter(col("ok"))
+    for r in range(samples.n_classes):
+        yield _binary(samples, _of_class(samples, frame, r), hard=not samples.soft_rows)
+
+
+def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
+    """The rows with weight and a report above the threshold; None if there are none."""
+    limit = float(np.asarray(threshold, dtype=samples.precision))
+    above = col("u") > exact(limit)
+    if has_weights(samples):
+        above = above & (col("w") > 0.0)
+    weights = ["w"] if has_weights(samples) else []
+    frame = scalar(samples, "binary").filter(col("ok") & above).select("u", "z", *weights)
+    if collected(frame.head(1)).is_empty():
+        return None
+    return _binary(samples, frame, hard=samples.hard)
+
+
+def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
+    """A frame of clean columns u, z and perhaps w as a binary problem."""
+    return replace(
+        samples, frame=frame, reports=("u",), targets=("z",),
+        weight="w" if has_weights(samples) else None, multiclass=False, from_logits=False,
+        labels=None, class_names=None, rounded_to=samples.precision.name, hard=hard,
+        missing="error", sound=True,
+    )  # fmt: skip
+
+
+def _of_class(samples: FrameSamples, frame: Frame, r: int) -> Frame:
+    target = col(f"q{r}") if samples.soft_rows else number(col("q0") == float(r))
+    weights = ["w"] if has_weights(samples) else []
+    return frame.select(*weights, u=col(f"p{r}"), z=target)
+
+
+def class_looks(samples: FrameSamples) -> LookAtAll[int]:
+    """A way to look again at the rows of each class whose reports lie in given spans: a query for
+    as many classes as it can hold.
+    """
+    names = report_names(samples)
+
+    def look(asked: dict[int, Spans], parts: int | None) -> dict[int, tuple[Array, Array, Array]]:
+        if not samples.multiclass:
+            return {r: look_at(samples, "binary")(*spans, parts) for r, spans in asked.items()}
+        out = {}
+        for some in _in_queries(asked):
+            long = _long(samples, {names[r] for r in some})
+            place: Expr = nw.lit(-1.0)
+            for r, (low, high) in some.items():
+                own = place_of(low, high, parts)
+                place = nw.when(col("by0") == names[r]).then(own).otherwise(place)
+            groups = Query(long, "binary", by=("class",)).add_fields().grouped(place)
+            for r in some:
+                mine = groups.of((groups.columns["by0"] == names[r]) & (groups["key"] >= 0))
+                out[r] = mine["low"], mine["high"], mine.fields
+        return out
+
+    return look
+
+
+def _in_queries(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
+    """Classes by the query, none with more spans than planners are at ease with."""
+    some: dict[int, Spans] = {}
+    for r, spans in asked.items():
+        if some and sum(low.size for low, _ in (*some.values(), spans)) > MOST_SPANS:
+            yield some
+            some = {}
+        some[r] = spans
+    if some:
+        yield some
+
+
+def _long(samples: FrameSamples, wanted: Container[str] | None = None) -> FrameSamples:
+    """A row for every row and class (of those wanted), with the class in the column `class`.
+
+    Hard labels go into the sign of the report, so that one column holds both and the frame is read
+    once. Two columns cannot be stacked together in every engine: with soft labels it is a union of
+    the classes' own frames, and the engine may read the frame once for each.
+    """
+    frame = clean(samples).filter(col("ok"))
+    every = report_names(samples)
+    names = [name for name in every if wanted is None or name in wanted]
+    if samples.soft_rows:
+        named = [
+            _of_class(samples, frame, r).with_columns(**{"class": nw.lit(name)})
+            for r, name in enumerate(every)
+            if name in names
+        ]
+        return _binary(samples, stacked(named), hard=False)
+    signed = {
+        # The sign of 0 would not be seen.
+        name: nw.when(col("q0") != float(r)).then(col(name))
+        .otherwise(nw.when(col(name) > 0.0).then(0.0 - col(name)).otherwise(nw.lit(-2.0)))
+        for r, name in enumerate(every) if name in names
+    }  # fmt: skip
+    index = ["w"] if has_weights(samples) else []
+    long = unpivoted(frame.select(*index, **signed), names, index)
+    value = col("value")
+    report = nw.when(value > -2.0).then(value.abs()).otherwise(nw.lit(0.0))
+    return _binary(
+        samples, long.select("class", *index, u=report, z=number(value < 0.0)), hard=True
+    )
+
+
+def unpivoted(frame: Frame, names: list[str], index: list[str]) -> Frame:
+    """Columns stacked into `value`, their names into `class`."""
+    if not frame.implementation.is_duckdb():
+        return frame.unpivot(on=names, index=index, variable_name="class", value_name="value")
+    # narwhals asks DuckDB's default connection, which knows nothing of the relations of others.
+    columns = ", ".join(names)
+    sql = f"select * from (unpivot wide on {columns} into name class value value)"
+    return nw.from_native(frame.to_native().query("wide", sql))

@@ -1,0 +1,49 @@
+"""Bringing sums here: the only place where an engine is told to work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from calibrant._core.errors import MissingExtra
+from calibrant._engines.frames.expressions import Frame
+
+# The largest method that the Java machine compiles; longer ones it interprets, many times slower.
+_JAVA_METHOD = "8000"
+_SPARK_LIMIT = "spark.sql.codegen.hugeMethodLimit"
+
+
+def collected(frame: Frame) -> Any:
+    """The rows of a lazy frame as a narwhals DataFrame; to be called on sums only.
+
+    Polars streams, so that its memory stays bounded, unless its own settings say other.
+    """
+    if frame.implementation.is_polars() and "POLARS_ENGINE_AFFINITY" not in os.environ:
+        return frame.collect(engine="streaming")
+    try:
+        if frame.implementation.is_spark_like():
+            with _compiled_methods(frame.to_native()):
+                return frame.collect()
+        return frame.collect()
+    except ModuleNotFoundError as error:  # DuckDB hands its results over as Arrow tables
+        purpose = f"bringing sums here from {frame.implementation.value}"
+        package = error.name or "pyarrow"
+        raise MissingExtra(package, "cli" if package == "pyarrow" else None, purpose) from error
+
+
+@contextmanager
+def _compiled_methods(native: Any) -> Iterator[None]:
+    """While Spark works: stages whose code is too long to be compiled as one are cut in pieces."""
+    before = None
+    with suppress(Exception):  # not every Spark lets its settings be seen or changed
+        settings = native.sparkSession.conf
+        before = settings.get(_SPARK_LIMIT)
+        settings.set(_SPARK_LIMIT, _JAVA_METHOD)
+    try:
+        yield
+    finally:
+        if before is not None:
+            with suppress(Exception):
+                settings.set(_SPARK_LIMIT, before)

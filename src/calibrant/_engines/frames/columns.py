@@ -1,0 +1,106 @@
+"""A frame's columns as numbers under names of our own, and what must hold of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.tolerances import OVERSHOOT
+from calibrant._engines.frames.expressions import (
+    Expr,
+    Float64,
+    Frame,
+    col,
+    every,
+    exact,
+    floor,
+    some,
+    total,
+    within,
+)
+from calibrant._engines.frames.partitions import opened
+
+
+def report_names(samples: FrameSamples) -> list[str]:
+    return [f"p{r}" for r in range(len(samples.reports))]
+
+
+def target_names(samples: FrameSamples) -> list[str]:
+    return [f"q{r}" for r in range(len(samples.targets))]
+
+
+def has_weights(samples: FrameSamples) -> bool:
+    """Whether clean rows have a column `w`: rows that are left out weigh nothing."""
+    return samples.weighted or samples.missing == "drop"
+
+
+def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
+    """The columns as doubles, under names of our own; labels as class indices; `gone` where
+    something is missing; and columns to keep as they are.
+    """
+    out = {} if samples.sound else {"gone": missing(samples)}
+    for name, column in zip(report_names(samples), samples.reports, strict=True):
+        out[name] = samples.column(column).cast(Float64)
+    for name, column in zip(target_names(samples), samples.targets, strict=True):
+        target = samples.column(column)
+        out[name] = _index(samples.labels, target) if samples.labels else target.cast(Float64)
+    if samples.weight is not None:
+        out["w"] = samples.column(samples.weight).cast(Float64)
+    out |= {f"by{j}": samples.column(name) for j, name in enumerate(keep)}
+    return opened(samples.frame, list(dict.fromkeys((*samples.columns, *keep)))).select(**out)
+
+
+def _index(labels: tuple[Any, ...], target: Expr) -> Expr:
+    """The place of a label among the classes; -1 for a label that is none of them."""
+    text = isinstance(labels[0], str)
+    label = target.cast(nw.String if text else Float64)
+    found = [
+        nw.when(label == (name if text else exact(name)))
+        .then(nw.lit(r + 1.0))
+        .otherwise(nw.lit(0.0))
+        for r, name in enumerate(labels)
+    ]
+    return total(found) - 1.0
+
+
+def missing(samples: FrameSamples) -> Expr:
+    """Whether a report, a label or a weight is null or NaN."""
+    schema = samples.frame.collect_schema()
+    flags = [samples.column(name).is_null() for name in samples.columns]
+    flags += [
+        samples.column(name).is_nan().fill_null(False)
+        for name in samples.columns
+        if schema[name].is_float()
+    ]
+    return some(flags)
+
+
+def sound(samples: FrameSamples) -> dict[str, Expr]:
+    """What must hold of the raw columns of a row, each by name."""
+    out = {}
+    if samples.weighted:
+        out["weight"] = col("w").is_finite() & (col("w") >= 0.0)
+    names = report_names(samples)
+    if samples.from_logits:
+        out["logit"] = every([col(name).is_finite() for name in names])
+    elif samples.multiclass:
+        out["report"] = within(nw.min_horizontal(*names), -OVERSHOOT, 1 + OVERSHOOT)
+        out["report"] &= within(nw.max_horizontal(*names), -OVERSHOOT, 1 + OVERSHOOT)
+        tolerance = samples.row_sum_tolerance
+        out["row"] = within(total([col(n) for n in names]) - 1.0, -tolerance, tolerance)
+    else:
+        out["report"] = within(col("p0"), -OVERSHOOT, 1 + OVERSHOOT)
+    if samples.soft_rows:
+        targets = [col(name) for name in target_names(samples)]
+        out["soft"] = every([within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
+        tolerance = samples.label_sum_tolerance
+        out["soft row"] = within(total(targets) - 1.0, -tolerance, tolerance)
+    elif samples.multiclass:
+        q = col("q0")
+        out["class"] = (q >= 0.0) & (q < float(samples.n_classes)) & (floor(q) == q)
+    else:
+        out["target"] = within(col("q0"), -OVERSHOOT, 1 + OVERSHOOT)
+    return out

@@ -1,0 +1,149 @@
+"""Groups of rows and their sums, as they came back, and what they are put together to.
+
+A group's cell is that of its reports by the interval rule itself; its place on the unit grid that
+of its smallest report; its place on the logit grid is part of its key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS
+from calibrant._core.binning import Cuts
+from calibrant._core.errors import CalibrantError, refuse_squares
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.logits import (
+    LOG_PROBABILITIES,
+    PROBABILITIES,
+    ROWS_THAT_TELL,
+    VALUES_THAT_TELL,
+    tell_kind_of_logits,
+)
+from calibrant._engines.frames.refusal import refuse_rows
+from calibrant._engines.protocol import Findings
+
+Array = NDArray[np.float64]
+
+# Cells of the logit grid are this far apart in keys: step functions add up to less.
+APART = 2**40
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """What came back: a row per group."""
+
+    samples: FrameSamples
+    columns: dict[str, NDArray[Any]]
+
+    @classmethod
+    def of_result(cls, samples: FrameSamples, result: Any) -> Groups:
+        return cls(samples, {name: _values(result[name]) for name in result.columns})
+
+    def __getitem__(self, name: str) -> Array:
+        out: Array = self.columns[name].astype(np.float64)
+        return out
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def of(self, chosen: NDArray[np.bool_]) -> Groups:
+        """Some of the groups."""
+        return Groups(self.samples, {name: v[chosen] for name, v in self.columns.items()})
+
+    def total(self, name: str) -> float:
+        return float(self[name].sum()) if name in self else 0.0
+
+    def refuse_bad(self) -> None:
+        """An error if a row cannot be measured, or if there are none."""
+        refuse_rows(self.samples, self.total("rows"), self.total("found_ok"), self.n_missing)
+        if self.samples.weighted and "ww" in self:
+            refuse_squares(self.total("w"), self.total("ww"))
+        if "found_unit" in self:
+            self._tell_kind_of_logits()
+
+    def _tell_kind_of_logits(self) -> None:
+        n, rows = self.n_rows, self.samples.multiclass
+        if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
+            return
+        unit, low = self.total("found_unit") == n, self.total("found_low") == n
+        if unit != low:
+            kind = PROBABILITIES if unit else LOG_PROBABILITIES
+            tell_kind_of_logits(kind, multiclass=rows)
+
+    @property
+    def n_missing(self) -> int:
+        return int(self.total("found_gone"))
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.total("rows")) - self.n_missing
+
+    @property
+    def findings(self) -> Findings:
+        return Findings(
+            int(self.total("found_clipped")),
+            int(self.total("found_off")),
+            int(self.total("found_log_clipped")),
+            self.total("found_fraction") > 0,
+        )
+
+    @property
+    def fields(self) -> Array:
+        """The sums of bins (groups x fields)."""
+        return self._fields("wu", "wz", "wuu", "wuz", "wzz", "wwz")
+
+    @property
+    def top_fields(self) -> Array:
+        """The sums of bins of the larger of u and 1 - u."""
+        return self._fields("wf", "wh", "wff", "wfh", "whh", "wwh")
+
+    def _fields(self, *names: str) -> Array:
+        # Weights of 1 are their own squares, and hard labels too.
+        weights = [self[name] if name in self else self["rows"] for name in ("n", "w", "ww")]
+        squares = [name if name in self else names[1] for name in names[-2:]]
+        return np.stack([*weights, *(self[name] for name in (*names[:-2], *squares))], axis=1)
+
+    @property
+    def logit_cell(self) -> NDArray[np.intp]:
+        """The cell of the logit grid that each group is in."""
+        key = self.columns["key"]
+        out: NDArray[np.intp] = np.floor_divide(key + APART // 2, APART).astype(np.intp)
+        return out
+
+    def binned(self, cuts: Cuts, fields: Array | None = None, *, fold: bool = False) -> Array:
+        """Sums per bin (bins x fields), each group in the bin of its reports."""
+        low, high = self["low"], self["high"]
+        if fold:
+            low, high = (fold_of(ends, self.samples.precision) for ends in (low, high))
+        at = cuts.find(low)
+        if not np.array_equal(at, cuts.find(high)):
+            raise CalibrantError(
+                f"{self.samples.where} put reports of two bins into one group: its doubles are not "
+                "those of IEEE 754. Collect the frame and measure it in memory"
+            )
+        out = np.zeros((cuts.m, len(FIELDS)))
+        np.add.at(out, at, self.fields if fields is None else fields)
+        return out
+
+
+def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
+    """The larger of u and 1 - u, as `problem.folded` has it."""
+    mirrored = 1.0 - u
+    if precision.itemsize < 8:
+        mirrored = mirrored.astype(np.float32).astype(np.float64)
+    return np.where(u > 0.5, u, mirrored)
+
+
+def _values(series: Any) -> NDArray[Any]:
+    """A column as an array; one that rows were grouped by as Python objects, None for none."""
+    if not series.name.startswith("by"):
+        out: NDArray[Any] = series.to_numpy()
+        return out
+    objects = np.empty(len(series), dtype=object)
+    pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
+    objects[:] = [None if null else value for value, null in pairs]
+    return objects

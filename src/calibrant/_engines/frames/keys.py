@@ -1,0 +1,101 @@
+"""The interval rule as expressions: step functions of a report, by which rows are grouped.
+
+Rows are grouped by sums of step functions, each of which never falls as the report grows and steps
+at every edge it is made for. Such a sum steps wherever one of its parts does: no group reaches over
+an edge, and one report of a group tells, by the rule itself, which bin the group is in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from calibrant._core.binning import Closed, Cuts, EqualWidth, fixed_cuts
+from calibrant._engines.cells import N_LINEAR
+from calibrant._engines.frames.expressions import (
+    Expr,
+    Float64,
+    col,
+    exact,
+    floor,
+    number,
+    total,
+)
+
+
+def steps_of(u: Expr, cuts: Cuts, precision: np.dtype[Any]) -> Expr | None:
+    """A step function for cuts; None where there are none."""
+    if cuts.m == 1:
+        return None
+    inner = cuts.inner
+    has_one = bool(inner[-1] == 1.0)  # a bin for the report 1 alone
+    equal = _equal_width(inner[:-1] if has_one else inner, precision)
+    if equal is None:
+        return total([number(u >= exact(edge)) for edge in inner])
+    out = equal_steps(u, equal.m, equal.closed, precision)
+    return out + number(u >= 1.0) if has_one else out
+
+
+def _equal_width(inner: np.ndarray[Any, np.dtype[np.float64]], precision: Any) -> EqualWidth | None:
+    """The rule of equal widths that these edges are of, if they are."""
+    sides: tuple[Closed, ...] = ("left", "right")
+    for closed in sides:
+        rule = EqualWidth(inner.size + 1, closed)
+        if np.array_equal(inner, fixed_cuts(rule, precision).inner):
+            return rule
+    return None
+
+
+def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Expr:
+    """The number of edges j/m at or below u (below u, if closed on the right): guessed by a
+    product, then corrected by comparing with the neighbouring edges, j/m rounded as a double is.
+    """
+    guess = floor(u * float(m))
+    # By a column that is m everywhere: by a constant, polars multiplies with its reciprocal.
+    divisor = u * 0.0 + float(m)
+    lower, upper = guess / divisor, (guess + 1.0) / divisor
+    if precision.itemsize < 8:
+        kind = nw.Float16 if precision.itemsize == 2 else nw.Float32
+        lower, upper = (edge.cast(kind).cast(Float64) for edge in (lower, upper))
+    if closed == "left":
+        return guess - number(u < lower) + number(u >= upper)
+    return guess - number(u <= lower) + number(u > upper)
+
+
+def octave_layers(u: str) -> list[dict[str, Expr]]:
+    """Columns, each layer of which needs those before it, that end in `{u}_octave`: a step function
+    for the cells near 0 and 1, eight per octave.
+
+    The distance to the nearer end is brought to [2^-12, 2^-11] by powers of two, which is exact, in
+    strides of four octaves and then of one. Near 1 an edge belongs to the cell above it, so places
+    are rounded up there.
+    """
+    report, near, stride, scale = (col(f"{u}{name}") for name in ("", "_near", "_stride", "_scale"))
+    far = exact(1.0 / N_LINEAR)
+    nearer = nw.when(report >= 0.5).then(1.0 - report).otherwise(report)
+    place = near * scale * 2.0**15
+    down = floor(place)
+    up = down + number(place > down)
+    # Scales at least double from octave to octave, and an octave's places are at most 16.
+    lower, upper = down - 16.0 * scale, 16.0 * scale - up
+    return [
+        {f"{u}_near": nw.when(nearer < far).then(nearer).otherwise(far)},
+        {f"{u}_stride": _scale_to(near, 2.0**-15, 16.0, 7)},
+        {f"{u}_scale": stride * _scale_to(near * stride, 2.0**-12, 2.0, 3)},
+        {f"{u}_octave": nw.when(report >= 0.5).then(upper).otherwise(lower)},
+    ]
+
+
+def _scale_to(x: Expr, low: float, factor: float, most: int) -> Expr:
+    """The least power of a factor, up to the `most`-th, that brings x to `low` or above."""
+
+    def between(first: int, last: int) -> Expr:
+        if first == last:
+            return nw.lit(factor**first)
+        middle = (first + last) // 2
+        is_smaller = x < exact(low / factor**middle)
+        return nw.when(is_smaller).then(between(middle + 1, last)).otherwise(between(first, middle))
+
+    return between(0, most)

@@ -1,0 +1,104 @@
+"""Losses of single rows as expressions, and their sums."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import narwhals as nw
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant._core.loss_sums import FIELDS, LossSums
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.links import LOG_FLOOR
+from calibrant._engines.frames.columns import report_names, target_names
+from calibrant._engines.frames.expressions import Expr, col, every, exact, number, total
+from calibrant._engines.frames.groups import Groups
+from calibrant._engines.frames.problem import lifted
+from calibrant._engines.frames.query import Query
+from calibrant._engines.protocol import Findings
+
+# Every pair of classes is compared to tell whether two rows rank them alike.
+MOST_RANKED = 64
+# What a probability below this adds to an entropy is lost in its rounding; 0 log 0 is 0.
+_TINY = 2.0**-60
+
+
+def ask_losses(query: Query, *, distribution: bool = False) -> None:
+    """Ask for the proper losses; for distances between distributions too, on request."""
+    samples = query.samples
+    p, q = class_rows(samples)
+    products = total([a * b for a, b in zip(p, q, strict=True)])
+    squares = [(a - b) * (a - b) for a, b in zip(p, q, strict=True)]
+    # Of a binary problem one class's square, not both.
+    brier = total(squares) if samples.multiclass else squares[1]
+    logs = total([b * lifted(a, LOG_FLOOR).log() for a, b in zip(p, q, strict=True)])
+    c, hit = col("u"), col("z")
+    if not samples.multiclass:
+        c = nw.when(p[1] > 0.5).then(p[1]).otherwise(p[0])
+        hit = nw.when(p[1] > 0.5).then(q[1]).otherwise(q[0])
+    losses = {
+        "brier": brier,
+        "log": 0.0 - logs,
+        "spherical": 1.0 - products / total([a * a for a in p]).sqrt(),
+        "classification": 1.0 - hit,
+        "confidence": 1.0 - hit + (c - hit) * (c - hit),
+    }
+    if distribution:
+        losses |= _distances(p, q)
+    if query.weighted and "n" not in query.sums:
+        query.sums |= {"n": number(col("w") > 0.0), "w": col("w")}
+    query.sums |= {name: query.weigh(loss) for name, loss in losses.items()}
+    low = [number((a < exact(LOG_FLOOR)) & (b > 0.0)) for a, b in zip(p, q, strict=True)]
+    query.found["found_log_clipped"] = total(low)
+
+
+def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
+    """The reports and the targets of all classes."""
+    if not samples.multiclass:
+        return [1.0 - col("p0"), col("p0")], [1.0 - col("q0"), col("q0")]
+    p = [col(name) for name in report_names(samples)]
+    if samples.soft_rows:
+        return p, [col(name) for name in target_names(samples)]
+    return p, [number(col("q0") == float(r)) for r in range(len(p))]
+
+
+def _distances(p: list[Expr], q: list[Expr]) -> dict[str, Expr]:
+    if len(p) > MOST_RANKED:
+        raise InputError(
+            f"distances between distributions of {len(p)} classes are not summed in a frame's "
+            f"engine (up to {MOST_RANKED} are): collect the frame first"
+        )
+    difference = _entropy(p) - _entropy(q)
+    ranked = [
+        every([(q[a] <= q[b]) | (p[a] > p[b]), (q[b] <= q[a]) | (p[b] > p[a])])
+        for a, b in combinations(range(len(p)), 2)
+    ]
+    return {
+        "distribution": 0.5 * total([(a - b).abs() for a, b in zip(p, q, strict=True)]),
+        "entropy": difference.abs(),
+        "entropy_signed": difference,
+        "rank": number(every(ranked)),
+    }
+
+
+def _entropy(p: list[Expr]) -> Expr:
+    return 0.0 - total([a * lifted(a, _TINY).log() for a in p])
+
+
+def losses_of(groups: Groups, n_classes: int) -> LossSums:
+    """The sums of losses over all groups."""
+    sums = np.zeros(len(FIELDS))
+    sums[0] = groups.total("n" if "n" in groups else "rows")
+    sums[1] = groups.total("w" if "w" in groups else "rows")
+    for j, name in enumerate(FIELDS[2:], start=2):
+        sums[j] = groups.total(name)
+    return LossSums(sums, n_classes, "rank" in groups)
+
+
+def loss_sums(samples: FrameSamples, *, distribution: bool = False) -> tuple[LossSums, Findings]:
+    """Sums of the proper losses; of the distances between distributions too, on request."""
+    query = Query(samples, "confidence" if samples.multiclass else "binary")
+    ask_losses(query, distribution=distribution)
+    groups = query.run()
+    return losses_of(groups, samples.n_classes), groups.findings

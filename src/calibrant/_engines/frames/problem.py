@@ -1,0 +1,163 @@
+"""From a frame's columns to clean ones: reports, targets and weights that can be summed.
+
+A row that cannot be measured is never dropped here: it is marked, and its values are replaced by
+harmless ones, so that the one query which sums can also count what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import narwhals as nw
+
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.samples import Notion
+from calibrant._data.tolerances import ROW_SUM_TOLD
+from calibrant._engines.frames.columns import (
+    has_weights,
+    raw,
+    report_names,
+    sound,
+    target_names,
+)
+from calibrant._engines.frames.expressions import (
+    Expr,
+    Float64,
+    Frame,
+    at_least,
+    clipped,
+    col,
+    every,
+    exact,
+    number,
+    some,
+    total,
+    within,
+)
+
+
+def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
+    """Rows of probabilities and targets in [0, 1], with what was found out about each:
+
+    `found_ok` and `found_gone`; `found_clipped`, numbers brought back to [0, 1]; `found_off`, 1 for
+    a row that sums to 1 only just; `found_fraction`, 1 for a target that is one.
+    """
+    names, targets = report_names(samples), target_names(samples)
+    if samples.sound:
+        return raw(samples, keep).with_columns(ok=nw.lit(True), found_ok=nw.lit(1.0))
+    ok = every(list(sound(samples).values())).fill_null(False)
+    if samples.missing == "drop":
+        ok = ok & ~col("gone")
+    frame = raw(samples, keep).with_columns(ok=ok)
+    values = {name: col(name) for name in (*names, *targets)}
+    if has_weights(samples):
+        values["w"] = col("w") if samples.weighted else nw.lit(1.0)
+    # Reports of 1/2, or logits of 0, harm nothing on the way to a refusal or to weight 0.
+    harmless = dict.fromkeys(names, 0.0 if samples.from_logits else 0.5)
+    in_unit = {*([] if samples.from_logits else names), *([] if samples.hard else targets)}
+    sane = {
+        name: nw.when(col("ok"))
+        .then(clipped(value) if name in in_unit else value)
+        .otherwise(nw.lit(harmless.get(name, 0.0)))
+        for name, value in values.items()
+    }
+    frame = frame.with_columns(**sane, **findings(samples))
+    return _probabilities(samples, frame) if samples.from_logits else frame
+
+
+def findings(samples: FrameSamples) -> dict[str, Expr]:
+    """What there is to tell about the numbers of a row as they came."""
+    names, targets = report_names(samples), target_names(samples)
+    out = {"found_ok": number(col("ok"))}
+    if samples.sound:
+        return out
+    if samples.missing == "drop":
+        out["found_gone"] = number(col("gone"))
+    may_overshoot = [] if samples.from_logits else list(names)
+    if not samples.multiclass and not samples.hard:
+        may_overshoot += targets
+    if may_overshoot:
+        over = [number((col(n) < 0.0) | (col(n) > 1.0)) for n in may_overshoot]
+        out["found_clipped"] = _if_sound(total(over))
+    if samples.multiclass and not samples.from_logits:
+        excess = total([col(name) for name in names]) - 1.0
+        out["found_off"] = _if_sound(number(~within(excess, -ROW_SUM_TOLD, ROW_SUM_TOLD)))
+    if samples.from_logits:
+        reports = [col(name) for name in names]
+        unit = every([within(report, 0.0, 1.0) for report in reports])
+        if samples.multiclass:
+            tolerance = samples.row_sum_tolerance
+            unit = unit & within(total(reports) - 1.0, -tolerance, tolerance)
+        else:
+            out["found_low"] = _if_sound(number(col("p0") <= 0.0))
+        out["found_unit"] = _if_sound(number(unit))
+    if not samples.hard:
+        fractions = some([(col(q) > 0.0) & (col(q) < 1.0) for q in targets])
+        out["found_fraction"] = _if_sound(number(fractions))
+    return out
+
+
+def _if_sound(count: Expr) -> Expr:
+    return nw.when(col("ok")).then(count).otherwise(nw.lit(0.0))
+
+
+def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
+    """Logits as probabilities; those of a binary problem stay there too, as `h`."""
+    if not samples.multiclass:
+        frame = frame.with_columns(h=col("p0"), small=(0.0 - col("p0").abs()).exp())
+        up = nw.when(col("h") >= 0.0).then(nw.lit(1.0)).otherwise(col("small"))
+        return frame.with_columns(p0=up / (1.0 + col("small")))
+    names = report_names(samples)
+    frame = frame.with_columns(top=nw.max_horizontal(*names))
+    frame = frame.with_columns(**{name: (col(name) - col("top")).exp() for name in names})
+    frame = frame.with_columns(top=total([col(name) for name in names]))
+    return frame.with_columns(**{name: col(name) / col("top") for name in names})
+
+
+def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> Frame:
+    """Clean rows with the scalar problem of a notion: report `u`, target `z`."""
+    frame = clean(samples, keep)
+    if samples.multiclass:
+        return with_top_label(samples, frame)
+    if notion == "binary":
+        return frame.with_columns(u=col("p0"), z=col("q0"))
+    frame = frame.with_columns(u=folded(samples, col("p0")))
+    upper = col("p0") > 0.5
+    if samples.from_logits:  # what grids take: the sigmoid of a small logit may round to 1/2
+        on_grid = nw.when(col("h") > 0.0).then(col("q0")).otherwise(1.0 - col("q0"))
+        frame = frame.with_columns(grid_z=on_grid, h=col("h").abs())
+    return frame.with_columns(z=nw.when(upper).then(col("q0")).otherwise(1.0 - col("q0")))
+
+
+def folded(samples: FrameSamples, u: Expr) -> Expr:
+    """The larger of u and 1 - u, the latter as float32 where reports are no longer than that."""
+    mirrored = 1.0 - u
+    if samples.precision.itemsize < 8:
+        mirrored = mirrored.cast(nw.Float32).cast(Float64)
+    return nw.when(u > 0.5).then(u).otherwise(mirrored)
+
+
+def with_top_label(samples: FrameSamples, frame: Frame) -> Frame:
+    """The largest report `u`, its class `top` (the lowest of equals), and its target `z`."""
+    names, k = report_names(samples), samples.n_classes
+    frame = frame.with_columns(u=nw.max_horizontal(*names))
+    places = [
+        nw.when(col(name) >= col("u"))
+        .then(nw.lit(float(r)))
+        .otherwise(nw.lit(float(k)))
+        .alias(name)
+        for r, name in enumerate(names)
+    ]
+    frame = frame.with_columns(top=nw.min_horizontal(*places))
+    if not samples.soft_rows:
+        return frame.with_columns(z=number(col("q0") == col("top")))
+    targets = [
+        nw.when(col("top") == float(r)).then(col(q)).otherwise(nw.lit(0.0))
+        for r, q in enumerate(target_names(samples))
+    ]
+    return frame.with_columns(z=total(targets))
+
+
+def lifted(x: Expr, low: float) -> Expr:
+    """x, or the floor that it is below."""
+    return at_least(x, exact(low))

@@ -1,0 +1,83 @@
+"""Bins that depend on the reports themselves: of equal mass, and one for each report."""
+
+from __future__ import annotations
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.binning import Cuts
+from calibrant._core.errors import NO_WEIGHT, InputError, NotDefined
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.samples import Notion
+from calibrant._engines.cells import Cells
+from calibrant._engines.frames.expressions import Expr, col, exact, floor, some, total
+from calibrant._engines.frames.query import Query
+from calibrant._engines.protocol import Findings
+from calibrant._engines.refine import Look, quantile_groups
+
+Array = NDArray[np.float64]
+
+# Distinct reports that may come here, one row of sums each.
+MOST_LEVELS = 1 << 20
+
+
+def quantile_table(
+    samples: FrameSamples, notion: Notion, m: int, cells: Cells, sums: Array
+) -> tuple[BinTable, Cuts]:
+    """The m bins of equal mass, exactly, and edges between them; `sums` are those of the cells."""
+    if not sums[:, 1].sum() > 0:
+        raise InputError(NO_WEIGHT)
+    cuts = cells.cuts(samples.precision)
+    groups = quantile_groups(sums, cuts, m, look_at(samples, notion))
+    return groups.table, groups.cuts
+
+
+def look_at(samples: FrameSamples, notion: Notion) -> Look:
+    """A way to look again at the rows whose reports lie in given spans."""
+
+    def look(low: Array, high: Array, parts: int | None) -> tuple[Array, Array, Array]:
+        query = Query(samples, notion).add_fields()
+        # Other rows are one group more. A filter would be cheaper, were it not that engines move it
+        # to the front, and take all the steps to a report again for each of its comparisons.
+        groups = query.grouped(place_of(low, high, parts))
+        inside = groups["key"] >= 0
+        return groups["low"][inside], groups["high"][inside], groups.fields[inside]
+
+    return look
+
+
+def place_of(low: Array, high: Array, parts: int | None) -> Expr:
+    """The report, or the number of the part of its span that it is in; -1 outside of all spans."""
+    u = col("u")
+    spans = [(u >= exact(a)) & (u <= exact(b)) for a, b in zip(low, high, strict=True)]
+    if parts is None:
+        return nw.when(some(spans)).then(u).otherwise(nw.lit(-1.0))
+    places = [
+        nw.when(span)
+        .then(floor((u - exact(a)) / exact(b - a) * float(parts)) + float(j * (parts + 1) + 1))
+        .otherwise(nw.lit(0.0))
+        for j, (a, b, span) in enumerate(zip(low, high, spans, strict=True))
+    ]  # fmt: skip
+    return total(places) - 1.0
+
+
+def level_sets(
+    samples: FrameSamples, notion: Notion, most: int | None = None
+) -> tuple[BinTable, Cuts, Findings]:
+    """A bin for every distinct report, of so many at most."""
+    most = MOST_LEVELS if most is None else most
+    query = Query(samples, notion).add_fields()
+    groups = query.grouped(col("u"), most + 1)
+    if groups["low"].size > most:
+        fewer = "" if most == MOST_LEVELS else " unasked: ask by name"
+        raise NotDefined(
+            f"there are more than {most:,} distinct predictions, too many to bring here one by "
+            f"one{fewer}, use a measure of bins, or collect the frame"
+        )
+    groups.refuse_bad()
+    order = np.argsort(groups["low"], kind="stable")
+    values, sums = groups["low"][order], groups.fields[order]
+    held = sums[:, 0] > 0  # a level that only rows of weight 0 hold is not a level
+    return BinTable(sums[held][None]), Cuts(values[held][1:]), groups.findings

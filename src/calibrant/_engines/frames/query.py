@@ -1,0 +1,135 @@
+"""One query: rows grouped by step functions of their report, sums per group, and nothing else.
+
+What a group is used for is settled on the host (`groups`): one query feeds bins, grids and losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import narwhals as nw
+
+from calibrant._core.binning import Cuts, fixed_cuts
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.samples import Notion
+from calibrant._engines.cells import N_LINEAR, Cells
+from calibrant._engines.frames.collecting import collected
+from calibrant._engines.frames.columns import has_weights
+from calibrant._engines.frames.expressions import Expr, Float64, Frame, col, floor, number, total
+from calibrant._engines.frames.groups import APART, Groups
+from calibrant._engines.frames.keys import octave_layers, steps_of
+from calibrant._engines.frames.problem import findings, folded, scalar
+
+
+@dataclass
+class Query:
+    """A scalar problem to be grouped and summed; methods add to what is asked."""
+
+    samples: FrameSamples
+    notion: Notion
+    # Columns that rows are grouped by as well.
+    by: Sequence[str] = ()
+    frame: Frame = None
+    # Columns to make of those of the problem, layer by layer: planners prefer few wide layers.
+    layers: list[dict[str, Expr]] = field(default_factory=list)
+    steps: list[Expr] = field(default_factory=list)
+    # The cell of the logit grid: not one of the steps, for logarithms may err in their last bit.
+    logit_cell: Expr | None = None
+    # What to add up: of every group, and of all rows.
+    sums: dict[str, Expr] = field(default_factory=dict)
+    found: dict[str, Expr] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.frame = scalar(self.samples, self.notion, self.by)
+        self.found = {name: col(name) for name in findings(self.samples)}
+
+    @property
+    def weighted(self) -> bool:
+        return has_weights(self.samples)
+
+    def weigh(self, value: Expr) -> Expr:
+        return col("w") * value if self.weighted else value
+
+    def let(self, *layers: dict[str, Expr], after: int = 0) -> None:
+        """Columns to make; the first layer may use those of `after` layers before it."""
+        while len(self.layers) < after + len(layers):
+            self.layers.append({})
+        for depth, layer in enumerate(layers, start=after):
+            self.layers[depth] |= layer
+
+    def add_fields(self) -> Query:
+        """The sums of a bin."""
+        u, z = col("u"), col("z")
+        if self.weighted:
+            self.sums |= {"n": number(col("w") > 0.0), "w": col("w"), "ww": col("w") * col("w")}
+        self.sums |= {"wu": self.weigh(u), "wz": self.weigh(z)}
+        self.sums |= {"wuu": self.weigh(u * u), "wuz": self.weigh(u * z)}
+        if not self.samples.hard:
+            self.sums["wzz"] = self.weigh(z * z)
+        if self.weighted:
+            self.sums["wwz"] = col("w") * self.weigh(z)
+        return self
+
+    def add_cuts(self, cuts: Cuts) -> Query:
+        """Steps at every cut."""
+        steps = steps_of(col("u"), cuts, self.samples.precision)
+        if steps is not None:
+            self.steps.append(steps)
+        return self
+
+    def add_cells(self, cells: Cells) -> Query:
+        """Steps at every edge of the cells."""
+        self.steps += self._cell_steps("u", cells)
+        return self
+
+    def _cell_steps(self, report: str, cells: Cells, after: int = 0) -> list[Expr]:
+        cuts = fixed_cuts(cells.rule, self.samples.precision)
+        steps = steps_of(col(report), cuts, self.samples.precision)
+        out = [] if steps is None else [steps]
+        if cells.fine:
+            self.let(*octave_layers(report), after=after)
+            out += [floor(col(report) * float(N_LINEAR)), col(f"{report}_octave")]
+        return out
+
+    def add_top_cells(self, cells: Cells) -> Query:
+        """Steps for the cells of the larger of u and 1 - u, and the sums of that problem."""
+        top = col("u") > 0.5
+        missed = 1.0 - col("z")
+        self.let({"fold": folded(self.samples, col("u")),
+                  "hit": nw.when(top).then(col("z")).otherwise(missed)})  # fmt: skip
+        steps = total([*self._cell_steps("fold", cells, after=1), nw.lit(1.0)])
+        # Below 1/2 the fold falls as the report grows.
+        self.steps.append(nw.when(top).then(steps).otherwise(0.0 - steps))
+        fold, hit = col("fold"), col("hit")
+        self.sums |= {"wf": self.weigh(fold), "wff": self.weigh(fold * fold)}
+        self.sums |= {"wh": self.weigh(hit), "wfh": self.weigh(fold * hit)}
+        if not self.samples.hard:
+            self.sums["whh"] = self.weigh(hit * hit)
+        if self.weighted:
+            self.sums["wwh"] = col("w") * self.weigh(hit)
+        return self
+
+    def run(self, most: int | None = None) -> Groups:
+        """Ask, and refuse rows that cannot be measured."""
+        key = total(self.steps) if self.steps else nw.lit(0.0)
+        key = key.cast(nw.Int64)
+        if self.logit_cell is not None:
+            key = key + self.logit_cell.cast(nw.Int64) * APART
+        groups = self.grouped(key, most)
+        groups.refuse_bad()
+        return groups
+
+    def grouped(self, key: Expr, most: int | None = None) -> Groups:
+        """The sums of rows with equal keys, of the first so many groups."""
+        by = [f"by{j}" for j in range(len(self.by))]
+        sums = self.found | {name: value.cast(Float64) for name, value in self.sums.items()}
+        frame = self.frame
+        for layer in self.layers:
+            frame = frame.with_columns(**layer)
+        frame = frame.select(*by, "u", key=key, **sums)
+        ends = [col("u").min().alias("low"), col("u").max().alias("high")]
+        totals = [nw.len().alias("rows"), *(col(name).sum() for name in sums), *ends]
+        frame = frame.group_by(*by, "key").agg(*totals)
+        result = collected(frame if most is None else frame.head(most))
+        return Groups.of_result(self.samples, result)

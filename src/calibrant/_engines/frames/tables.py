@@ -1,0 +1,164 @@
+"""Tables of bins, and the sums of a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.grid import STREAM_SPACING, STREAM_UNIT_CELLS, LogitGrid
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.samples import Notion
+from calibrant._engines.arrays.counting import stack, without_dropped
+from calibrant._engines.arrays.streams import EPS, StreamSums, loss_arrays
+from calibrant._engines.cells import Cells
+from calibrant._engines.frames.classes import (
+    class_cells,
+    class_columns,
+    class_looks,
+    class_sums,
+    matrix_sums,
+)
+from calibrant._engines.frames.grids import ask_logits, ask_units, logit_nodes, unit_nodes
+from calibrant._engines.frames.losses import MOST_RANKED, ask_losses, loss_sums, losses_of
+from calibrant._engines.frames.quantiles import level_sets, quantile_table
+from calibrant._engines.frames.query import Query
+from calibrant._engines.protocol import Findings
+from calibrant._engines.refine import Refinement, refine
+
+Array = NDArray[np.float64]
+
+
+def scalar_sums(
+    samples: FrameSamples, notion: Notion, cuts: Cuts, *, squares: bool = True
+) -> tuple[Array, Findings]:
+    """Bin sums (bins x fields) of the binary or the confidence problem."""
+    groups = Query(samples, notion).add_fields().add_cuts(cuts).run()
+    return groups.binned(cuts), groups.findings
+
+
+def bin_table(
+    samples: FrameSamples, notion: Notion, rule: Rule, *, squares: bool = True
+) -> tuple[BinTable, Cuts, Findings]:
+    """The table of a scalar notion, with the cuts that were used."""
+    if isinstance(rule, LevelSets):
+        return level_sets(samples, notion)
+    if isinstance(rule, Quantile):
+        refuse_ranks(rule)
+        cells = Cells(EqualWidth(1))
+        groups = Query(samples, notion).add_fields().add_cells(cells).run()
+        sums = groups.binned(cells.cuts(samples.precision))
+        table, cuts = quantile_table(samples, notion, rule.m, cells, sums)
+        return table, cuts, groups.findings
+    cuts = fixed_cuts(rule, samples.precision)
+    sums, findings = scalar_sums(samples, notion, cuts)
+    return without_dropped(sums[None], rule, True), cuts, findings
+
+
+def refuse_ranks(rule: Quantile) -> None:
+    if rule.ties == "rank":
+        raise InputError(
+            "bins by rank need the rows in order, which frames of other engines do not have: use "
+            f"Quantile({rule.m}), which keeps ties together, or collect the frame first"
+        )
+
+
+def classwise_table(
+    samples: FrameSamples, rule: Rule, *, squares: bool = True
+) -> tuple[BinTable, Findings]:
+    """The table of every class against the rest, each with its own bins."""
+    findings = matrix_sums(samples).findings
+    if isinstance(rule, EqualWidth | Edges):
+        sums = class_sums(samples, fixed_cuts(rule, samples.precision))
+        return without_dropped(sums, rule, True), findings
+    if isinstance(rule, LevelSets):
+        columns = class_columns(samples)
+        return stack([level_sets(column, "binary")[0] for column in columns]), findings
+    refuse_ranks(rule)
+    problems = ClassQuantiles(samples).refined(rule.m)
+    return stack([groups.table for groups in problems.values()]), findings
+
+
+@dataclass
+class ClassQuantiles:
+    """The quantile bins of each class against the rest, or of the one problem of (n,) reports: one
+    query for the cells of all, then a closer look for all.
+    """
+
+    samples: FrameSamples
+    # An edge among the cells: from there on they are those of the reports above it.
+    threshold: float = 0.5
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return Cells(Edges([0.0, self.threshold, 1.0], closed="right"))
+
+    @cached_property
+    def _sums(self) -> Array:
+        return class_cells(self.samples, self._cells)
+
+    def refined(self, m: int, *, above: bool = False) -> dict[int, Refinement]:
+        """The m bins by class; of the reports above the threshold, if there are any."""
+        cuts, first = self._cells.cuts(self.samples.precision), 0
+        if above:
+            limit = np.asarray(self.threshold, dtype=self.samples.precision).astype(np.float64)
+            first = int(cuts.find(np.nextafter(limit, np.inf)))
+        problems = {
+            r: Refinement.of(sums, cuts, m, first=first)
+            for r, sums in enumerate(self._sums)
+            if sums[first:, 1].sum() > 0
+        }
+        if not above and len(problems) < len(self._sums):
+            raise InputError(NO_WEIGHT)
+        refine(problems, class_looks(self.samples))
+        return problems
+
+
+def stream_sums(samples: FrameSamples, cells: Cells, holds: frozenset[str]) -> StreamSums:
+    """The sums that an Accumulator keeps: one query for all but the classes' own bins, and the
+    distances of soft labels, which are not known to be soft before.
+    """
+    query = Query(samples, "confidence" if samples.multiclass else "binary")
+    query.add_fields().add_cells(cells)
+    if "top_cells" in holds:
+        query.add_top_cells(cells)
+    if "losses" in holds:
+        ask_losses(query)
+    if "logits" in holds:
+        ask_logits(query, STREAM_SPACING, EPS)
+    if "residuals" in holds:
+        ask_units(query, STREAM_UNIT_CELLS)
+    groups = query.run()
+    cuts = cells.cuts(samples.precision)
+    out: dict[str, Any] = {"cells": groups.binned(cuts)}
+    if "top_cells" in holds:
+        out["top_cells"] = groups.binned(cuts, groups.top_fields, fold=True)
+    if "classwise" in holds:
+        out["classwise"] = class_sums(samples, fixed_cuts(cells.rule, samples.precision))
+    if "losses" in holds:
+        losses = losses_of(groups, samples.n_classes)
+        if groups.findings.soft and samples.n_classes <= MOST_RANKED:
+            losses, _ = loss_sums(samples, distribution=True)
+        out |= loss_arrays(losses)
+    if "logits" in holds:
+        out["logits"] = logit_nodes(groups, LogitGrid.n_nodes(STREAM_SPACING))
+        out["logits_clipped"] = np.array([groups.total("found_logit_clipped")])
+    if "residuals" in holds:
+        out["residuals"] = unit_nodes(groups, STREAM_UNIT_CELLS).sums
+    return StreamSums(out, groups.findings, groups.n_rows, groups.n_missing)
+
+
+def whole_problem(
+    samples: FrameSamples, notion: Notion
+) -> tuple[Array, Array, Array | None, Findings]:
+    """Not to be had: only sums leave a frame's engine."""
+    raise InputError(
+        f"this measure needs the rows themselves, which stay in {samples.where}: collect the frame "
+        "(or a sample of it) first"
+    )

@@ -1,0 +1,122 @@
+"""Sums per cell for vector reports, in a frame's engine: the cell is which coordinate is largest,
+and the bin of that coordinate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import VectorTable
+from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.errors import InputError
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._engines.frames.classes import matrix_sums
+from calibrant._engines.frames.collecting import collected
+from calibrant._engines.frames.columns import has_weights
+from calibrant._engines.frames.expressions import (
+    Frame,
+    clipped,
+    col,
+    exact,
+    largest,
+    smallest,
+    total,
+)
+from calibrant._engines.frames.keys import steps_of
+from calibrant._engines.frames.losses import class_rows
+from calibrant._engines.frames.problem import clean
+from calibrant._engines.frames.tables import bin_table
+from calibrant._engines.protocol import Findings
+
+Array = NDArray[np.float64]
+
+
+def vector_table(
+    samples: FrameSamples, rule: Rule, phi: Array | None = None
+) -> tuple[VectorTable, Findings]:
+    """The table of the linear property with values phi (k, d); None is the label itself (e_y)."""
+    if isinstance(rule, LevelSets):
+        raise InputError(
+            "a cell for every distinct vector of reports would bring the rows themselves here: use "
+            "Quantile(m) or a count of bins, or collect the frame first"
+        )
+    findings = matrix_sums(samples).findings
+    d = samples.n_classes if phi is None else phi.shape[1]
+    frame = _with_vectors(samples, phi)
+    cuts, steps = _cuts(samples, frame, rule, phi)
+    residuals = [f"d{j}" for j in range(d)]
+    frame = frame.select("top", "u", "w", *residuals, key=steps)
+    ends = [col("u").min().alias("low"), col("u").max().alias("high")]
+    sums = [col(name).sum() for name in ("w", *residuals)]
+    found = collected(frame.group_by("top", "key").agg(*sums, *ends))
+    at = cuts.find(found["low"].to_numpy())
+    index = found["top"].to_numpy().astype(np.intp) * cuts.m + at
+    table = VectorTable(np.zeros(d * cuts.m), np.zeros((d * cuts.m, d)))
+    np.add.at(table.sum_w, index, found["w"].to_numpy())
+    np.add.at(table.residual, index, found.select(*residuals).to_numpy())
+    if getattr(rule, "drop_one", False):
+        table.residual[cuts.m - 1 :: cuts.m] = 0.0  # in no bin, but of the weight
+    return table, findings
+
+
+def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
+    """Sound rows with the place `top` and the size `u` of their largest coordinate, and w times
+    report less target, `d0`, `d1`, ...
+    """
+    frame = clean(samples).filter(col("ok"))
+    p, q = class_rows(samples)
+    weight = col("w") if has_weights(samples) else nw.lit(1.0)
+    if phi is None:
+        vectors, targets = p, q
+        low, span = np.zeros(len(p)), np.ones(len(p))
+    else:
+        vectors, targets = ([_mean(part, values) for values in phi.T] for part in (p, q))
+        low = phi.min(axis=0)
+        span = phi.max(axis=0) - low
+        span = np.where(span > 0, span, 1.0)
+    units = {
+        f"v{j}": v if phi is None else (v - exact(low[j])) / exact(span[j])
+        for j, v in enumerate(vectors)
+    }
+    residuals = {
+        f"d{j}": weight * (v - t) for j, (v, t) in enumerate(zip(vectors, targets, strict=True))
+    }
+    frame = frame.select(w=weight, **units, **residuals)
+    frame = frame.with_columns(u=largest(list(units)))
+    places = [
+        nw.when(col(name) >= col("u"))
+        .then(nw.lit(float(j)))
+        .otherwise(nw.lit(float(len(units))))
+        .alias(name)
+        for j, name in enumerate(units)
+    ]
+    return frame.with_columns(top=smallest(places), u=clipped(col("u")))
+
+
+def _mean(probabilities: list[object], values: Array) -> object:
+    return total([p * exact(value) for p, value in zip(probabilities, values, strict=True)])
+
+
+def _cuts(
+    samples: FrameSamples, frame: Frame, rule: Rule, phi: Array | None
+) -> tuple[Cuts, object]:
+    """The cuts of the largest coordinate, and their step function."""
+    precision = samples.precision if phi is None else np.dtype(np.float64)
+    if not isinstance(rule, Quantile):
+        assert not isinstance(rule, LevelSets)
+        cuts = fixed_cuts(rule, precision)
+    elif phi is None:
+        cuts = bin_table(samples, "confidence", rule)[1]
+    else:
+        scalar = replace(
+            samples, frame=frame.select("u", "w", z=nw.lit(0.0)), reports=("u",), targets=("z",),
+            weight="w", multiclass=False, from_logits=False, labels=None, rounded_to="float64",
+            hard=True, missing="error", sound=True,
+        )  # fmt: skip
+        cuts = bin_table(scalar, "binary", rule)[1]
+    steps = steps_of(col("u"), cuts, precision)
+    return cuts, nw.lit(0.0) if steps is None else steps

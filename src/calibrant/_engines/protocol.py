@@ -1,0 +1,119 @@
+"""What an engine's kernels are, whichever language they are written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.binning import Cuts
+
+# Slots of the status array that a kernel fills while it sums.
+BAD_ROW, N_CLIPPED, N_ROWS_OFF, SOFT, N_LOG_CLIPPED, N_LOGIT_CLIPPED = range(6)
+
+
+# Rows of a block of scalars. A block is large enough to outweigh its table of sums.
+BLOCK_ENTRIES = 1 << 17
+
+
+def scalar_block(cuts: Cuts) -> int:
+    """Rows of a scalar block whose sums are put together before they are added to others."""
+    return max(BLOCK_ENTRIES, 16 * cuts.m)
+
+
+class Kernels(Protocol):
+    """Sums over one block. `status[BAD_ROW]` is the first bad row of the block, or -1.
+
+    Without `squares` a kernel may leave the sums of squared reports out, if that is faster.
+    """
+
+    name: str
+
+    def add_scalar(
+        self,
+        sums: NDArray[np.float64],
+        reports: NDArray[Any],
+        targets: NDArray[Any],
+        weights: NDArray[np.float64] | None,
+        cuts: Cuts,
+        squares: bool,
+        status: NDArray[np.int64],
+    ) -> None:
+        """Add a block of a scalar problem to `sums` (bins x fields)."""
+
+    def add_rows(
+        self,
+        reports: NDArray[Any],
+        targets: NDArray[Any],
+        weights: NDArray[np.float64] | None,
+        confidences: NDArray[np.float64],
+        hits: NDArray[np.float64],
+        classwise: NDArray[np.float64] | None,
+        losses: NDArray[np.float64] | None,
+        cuts: Cuts,
+        squares: bool,
+        tolerance: float,
+        label_tolerance: float,
+        status: NDArray[np.int64],
+    ) -> None:
+        """Read a block of probability rows once: top label, classwise sums, losses."""
+
+    def deposit_logits(
+        self,
+        plus: NDArray[np.float64],
+        minus: NDArray[np.float64],
+        reports: NDArray[Any],
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        nodes_per_unit: float,
+        low: float,
+        high: float,
+        from_logits: bool,
+        status: NDArray[np.int64],
+    ) -> None:
+        """Add w z and w (1 - z) at the logit of each report, clipped to [low, high]."""
+
+    def deposit_units(
+        self,
+        nodes: NDArray[np.float64],
+        reports: NDArray[Any],
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        status: NDArray[np.int64],
+    ) -> None:
+        """Add w (z - u) at each report; with three rows of `nodes`: w, w u and w z."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a pass saw on its way, beside the sums."""
+
+    n_reports_clipped: int = 0
+    n_rows_off_simplex: int = 0
+    n_log_clipped: int = 0
+    soft: bool = False
+
+    @staticmethod
+    def from_status(status: NDArray[np.int64]) -> Findings:
+        return Findings(
+            int(status[N_CLIPPED]),
+            int(status[N_ROWS_OFF]),
+            int(status[N_LOG_CLIPPED]),
+            bool(status[SOFT]),
+        )
+
+    def __add__(self, other: Findings) -> Findings:
+        return Findings(
+            self.n_reports_clipped + other.n_reports_clipped,
+            self.n_rows_off_simplex + other.n_rows_off_simplex,
+            self.n_log_clipped + other.n_log_clipped,
+            self.soft or other.soft,
+        )
+
+
+def new_status() -> NDArray[np.int64]:
+    status = np.zeros(6, dtype=np.int64)
+    status[BAD_ROW] = -1
+    return status

@@ -1,0 +1,149 @@
+"""Exact quantile bins of rows that can be read again, but not held: cells first, then a closer look
+at the few that an edge of a bin falls into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import ROUNDING, Cuts, middle_rank_bins
+from calibrant._core.errors import InputError
+
+Floats = NDArray[np.float64]
+Key = TypeVar("Key", bound=Hashable)
+# Rows with low <= report <= high for some span, grouped: their smallest and largest report, and
+# their sums (groups x fields). With a number of parts, a span's rows are grouped by
+# floor((u - low) / (high - low) * parts); with None, by report.
+Look = Callable[[Floats, Floats, int | None], tuple[Floats, Floats, Floats]]
+# The spans of several problems, and their groups, in one reading of the rows.
+Spans = tuple[Floats, Floats]
+LookAtAll = Callable[[dict[Key, Spans], int | None], dict[Key, tuple[Floats, Floats, Floats]]]
+
+# Rows that are worth grouping by report at once; more are cut into finer parts first.
+FEW_ROWS = 1 << 18
+PARTS = 4096
+
+
+@dataclass
+class Refinement:
+    """Groups of reports in order, to be refined until each is in one of m bins of equal mass.
+
+    A group of reports whose ranks no border of a bin divides is in one bin as a whole; the others
+    are looked at until they hold one report only. Two looks suffice for any number of rows that
+    fits a disk, and mostly one.
+    """
+
+    low: Floats
+    high: Floats
+    sums: Floats
+    m: int
+
+    @classmethod
+    def of(cls, cells: Floats, cuts: Cuts, m: int, *, first: int = 0) -> Refinement:
+        """From sums of cells; of those from the `first` on, where only larger reports count."""
+        held = cells[:, FIELDS.index("sum_w")] > 0
+        held[:first] = False
+        low = np.concatenate([[0.0], cuts.inner])[held]
+        high = np.concatenate([np.nextafter(cuts.inner, -np.inf), [1.0]])[held]
+        return cls(low, high, cells[held], m)
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """The groups that must be looked at."""
+        if not self.low.size:
+            return np.zeros(0, dtype=np.bool_)
+        return _divided(self.sums[:, 1], self.m) & (self.low < self.high)
+
+    def put(self, low: Floats, high: Floats, sums: Floats) -> None:
+        """Groups in the place of the open ones."""
+        open_ = self.open
+        _same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
+        low = np.concatenate([self.low[~open_], low])
+        high = np.concatenate([self.high[~open_], high])
+        sums = np.concatenate([self.sums[~open_], sums])
+        weighty = np.flatnonzero(sums[:, 1] > 0)
+        order = weighty[np.argsort(low[weighty], kind="stable")]
+        self.low, self.high, self.sums = low[order], high[order], sums[order]
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """The bin of each group."""
+        return middle_rank_bins(self.sums[:, FIELDS.index("sum_w")], self.m)
+
+    @property
+    def table(self) -> BinTable:
+        """The m bins."""
+        merged = np.zeros((self.m, len(FIELDS)))
+        np.add.at(merged, self.places, self.sums)
+        return BinTable(merged[None])
+
+    @property
+    def cuts(self) -> Cuts:
+        """The edges between the bins. A bin begins at its first group; one that no group is in,
+        where the next one does.
+        """
+        first = np.searchsorted(self.places, np.arange(1, self.m))
+        starts = np.append(self.low, np.nextafter(self.high[-1], np.inf))
+        return Cuts(starts[first])
+
+
+def refine(problems: Mapping[Key, Refinement], look: LookAtAll[Key]) -> None:
+    """Refine all problems together, each look at the rows for all that need it."""
+    while True:
+        open_ = {key: groups.open for key, groups in problems.items()}
+        open_ = {key: flags for key, flags in open_.items() if flags.any()}
+        if not open_:
+            return
+        n_rows = sum(float(problems[key].sums[flags, 0].sum()) for key, flags in open_.items())
+        asked = {
+            key: (problems[key].low[flags], problems[key].high[flags])
+            for key, flags in open_.items()
+        }
+        found = look(asked, None if n_rows <= FEW_ROWS else PARTS)
+        for key in asked:
+            problems[key].put(*found[key])
+
+
+def exact_quantile_bins(cells: Floats, cuts: Cuts, m: int, look: Look) -> BinTable:
+    """The m bins of equal mass, ties together, given sums of cells and a way to look again."""
+    return quantile_groups(cells, cuts, m, look).table
+
+
+def quantile_groups(cells: Floats, cuts: Cuts, m: int, look: Look) -> Refinement:
+    """Groups of reports in order, each of them in one of the m bins."""
+    groups = Refinement.of(cells, cuts, m)
+
+    def look_at_one(
+        asked: dict[str, Spans], parts: int | None
+    ) -> dict[str, tuple[Floats, Floats, Floats]]:
+        return {key: look(*spans, parts) for key, spans in asked.items()}
+
+    refine({"one": groups}, look_at_one)
+    return groups
+
+
+def _divided(mass: Floats, m: int) -> NDArray[np.bool_]:
+    """Which groups, in order of reports, have a border j W / m strictly inside their ranks."""
+    through = np.cumsum(mass)
+    total = through[-1]
+    # Half a part in 10^12 either way: a group too many is looked at, never one too few.
+    below = np.ceil((through - mass) * m / total * (1 - ROUNDING))
+    above = np.floor(through * m / total * (1 + ROUNDING))
+    first = np.maximum(below, 1)
+    last = np.minimum(above, m - 1)
+    divided: NDArray[np.bool_] = first <= last
+    return divided
+
+
+def _same_rows(before: float, after: float) -> None:
+    if before != after:
+        raise InputError(
+            f"the data changed while they were read: {before:.0f} rows in one pass, {after:.0f} in "
+            "the next. Measure a copy that nobody writes to"
+        )

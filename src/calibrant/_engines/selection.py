@@ -1,0 +1,63 @@
+"""Which kernels are in use, and how many threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from calibrant._core.engine_choice import asked_for, chosen
+from calibrant._core.errors import InputError, one_of
+from calibrant._engines.arrays import numpy_kernels
+from calibrant._engines.protocol import Kernels
+
+try:
+    from calibrant._engines.arrays import native
+except ImportError as error:  # not built: no C compiler at install time
+    _native: Kernels | None = None
+    why_not_native = str(error)
+else:
+    _native = cast(Kernels, native)
+    why_not_native = ""
+
+# What may be asked for. "torch" is about tensors; arrays then have their usual kernels.
+NAMES = ("native", "numpy", "torch")
+
+
+def kernels() -> Kernels:
+    """The kernels in use: compiled where built, unless CALIBRANT_ENGINE or `engine` says other."""
+    usual = "native" if _native else "numpy"
+    name = one_of("CALIBRANT_ENGINE", asked_for() or usual, NAMES)
+    if name == "torch":
+        name = usual
+    if name == "numpy":
+        return cast(Kernels, numpy_kernels)
+    if _native is None:
+        raise InputError(f"the native engine was not built on this machine ({why_not_native})")
+    return _native
+
+
+def available() -> tuple[str, ...]:
+    """The engines that work here, the fastest first."""
+    return ("native", "numpy") if _native else ("numpy",)
+
+
+@contextmanager
+def engine(name: str) -> Iterator[None]:
+    """Use one engine inside a `with`; for tests and comparisons, the result is the same."""
+    token = chosen.set(one_of("engine", name, NAMES))
+    try:
+        yield
+    finally:
+        chosen.reset(token)
+
+
+def n_threads() -> int:
+    """Threads for large samples: CALIBRANT_THREADS, or two where there are two cores."""
+    asked = os.environ.get("CALIBRANT_THREADS")
+    if asked is None:
+        return min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+    if not asked.isdigit() or int(asked) < 1:
+        raise InputError(f"CALIBRANT_THREADS must be a whole number from 1; got {asked!r}")
+    return int(asked)

@@ -1,0 +1,203 @@
+"""Samples as checked blocks of float64 on their device: scalars, or rows of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from calibrant._core.binning import Cuts
+from calibrant._data.samples import Notion
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._data.tolerances import OVERSHOOT, ROW_SUM_TOLD
+from calibrant._engines.protocol import N_CLIPPED, N_ROWS_OFF
+from calibrant._engines.tensors.tally import Tally
+
+# Entries of a block: the memory that a pass takes is some ten times this many float64.
+HOST_ENTRIES = 1 << 20
+DEVICE_ENTRIES = 1 << 24
+# Labels that a float64 holds exactly.
+LARGEST_LABEL = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class Scalars:
+    """A run of a scalar problem: reports (or logits), targets and weights, float64, within bounds.
+
+    Rows that failed a check hold zeros: an index made of them is a sound one.
+    """
+
+    u: Tensor
+    z: Tensor
+    w: Tensor | None
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A run of rows: probabilities (float64, clipped), and labels or rows of targets."""
+
+    p: Tensor
+    # One of the two: a class index within bounds, or probabilities.
+    label: Tensor | None
+    q: Tensor | None
+    w: Tensor | None
+    good: Tensor
+
+    def top_label(self) -> Scalars:
+        """The largest probability, of the lowest class that has it, and the target there."""
+        u, top = self.p.max(dim=1)  # the first of equals
+        if self.label is not None:
+            z = (self.label == top).double()
+        else:
+            assert self.q is not None
+            z = self.q.gather(1, top[:, None])[:, 0]
+        return _where_good(self.good, u, z, self.w)
+
+
+def block_entries(device: torch.device) -> int:
+    """Entries that are looked at together."""
+    return HOST_ENTRIES if device.type == "cpu" else DEVICE_ENTRIES
+
+
+def spans(n: int, entries_per_row: int, device: torch.device) -> Iterator[tuple[int, int]]:
+    """Runs of rows that fit a block."""
+    rows = max(1, block_entries(device) // entries_per_row)
+    for start in range(0, n, rows):
+        yield start, min(start + rows, n)
+
+
+def scalar_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
+    """The scalar problem of a notion, block by block."""
+    if samples.multiclass:
+        for rows in row_blocks(samples, tally):
+            yield rows.top_label()
+        return
+    for start, stop in spans(samples.n, 1, samples.place):
+        u = samples.report_block(start, stop)
+        z = samples.targets[start:stop].double()
+        good = torch.isfinite(u)
+        if samples.from_logits:
+            u = sigmoid(u)
+        if notion == "confidence":
+            # At 1/2 the lower class, 0, is predicted. In the reports' own precision, as everywhere.
+            upper = u > 0.5
+            u, z = torch.where(upper, u, 1 - u), torch.where(upper, z, 1.0 - z)
+        u = u.double()
+        yield checked(u, z, samples.weight_block(start, stop), good & in_unit(u), start, tally)
+
+
+def logit_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
+    """A binary problem of logits, the logits themselves untouched."""
+    for start, stop in spans(samples.n, 1, samples.place):
+        h = samples.report_block(start, stop).double()
+        z = samples.targets[start:stop].double()
+        good = torch.isfinite(h)
+        if notion == "confidence":
+            z, h = torch.where(h > 0, z, 1.0 - z), h.abs()
+        w = samples.weight_block(start, stop)
+        yield checked(h, z, w, good, start, tally, clip_reports=False)
+
+
+def checked(
+    u: Tensor,
+    z: Tensor,
+    w: Tensor | None,
+    good: Tensor,
+    start: int,
+    tally: Tally,
+    *,
+    clip_reports: bool = True,
+) -> Scalars:
+    """Reports, targets and weights without overshoot; rows that are not good are noted."""
+    good = good & in_unit(z) & _sound(w)
+    tally.check(good, start)
+    for values in (u, z) if clip_reports else (z,):
+        tally.count(N_CLIPPED, (values < 0) | (values > 1))
+    u = u.clamp(0.0, 1.0) if clip_reports else u
+    z = z.clamp(0.0, 1.0)
+    tally.note_soft(z)
+    return _where_good(good, u, z, w)
+
+
+def row_blocks(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
+    """Rows of class probabilities, block by block."""
+    for start, stop in spans(samples.n, samples.n_classes, samples.place):
+        p, good = _probabilities(samples, start, stop, tally)
+        label, q, sound = _row_targets(samples, start, stop, tally)
+        w = samples.weight_block(start, stop)
+        good = good & sound & _sound(w)
+        tally.check(good, start)
+        yield Rows(p, label, q, w, good)
+
+
+def _probabilities(
+    samples: TensorSamples, start: int, stop: int, tally: Tally
+) -> tuple[Tensor, Tensor]:
+    if samples.from_logits:
+        raw = samples.reports[start:stop].to(samples.place)
+        # Any class that is not finite makes one of the two so.
+        ends = torch.isfinite(raw.amax(dim=1)) & torch.isfinite(raw.amin(dim=1))
+        return torch.softmax(raw, dim=1, dtype=torch.float64), ends
+    p = samples.report_block(start, stop).double()
+    off = (p.sum(dim=1) - 1.0).abs()
+    tally.count(N_ROWS_OFF, off > ROW_SUM_TOLD)
+    tally.count(N_CLIPPED, (p < 0) | (p > 1))
+    good = (off <= samples.row_sum_tolerance) & _rows_in_unit(p)
+    return p.clamp(0.0, 1.0), good
+
+
+def _row_targets(
+    samples: TensorSamples, start: int, stop: int, tally: Tally
+) -> tuple[Tensor | None, Tensor | None, Tensor]:
+    """Labels or rows of targets, and which of them are sound."""
+    raw = samples.targets[start:stop]
+    if raw.ndim == 2:
+        q = raw.double()
+        tally.note_soft(q)
+        off = (q.sum(dim=1) - 1.0).abs()
+        sound = _rows_in_unit(q) & (off <= samples.label_sum_tolerance)
+        return None, q.clamp(0.0, 1.0), sound
+    if raw.is_floating_point():
+        whole = raw.double()
+        sound = (whole.floor() == whole) & (whole.abs() < LARGEST_LABEL)
+        label = torch.where(sound, whole, 0.0).long()
+    else:
+        label = raw.long()
+        sound = torch.ones_like(label, dtype=torch.bool)
+    k = samples.n_classes
+    return label.clamp(0, k - 1), None, sound & (label >= 0) & (label < k)
+
+
+def in_unit(values: Tensor) -> Tensor:
+    """Which values lie in [0, 1], but for an overshoot."""
+    return (values >= -OVERSHOOT) & (values <= 1 + OVERSHOOT)
+
+
+def _rows_in_unit(rows: Tensor) -> Tensor:
+    return (rows.amin(dim=1) >= -OVERSHOOT) & (rows.amax(dim=1) <= 1 + OVERSHOOT)
+
+
+def _sound(w: Tensor | None) -> Tensor | bool:
+    return True if w is None else (w >= 0) & torch.isfinite(w)
+
+
+def _where_good(good: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> Scalars:
+    return Scalars(
+        torch.where(good, u, 0.0),
+        torch.where(good, z, 0.0),
+        None if w is None else torch.where(good, w, 0.0),
+    )
+
+
+def sigmoid(logits: Tensor) -> Tensor:
+    """1 / (1 + exp(-h)) in float64; `samples.links.sigmoid` is the same of arrays."""
+    h = logits.double()
+    small = torch.exp(-h.abs())
+    return torch.where(h >= 0, 1.0, small) / (1.0 + small)
+
+
+def edges_of(cuts: Cuts, device: torch.device) -> Tensor:
+    """The inner edges on a device."""
+    return torch.tensor(cuts.inner, dtype=torch.float64, device=device)

@@ -1,0 +1,104 @@
+"""Whole columns on the device: of a scalar problem, of each class, of the rows above a threshold.
+
+What must be sorted or picked out needs the scalar problem in one piece: three float64 a row, on the
+device of the reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from calibrant._data.samples import Notion
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.protocol import Findings
+from calibrant._engines.tensors.blocks import (
+    Scalars,
+    block_entries,
+    scalar_blocks,
+    sigmoid,
+    spans,
+)
+from calibrant._engines.tensors.tally import Tally, settled
+
+
+def column(samples: TensorSamples, notion: Notion, tally: Tally) -> Scalars:
+    """The scalar problem of a notion in one piece, checked and clipped."""
+    u = torch.empty(samples.n, dtype=torch.float64, device=samples.place)
+    z, w = torch.empty_like(u), torch.empty_like(u) if samples.weighted else None
+    at = 0
+    for block in scalar_blocks(samples, notion, tally):
+        rows = slice(at, at + block.u.numel())
+        u[rows], z[rows] = block.u, block.z
+        if w is not None and block.w is not None:
+            w[rows] = block.w
+        at = rows.stop
+    return Scalars(u, z, w)
+
+
+def whole_problem(
+    samples: TensorSamples, notion: Notion
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
+    """The scalar problem in full, copied to the host: for what cannot be had from sums."""
+    tally = Tally(samples.place)
+    whole = column(samples, notion, tally)
+    parts = (whole.u, whole.z) if whole.w is None else (whole.u, whole.z, whole.w)
+    findings, arrays = settled(tally, *parts)
+    return arrays[0], arrays[1], arrays[2] if samples.weighted else None, findings
+
+
+def class_groups(samples: TensorSamples) -> Iterator[tuple[int, Tensor]]:
+    """Runs of classes: the first of them, and their reports (classes, n), one class a row.
+
+    They are in the reports' own precision, as binary reports would be; of logits float64.
+    """
+    k, n, place = samples.n_classes, samples.n, samples.place
+    together = max(1, block_entries(place) // max(1, n))
+    log_total = _log_normaliser(samples) if samples.from_logits else None
+    for first in range(0, k, together):
+        group = samples.reports[:, first : first + together].to(place).T.contiguous()
+        if log_total is not None:
+            group = torch.exp(group.double() - log_total)
+        yield first, group
+
+
+def class_columns(samples: TensorSamples) -> Iterator[TensorSamples]:
+    """Each class against the rest, as a binary problem of its own."""
+    for first, group in class_groups(samples):
+        for r, reports in enumerate(group, start=first):
+            targets = samples.targets[:, r] if samples.soft_rows else samples.targets == r
+            yield replace(samples, reports=reports, targets=targets, from_logits=False)
+
+
+def rows_above(samples: TensorSamples, threshold: float) -> TensorSamples | None:
+    """The rows with weight and a report above the threshold; None if there are none."""
+    whole = samples.reports.to(samples.place)
+    if samples.from_logits:
+        whole = sigmoid(whole)
+    # The threshold in the precision of the reports, like an edge.
+    above = whole.double() > float(np.asarray(threshold, samples.precision))
+    if samples.weights is not None:
+        above &= samples.weights > 0
+    rows = above.nonzero()[:, 0]
+    if rows.numel() == 0:
+        return None
+    return replace(
+        samples,
+        reports=whole[rows],
+        targets=samples.targets[rows],
+        weights=None if samples.weights is None else samples.weights[rows],
+        from_logits=False,
+    )
+
+
+def _log_normaliser(samples: TensorSamples) -> Tensor:
+    """log sum exp of each row, so that one class's probability needs no other class."""
+    out = torch.empty(samples.n, dtype=torch.float64, device=samples.place)
+    for start, stop in spans(samples.n, samples.n_classes, samples.place):
+        out[start:stop] = samples.report_block(start, stop).double().logsumexp(dim=1)
+    return out

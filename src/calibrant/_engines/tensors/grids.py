@@ -1,0 +1,125 @@
+"""From tensors to smoothing grids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
+from calibrant._data.samples import Notion
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.arrays.smooth import folded, logit_reach
+from calibrant._engines.protocol import N_LOGIT_CLIPPED, Findings
+from calibrant._engines.tensors.blocks import Scalars, logit_blocks, scalar_blocks, sigmoid
+from calibrant._engines.tensors.columns import class_columns
+from calibrant._engines.tensors.rows import row_pass
+from calibrant._engines.tensors.tally import Tally, bring_back
+
+
+class LogitMasses:
+    """w z and w (1 - z) at the logits of a problem's reports, (2, nodes)."""
+
+    def __init__(self, samples: TensorSamples, spacing: float, eps: float, nodes: int) -> None:
+        self.raw = is_raw(samples)
+        self.spacing, self.eps = spacing, eps
+        self.sums = torch.zeros((2, nodes), dtype=torch.float64, device=samples.place)
+
+    def add(self, block: Scalars, tally: Tally) -> None:
+        low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if self.raw else (self.eps, 1.0 - self.eps)
+        tally.count(N_LOGIT_CLIPPED, (block.u < low) | (block.u > high))
+        u = block.u.clamp(low, high)
+        h = u if self.raw else torch.log(u / (1.0 - u))
+        place = h * (1.0 / self.spacing) + (self.sums.shape[1] - 1) // 2
+        wz = block.z if block.w is None else block.w * block.z
+        rest = 1.0 - block.z if block.w is None else block.w * (1.0 - block.z)
+        _deposit(self.sums, place, (wz, rest))
+
+
+class UnitMasses:
+    """w (z - u), or w, w u and w z, at a problem's reports, (1 or 3, cells + 4)."""
+
+    def __init__(self, samples: TensorSamples, cells: int, *, residual_only: bool) -> None:
+        self.raw = is_raw(samples)
+        shape = (1 if residual_only else 3, cells + 4)
+        self.sums = torch.zeros(shape, dtype=torch.float64, device=samples.place)
+
+    def add(self, block: Scalars, tally: Tally) -> None:
+        u = sigmoid(block.u) if self.raw else block.u
+        w = torch.ones_like(u) if block.w is None else block.w
+        place = u * (self.sums.shape[1] - 4) + 1
+        one = len(self.sums) == 1
+        _deposit(self.sums, place, (w * (block.z - u),) if one else (w, w * u, w * block.z))
+
+
+def is_raw(samples: TensorSamples) -> bool:
+    """Whether the problem's logits are used as they are."""
+    return samples.from_logits and not samples.multiclass
+
+
+def grid_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
+    """Blocks of the scalar problem; of binary logits the logits themselves."""
+    read = logit_blocks if is_raw(samples) else scalar_blocks
+    return read(samples, notion, tally)
+
+
+def logit_grid(
+    samples: TensorSamples, notion: Notion, spacing: float, eps: float, *, whole: bool = False
+) -> tuple[LogitGrid, Findings, int]:
+    """The masses of w z and w (1 - z) on the logit grid, and how many logits were clipped."""
+    nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
+
+    def masses(problem: TensorSamples) -> LogitMasses:
+        return LogitMasses(problem, spacing, eps, nodes)
+
+    sums, findings, n_clipped = _deposited(samples, notion, masses)
+    return LogitGrid(spacing, sums[:, 0], sums[:, 1]), findings, n_clipped
+
+
+def unit_grid(
+    samples: TensorSamples, notion: Notion, cells: int, *, residual_only: bool = True
+) -> tuple[UnitGrid, Findings]:
+    """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
+
+    def masses(problem: TensorSamples) -> UnitMasses:
+        return UnitMasses(problem, cells, residual_only=residual_only)
+
+    sums, findings, _ = _deposited(samples, notion, masses)
+    return folded(sums), findings
+
+
+def _deposited(
+    samples: TensorSamples,
+    notion: Notion,
+    masses: Callable[[TensorSamples], LogitMasses | UnitMasses],
+) -> tuple[NDArray[np.float64], Findings, int]:
+    """Grids of a notion's problem or problems, (classes, ...)."""
+    problems: Iterator[TensorSamples] = iter([samples])
+    checked, inner = None, notion
+    if notion == "classwise":
+        checked, inner = row_pass(samples, None, None, False).findings, "binary"
+        problems = class_columns(samples)
+    tally, parts = Tally(samples.place), []
+    for problem in problems:
+        grid = masses(problem)
+        for block in grid_blocks(problem, inner, tally):
+            grid.add(block, tally)
+        parts.append(grid.sums)
+    status, (sums,) = bring_back(tally, torch.stack(parts))
+    findings = Findings.from_status(status) if checked is None else checked
+    return sums, findings, int(status[N_LOGIT_CLIPPED])
+
+
+def _deposit(nodes: Tensor, place: Tensor, masses: tuple[Tensor, ...]) -> None:
+    """Each mass to the four nodes around its place, with the weights of cubic interpolation."""
+    j = place.floor()
+    t = place - j
+    a, b, c = t + 1.0, t - 1.0, t - 2.0
+    parts = (-t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0)
+    first = j.long() - 1
+    for offset, part in enumerate(parts):
+        for row, mass in zip(nodes, masses, strict=True):
+            row.index_add_(0, first + offset, mass * part)

@@ -1,0 +1,67 @@
+"""Loss sums of tensors, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from calibrant._core.loss_sums import FIELDS, N_PROPER, LossSums
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.protocol import Findings
+from calibrant._engines.tensors.blocks import Rows, row_blocks, scalar_blocks
+from calibrant._engines.tensors.rows import row_losses, row_pass
+from calibrant._engines.tensors.tally import Tally, settled
+
+
+def loss_sums(samples: TensorSamples, *, distribution: bool = False) -> tuple[LossSums, Findings]:
+    """Sums of the proper losses; of the distances between distributions too, on request."""
+    if samples.multiclass and not distribution:
+        total = row_pass(samples, None, None, True)
+        assert total.losses is not None
+        return LossSums(total.losses, samples.n_classes), total.findings
+    tally = Tally(samples.place)
+    sums = torch.zeros(len(FIELDS), dtype=torch.float64, device=samples.place)
+    for rows in row_blocks(samples, tally) if samples.multiclass else _two_columns(samples, tally):
+        sums[:N_PROPER] += row_losses(rows, rows.top_label(), tally)
+        if distribution:
+            sums[N_PROPER:] += _distances(rows)
+    if not samples.multiclass:
+        sums[FIELDS.index("brier")] /= 2  # one class's square, not both
+    findings, (out,) = settled(tally, sums)
+    return LossSums(out, samples.n_classes, distribution), findings
+
+
+def _two_columns(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
+    """Binary reports and targets as rows of two classes."""
+    for block in scalar_blocks(samples, "binary", tally):
+        p = torch.stack([1.0 - block.u, block.u], dim=1)
+        q = torch.stack([1.0 - block.z, block.z], dim=1)
+        yield Rows(p, None, q, block.w, torch.ones_like(block.u, dtype=torch.bool))
+
+
+def _distances(rows: Rows) -> Tensor:
+    """Sums of how whole distributions compare; `statistics.distances` says the same of arrays."""
+    p, q = rows.p, rows.q
+    if q is None:
+        assert rows.label is not None
+        q = torch.zeros_like(p).scatter(1, rows.label[:, None], 1.0)
+    difference = torch.special.entr(p).sum(dim=1) - torch.special.entr(q).sum(dim=1)
+    values = torch.stack([
+        0.5 * (p - q).abs().sum(dim=1),
+        difference.abs(),
+        difference,
+        _same_ranking(p, q).double(),
+    ])  # fmt: skip
+    return values.sum(dim=1) if rows.w is None else (values * rows.w).sum(dim=1)
+
+
+def _same_ranking(p: Tensor, q: Tensor) -> Tensor:
+    """Where every strict preference of the target row is kept strictly by the report."""
+    ranked_q, order = q.sort(dim=1, descending=True, stable=True)
+    ranked_p = p.gather(1, order)
+    smallest_before = ranked_p.cummin(dim=1).values[:, :-1]
+    largest_after = ranked_p.flip(1).cummax(dim=1).values.flip(1)[:, 1:]
+    strict = ranked_q[:, :-1] > ranked_q[:, 1:]
+    return (~strict | (smallest_before > largest_after)).all(dim=1)

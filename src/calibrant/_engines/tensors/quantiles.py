@@ -1,0 +1,69 @@
+"""Bins of equal mass and level sets, by sorting a column where it lies."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from calibrant._core.binning import ROUNDING
+from calibrant._engines.tensors.blocks import Scalars
+
+
+def quantile_edges(u: Tensor, w: Tensor | None, m: int) -> Tensor:
+    """The inner edges (g, m - 1) of m bins of equal mass, ties together, of each row of u (g, n).
+
+    `engines.quantiles` finds the same edges of arrays: a report's middle rank decides on which side
+    of an edge it falls; doubled, so that whole numbers stay whole.
+    """
+    g, n = u.shape
+    if m == 1:
+        return u.new_empty((g, 0))
+    number = torch.arange(1, m, dtype=torch.float64, device=u.device)
+    if w is None:
+        ordered = u.sort(dim=1).values
+        total = u.new_full((g, 1), float(n))
+        at = ((number * n / m).ceil() - 1).long().expand(g, m - 1)
+        through = torch.arange(n + 1, dtype=torch.float64, device=u.device).expand(g, n + 1)
+    else:
+        ordered, order = u.sort(dim=1, stable=True)
+        sums = w[order].cumsum(dim=1)
+        total = sums[:, -1:]
+        at = torch.searchsorted(sums, number * total / m).clamp(max=n - 1)
+        through = torch.cat([sums.new_zeros((g, 1)), sums], dim=1)
+    values = ordered.gather(1, at)
+    below = through.gather(1, torch.searchsorted(ordered, values))
+    upto = through.gather(1, torch.searchsorted(ordered, values, right=True))
+    in_lower = (below + upto) * m <= 2.0 * number * total * (1 + ROUNDING)
+    above = torch.nextafter(values, values.new_full((), torch.inf))
+    return torch.where(in_lower, above, values).cummax(dim=1).values
+
+
+def rank_order(whole: Scalars, m: int) -> tuple[Scalars, Tensor]:
+    """The rows in order of reports, and the bin of each when bins hold equal shares of ranks."""
+    order, bins = by_rank(whole.u, whole.w, m)
+    return _taken(whole, order), bins
+
+
+def by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
+    """The order of the reports, and in that order the bin of each."""
+    order = u.argsort(stable=True)
+    n = order.numel()
+    if w is None:
+        ranks = torch.arange(1, n + 1, device=order.device)
+        return order, (ranks * m + n - 1) // n - 1
+    through = w[order].cumsum(dim=0)  # ranks are cumulative weights
+    # Without any weight the quotient is not a number; the caller finds that out from the sums.
+    place = (through * m / through[-1] * (1 - ROUNDING)).ceil() - 1
+    return order, place.nan_to_num(0.0).clamp(0, m - 1).long()
+
+
+def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:
+    """The rows in order of reports, the number of each one's level, and the levels."""
+    taken = _taken(whole, whole.u.argsort(stable=True))
+    first = torch.ones_like(taken.u, dtype=torch.bool)
+    first[1:] = taken.u[1:] != taken.u[:-1]
+    return taken, first.cumsum(dim=0) - 1, taken.u[first]
+
+
+def _taken(whole: Scalars, order: Tensor) -> Scalars:
+    return Scalars(whole.u[order], whole.z[order], None if whole.w is None else whole.w[order])

@@ -1,0 +1,73 @@
+"""BinSums: the sums of BinTable.FIELDS per bin, on the device."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from calibrant._core.bin_tables import FIELDS
+from calibrant._engines.tensors.blocks import Scalars
+
+N, SUM_W, SUM_W2, SUM_WU, SUM_WZ, SUM_WU2, SUM_WUZ, SUM_WZ2, SUM_W2Z = range(len(FIELDS))
+# Threads of a device that add to one number wait for each other: few bins get many copies.
+_CELLS_ON_DEVICE = 1 << 14
+_MOST_COPIES = 256
+
+
+class BinSums:
+    """Sums per bin of scalar problems whose bins are known. Bins are numbered from 0."""
+
+    def __init__(
+        self, m: int, device: torch.device, *, weighted: bool, squares: bool = True
+    ) -> None:
+        self.m, self.weighted, self.squares = m, weighted, squares
+        self.copies = 1
+        if device.type != "cpu":
+            self.copies = max(1, min(_MOST_COPIES, _CELLS_ON_DEVICE // m))
+        shape = (len(FIELDS), m * self.copies)
+        self._sums = torch.zeros(shape, dtype=torch.float64, device=device)
+
+    def add(self, index: Tensor, block: Scalars) -> None:
+        """Add a block of a scalar problem."""
+        self.add_reports(index, block.u, block.w)
+        self.add_targets(index, block.u, block.z, block.w)
+
+    def add_reports(self, index: Tensor, u: Tensor, w: Tensor | None) -> None:
+        """Add counts, weights and reports: the fields that targets have no part in."""
+        at = self._places(index)
+        if w is None:
+            self._add(N, at, torch.ones((), dtype=torch.float64, device=u.device).expand_as(u))
+            wu = u
+        else:
+            wu = w * u
+            for field, values in ((N, (w > 0).double()), (SUM_W, w), (SUM_W2, w * w)):
+                self._add(field, at, values)
+        self._add(SUM_WU, at, wu)
+        if self.squares:
+            self._add(SUM_WU2, at, wu * u)
+
+    def add_targets(self, index: Tensor, u: Tensor, z: Tensor, w: Tensor | None) -> None:
+        """Add targets. Rows with a target of 0 may be left out: they add nothing."""
+        at = self._places(index)
+        wz = z if w is None else w * z
+        for field, values in ((SUM_WZ, wz), (SUM_WUZ, wz * u), (SUM_WZ2, wz * z)):
+            self._add(field, at, values)
+        if w is not None:
+            self._add(SUM_W2Z, at, w * w * z)
+
+    def _places(self, index: Tensor) -> Tensor:
+        if self.copies == 1:
+            return index
+        turn = torch.arange(index.numel(), device=index.device) % self.copies
+        return index * self.copies + turn
+
+    def _add(self, field: int, at: Tensor, values: Tensor) -> None:
+        self._sums[field].index_add_(0, at, values)
+
+    def result(self) -> Tensor:
+        """The sums, (bins, fields)."""
+        sums = self._sums.reshape(len(FIELDS), self.m, self.copies).sum(dim=2).T.clone()
+        if not self.weighted:
+            sums[:, SUM_W] = sums[:, SUM_W2] = sums[:, N]
+            sums[:, SUM_W2Z] = sums[:, SUM_WZ]
+        return sums

@@ -1,0 +1,129 @@
+"""Bin tables of tensors: fixed bins block by block, bins of equal mass from a sorted column."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._data.samples import Notion
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.arrays.counting import stack, without_dropped
+from calibrant._engines.protocol import Findings
+from calibrant._engines.tensors.blocks import Scalars, edges_of, scalar_blocks
+from calibrant._engines.tensors.columns import class_columns, class_groups, column
+from calibrant._engines.tensors.quantiles import level_order, quantile_edges, rank_order
+from calibrant._engines.tensors.rows import plain_row_pass, row_pass
+from calibrant._engines.tensors.sums import BinSums
+from calibrant._engines.tensors.tally import Tally, settled
+
+
+def scalar_sums(
+    samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool = True
+) -> tuple[NDArray[np.float64], Findings]:
+    """Bin sums (bins x fields) of the binary or the confidence problem in given cuts."""
+    if samples.multiclass:
+        total = row_pass(samples, None, cuts, False)
+        assert total.confidence is not None
+        return total.confidence, total.findings
+    tally = Tally(samples.place)
+    sums = BinSums(cuts.m, samples.place, weighted=samples.weighted, squares=squares)
+    edges = edges_of(cuts, samples.place)
+    for block in scalar_blocks(samples, notion, tally):
+        sums.add(torch.bucketize(block.u, edges, right=True), block)
+    findings, (out,) = settled(tally, sums.result())
+    return out, findings
+
+
+def bin_table(
+    samples: TensorSamples, notion: Notion, rule: Rule, *, squares: bool = True
+) -> tuple[BinTable, Cuts, Findings]:
+    """The table of a scalar notion (binary, confidence), with the cuts that were used."""
+    if isinstance(rule, EqualWidth | Edges):
+        cuts = fixed_cuts(rule, samples.precision)
+        sums, findings = scalar_sums(samples, notion, cuts, squares=squares)
+        return without_dropped(sums[None], rule, squares), cuts, findings
+    if samples.n == 0:
+        raise InputError(NO_WEIGHT)
+    tally = Tally(samples.place)
+    whole = column(samples, notion, tally)
+    if isinstance(rule, LevelSets):
+        return _level_sets(whole, tally)
+    if rule.ties == "rank":
+        return _by_rank(whole, rule.m, tally)
+    edges = quantile_edges(whole.u[None], whole.w, rule.m)[0]
+    sums_here = _sums_by_index(torch.bucketize(whole.u, edges, right=True), rule.m, whole)
+    findings, (sums, inner) = settled(tally, sums_here, edges)
+    return BinTable(_weighty(sums)[None]), Cuts(inner), findings
+
+
+def _by_rank(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
+    ordered, index = rank_order(whole, m)
+    firsts = torch.searchsorted(index, torch.arange(1, m, device=index.device))
+    shown = torch.cat([ordered.u, ordered.u.new_ones(1)])[firsts]  # ties may straddle a cut
+    findings, (sums, inner) = settled(tally, _sums_by_index(index, m, ordered), shown)
+    return BinTable(_weighty(sums)[None]), Cuts(inner), findings
+
+
+def _level_sets(whole: Scalars, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
+    ordered, index, values = level_order(whole)
+    sums_here = _sums_by_index(index, values.numel(), ordered)
+    findings, (sums, levels) = settled(tally, sums_here, values)
+    if whole.w is not None:  # a level that only rows of weight 0 hold is not a level
+        held = sums[:, 0] > 0
+        sums, levels = sums[held], levels[held]
+    return BinTable(sums[None]), Cuts(levels[1:]), findings
+
+
+def _sums_by_index(index: Tensor, m: int, whole: Scalars) -> Tensor:
+    sums = BinSums(m, index.device, weighted=whole.w is not None)
+    sums.add(index, whole)
+    return sums.result()
+
+
+def _weighty(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums of bins that were cut by ranks, of which there are none without weight."""
+    if not sums[..., 1].sum() > 0:
+        raise InputError(NO_WEIGHT)
+    return sums
+
+
+def classwise_table(
+    samples: TensorSamples, rule: Rule, *, squares: bool = True
+) -> tuple[BinTable, Findings]:
+    """The table of every class against the rest, each with its own bins."""
+    if isinstance(rule, EqualWidth | Edges):
+        read = plain_row_pass if squares else row_pass  # fused kernels leave squares out
+        total = read(samples, fixed_cuts(rule, samples.precision), None, False)
+        assert total.classwise is not None
+        return without_dropped(total.classwise, rule, squares), total.findings
+    # Rows are checked as rows before they are taken apart.
+    findings = row_pass(samples, None, None, False).findings
+    if isinstance(rule, Quantile) and rule.ties == "together" and samples.n:
+        return BinTable(_weighty(_class_quantiles(samples, rule.m))), findings
+    return stack([bin_table(c, "binary", rule)[0] for c in class_columns(samples)]), findings
+
+
+def _class_quantiles(samples: TensorSamples, m: int) -> NDArray[np.float64]:
+    """Sums of every class in its own bins of equal mass; some classes are sorted at a time."""
+    w = samples.weight_block(0, samples.n)
+    parts = []
+    for first, reports in class_groups(samples):
+        g = len(reports)
+        u = reports.double().clamp(0.0, 1.0)
+        index = torch.searchsorted(quantile_edges(u, w, m), u, right=True)
+        index += m * torch.arange(g, device=u.device)[:, None]
+        classes = torch.arange(first, first + g, device=u.device)[:, None]
+        if samples.soft_rows:
+            z = samples.targets[:, first : first + g].T.double().clamp(0.0, 1.0)
+        else:
+            z = (samples.targets == classes).double()
+        weights = None if w is None else w.expand_as(u).reshape(-1)
+        block = Scalars(u.reshape(-1), z.reshape(-1), weights)
+        parts.append(_sums_by_index(index.reshape(-1), g * m, block))
+    packed = torch.cat(parts).cpu().numpy()
+    return packed.reshape(samples.n_classes, m, len(FIELDS))

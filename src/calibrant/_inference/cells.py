@@ -1,0 +1,188 @@
+"""A scalar problem as inference needs it: rows with their bins, gathered into cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import Quantile, Rule
+from calibrant._data.links import logit
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.counting import bin_table, rank_order
+from calibrant._engines.arrays.numpy_kernels import sums_by_index
+from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.blocks import summed
+
+Array = NDArray[np.float64]
+
+# Predictions in one cell differ by less than this on the logit scale: outcomes drawn from their
+# mean are as good as drawn from each. At 1/2 it is a width of 1/256. Where only sums over bins
+# matter, wider cells do: within one the variance of an outcome is off by less than 1 % of itself.
+FINE = 1.0 / 64.0
+COARSE = 1.0 / 2.0
+# Beyond this logit all predictions share a cell.
+CELL_LIMIT = 14.0
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Predictions, targets, weights and bins of every row; `hard`: all targets are 0 or 1."""
+
+    u: Array
+    z: Array
+    w: Array | None
+    bins: NDArray[np.intp]
+    m: int
+    hard: bool
+
+    @property
+    def n(self) -> int:
+        return int(self.u.size)
+
+    @property
+    def weights(self) -> Array:
+        return np.ones(self.n) if self.w is None else self.w
+
+    @cached_property
+    def fine_cells(self) -> Cells:
+        """Cells in which predictions are all but equal."""
+        return cells_of(self, FINE)
+
+    @cached_property
+    def coarse_cells(self) -> Cells:
+        """Cells that will do where only sums over bins matter."""
+        return cells_of(self, COARSE)
+
+    def gaps(self) -> Array:
+        """Mean target less mean prediction of each bin, 0 where a bin is empty."""
+        w = self.weights
+        total = np.bincount(self.bins, w, self.m)
+        gap = np.bincount(self.bins, w * (self.z - self.u), self.m)
+        return np.divide(gap, total, out=np.zeros(self.m), where=total > 0)
+
+
+def problem_of(samples: Samples, notion: Notion, rule: Rule) -> Problem | None:
+    """The problem in the bins of a rule; None where the rule drops rows."""
+    if getattr(rule, "drop_one", False):
+        return None
+    _, cuts, findings = bin_table(samples, notion, rule)
+    u, z, w, _ = whole_problem(samples, notion)
+    if isinstance(rule, Quantile) and rule.ties == "rank":
+        order, in_order = rank_order(u, w, rule.m)
+        bins = np.empty(u.size, dtype=np.intp)
+        bins[order] = in_order
+    else:
+        bins = cuts.find(u)
+    return Problem(u, z, w, bins, cuts.m, not findings.soft)
+
+
+def table_of(problem: Problem) -> BinTable:
+    """The bin table of a problem."""
+    sums = sums_by_index(problem.bins, problem.m, problem.u, problem.z, problem.w)
+    return BinTable(sums[None])
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Rows of one bin with nearly the same prediction, in the order of predictions.
+
+    `index` is each row's cell; `bins`, `n`, `w`, `u` (the mean prediction) and `wz` are of cells.
+    """
+
+    index: NDArray[np.intp]
+    bins: NDArray[np.intp]
+    m: int
+    n: Array
+    w: Array
+    w2: Array
+    u: Array
+    wz: Array
+    wz2: Array
+
+    @property
+    def size(self) -> int:
+        return int(self.bins.size)
+
+    def sums(self, values: Array) -> Array:
+        """Sums of something that rows have, by cell."""
+        return summed(self.index, values, self.size)
+
+    @cached_property
+    def _nonempty(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return np.unique(self.bins, return_index=True)
+
+    def by_bin(self, values: Array) -> Array:
+        """Sums of cells (..., cells) by bin: (..., m)."""
+        nonempty, firsts = self._nonempty
+        out = np.zeros((*values.shape[:-1], self.m))
+        out[..., nonempty] = np.add.reduceat(values, firsts, axis=-1)
+        return out
+
+
+def cells_of(problem: Problem, width: float) -> Cells:
+    """The cells of a problem, of a width on the logit scale, cut at the borders of its bins."""
+    h = np.clip(logit(np.clip(problem.u, 1e-7, 1.0 - 1e-7)), -CELL_LIMIT, CELL_LIMIT)
+    per_bin = int(2 * CELL_LIMIT / width) + 1
+    key = problem.bins * per_bin + ((h + CELL_LIMIT) / width).astype(np.intp)
+    if problem.m * per_bin > 4 * problem.n + 1024:
+        _, index = np.unique(key, return_inverse=True)
+    else:  # renumbered without a sort
+        used = np.zeros(problem.m * per_bin, dtype=bool)
+        used[key] = True
+        index = (np.cumsum(used) - 1)[key]
+    size = int(index.max()) + 1
+    bins = np.zeros(size, dtype=np.intp)
+    bins[index] = problem.bins
+    w = problem.weights
+    n = np.bincount(index, minlength=size).astype(np.float64)
+    weight = summed(index, w, size)
+    plain = summed(index, problem.u, size) / n
+    u = np.divide(summed(index, w * problem.u, size), weight, out=plain, where=weight > 0)
+    wz = summed(index, w * problem.z, size)
+    wz2 = summed(index, w * problem.z**2, size)
+    w2 = summed(index, w * w, size)
+    return Cells(index.astype(np.intp), bins, problem.m, n, weight, w2, u, wz, wz2)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Sums of cells in every draw, (draws, cells): weight, weight times prediction and target."""
+
+    cells: Cells
+    w: Array
+    wu: Array
+    wz: Array
+    wz2: Array
+
+    @property
+    def u(self) -> Array:
+        return self.cells.u
+
+    def tables(self) -> BinTable:
+        """Bin tables, a draw being a class of the result."""
+        cells = self.cells
+        each = np.divide(cells.w2, cells.w, out=np.zeros(cells.size), where=cells.w > 0)
+        columns = (self.w, self.w * each, self.wu, self.wz, self.wz2, self.wz * each)
+        return drawn_tables(*(cells.by_bin(column) for column in columns))
+
+
+def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array) -> BinTable:
+    """Sums (draws, bins) as one table of so many classes."""
+    sums = np.zeros((*w.shape, len(FIELDS)))
+    columns = {
+        "n": w, "sum_w": w, "sum_w2": w2, "sum_wu": wu, "sum_wz": wz, "sum_wz2": wz2,
+        "sum_w2z": w2z,
+    }  # fmt: skip
+    for name, column in columns.items():
+        sums[..., FIELDS.index(name)] = column
+    return BinTable(sums, has_squares=False)
+
+
+def as_seen(cells: Cells) -> Drawn:
+    """The data themselves, as one draw."""
+    row = (cells.w, cells.w * cells.u, cells.wz, cells.wz2)
+    return Drawn(cells, *(column[None] for column in row))

@@ -1,0 +1,232 @@
+"""Errors over all classes: the threshold family and the null of every class's bins together.
+
+A row has a place for each class: the bin that its prediction for that class falls into, or, for
+full calibration, its cell and the class. What is summed there is the residual, target less
+prediction; one label moves the residuals of a whole row, so rows are drawn and not places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.family import (
+    FACTORS,
+    MEMBERS,
+    SURE,
+    moved,
+    outcome_variance,
+    thresholded,
+)
+
+Array = NDArray[np.float64]
+# Residuals and weights of every place, (draws, places), to the measure's value of each draw.
+Errors = Callable[[Array, Array], Array]
+
+# Rows times draws up to which labels are drawn row by row.
+DRAWN_LABELS = 20_000_000
+# Blocks times places up to which blocks are summed place by place.
+BLOCK_ENTRIES = 30_000_000
+# Expected events below which a place's outcomes are drawn by themselves.
+FEW_EVENTS = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Rows with a place for each class: `index`, `u`, `z` and `w` are (n, k), w 0 where a row is
+    not counted; `y` are labels, or None where targets are soft.
+    """
+
+    index: NDArray[np.intp]
+    size: int
+    u: Array
+    z: Array
+    w: Array
+    y: NDArray[np.intp] | None
+    hard: bool
+
+    @property
+    def n(self) -> int:
+        return int(self.u.shape[0])
+
+    def sums(self, values: Array) -> Array:
+        """Sums by place of what rows have for each class."""
+        return summed(self.index.ravel(), values.ravel(), self.size)
+
+    @cached_property
+    def weight(self) -> Array:
+        return self.sums(self.w)
+
+    @cached_property
+    def squares(self) -> Array:
+        return self.sums(self.w * self.w)
+
+    def mean(self, values: Array) -> Array:
+        """Weighted means by place, 0 where there is no weight."""
+        total = self.sums(self.w * values)
+        return np.divide(total, self.weight, out=np.zeros(self.size), where=self.weight > 0)
+
+    def of_blocks(self, blocks: Blocks, values: Array) -> Array:
+        """Sums by block and place."""
+        key = blocks.index[:, None] * self.size + self.index
+        sums = summed(key.ravel(), values.ravel(), blocks.size * self.size)
+        return sums.reshape(blocks.size, self.size)
+
+
+@dataclass
+class ClassFamily:
+    """The family of errors over all classes; its noise is drawn once, for all members."""
+
+    places: Places
+    blocks: Blocks
+    n_draws: int
+    seed: int
+    # The rows recalibrated by a temperature, where one could be fitted.
+    recalibrated: Array | None = None
+    common: bool = False
+
+    def __post_init__(self) -> None:
+        p = self.places
+        self.gap = p.mean(p.z - p.u)
+        self.outcomes = p.y is not None and not self.blocks.clustered and not self.common
+        self.small = self.blocks.size * p.size <= BLOCK_ENTRIES
+        self.scale = self._standard_errors()
+        self.smooth = None
+        if self.recalibrated is not None:
+            gap = p.mean(self.recalibrated - p.u)
+            self.smooth = gap if float(np.abs(gap).max()) > 1e-9 else None
+        known = self.scale > 0
+        self.last = float((np.abs(self.gap[known]) / self.scale[known]).max(initial=1.0)) + 1.0
+
+    def _standard_errors(self) -> Array:
+        p = self.places
+        safe = np.where(p.weight > 0, p.weight, 1.0)
+        variance = np.zeros(p.size)
+        if p.hard:
+            rows = np.divide(p.weight**2, p.squares, out=np.ones(p.size), where=p.squares > 0)
+            variance = outcome_variance(rows, p.mean(p.u), p.mean(p.z)) * p.squares / safe**2
+        if not self.outcomes:
+            away = p.w * (p.z - p.u - self.gap[p.index])
+            if self.blocks.clustered and self.small and not self.common:
+                squares = (p.of_blocks(self.blocks, away) ** 2).sum(axis=0)
+                share = (p.of_blocks(self.blocks, p.w) ** 2).sum(axis=0) / safe**2
+            else:
+                squares, share = p.sums(away**2), p.squares / safe**2
+            few = share > 0.6
+            plain = p.sums((p.w * (p.z - p.u)) ** 2)
+            own = np.where(few, plain, squares / np.where(few, 1.0, 1.0 - share)) / safe**2
+            variance = np.maximum(variance, own)
+        out: Array = np.sqrt(variance)
+        return out
+
+    # --- draws -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _weights(self) -> Array:
+        """The weight of every place in each resample of the rows."""
+        if not self.small:
+            return np.broadcast_to(self.places.weight, (self.n_draws, self.places.size))
+        rng = np.random.default_rng((self.seed, 1))
+        return self.blocks.counts(self.n_draws, rng) @ self.places.of_blocks(
+            self.blocks, self.places.w
+        )
+
+    @cached_property
+    def _noise(self) -> Array:
+        """How residuals scatter about their means."""
+        p, rng = self.places, np.random.default_rng((self.seed, 3))
+        centre = thresholded(self.gap, self.scale, 1.0)
+        if self.outcomes and p.n * self.n_draws <= DRAWN_LABELS:
+            # Where places hold a row or two, what they saw is luck: the smooth fit tells the rates.
+            rates = p.u if self.recalibrated is None else self.recalibrated
+            rates = rates / np.maximum(rates.sum(axis=1, keepdims=True), 1e-300)
+            return self._label_noise(rates, self.n_draws, rng)
+        if not self.small:
+            out: Array = rng.standard_normal((self.n_draws, p.size)) * (self.scale * p.weight)
+            return out
+        away = p.of_blocks(self.blocks, p.w * (p.z - p.u - centre[p.index]))
+        counts = self.blocks.counts(self.n_draws, np.random.default_rng((self.seed, 1)))
+        wider = np.sqrt(self.blocks.size / max(1.0, self.blocks.size - 1.0))
+        noise: Array = wider * ((counts - 1.0) @ away)
+        if self.outcomes:
+            # Of events that are expected once or never, the rows seen do not tell the scatter.
+            expected = np.maximum(p.sums(p.w * p.u) + p.weight * centre, 0.0)
+            each = np.divide(p.squares, p.weight, out=np.ones(p.size), where=p.weight > 0)
+            few = (expected < FEW_EVENTS * each) & (p.weight > 0)
+            events = expected[few] / each[few]
+            noise[:, few] = (rng.poisson(events, (self.n_draws, events.size)) - events) * each[few]
+        return noise
+
+    def null(self, n_draws: int) -> Array:
+        """Residuals of every place when the predictions are right."""
+        p, rng = self.places, np.random.default_rng((self.seed, 6))
+        if self.outcomes and p.n * n_draws <= DRAWN_LABELS:
+            rates = p.u / np.maximum(p.u.sum(axis=1, keepdims=True), 1e-300)
+            return self._label_noise(rates, n_draws, rng)
+        if self.outcomes:
+            each = np.divide(p.squares, p.weight, out=np.ones(p.size), where=p.weight > 0)
+            trials = np.maximum(1, np.rint(p.weight / each)).astype(np.int64)
+            rate = np.clip(p.mean(p.u), 0.0, 1.0)
+            out: Array = (rng.binomial(trials, rate, (n_draws, p.size)) / trials - rate) * p.weight
+            return out
+        if not self.small:
+            spread = np.sqrt(p.sums((p.w * (p.z - p.u)) ** 2))
+            wide: Array = rng.standard_normal((n_draws, p.size)) * spread
+            return wide
+        return self.blocks.signs(n_draws, rng) @ p.of_blocks(self.blocks, p.w * (p.z - p.u))
+
+    def _label_noise(self, rates: Array, n_draws: int, rng: np.random.Generator) -> Array:
+        """Residuals of labels drawn from rows of rates, about their means."""
+        p = self.places
+        n, k = rates.shape
+        through = np.cumsum(rates, axis=1)
+        through /= through[:, -1:]
+        flat = (through + np.arange(n)[:, None]).ravel()
+        expected = p.sums(p.w * rates)
+        rows = np.arange(n)
+        out = np.empty((n_draws, p.size))
+        for i in range(n_draws):
+            y = np.minimum(np.searchsorted(flat, rows + rng.random(n), side="right"), n * k - 1)
+            # Rounding may put a row's draw into its neighbour.
+            y = np.clip(y - rows * k, 0, k - 1)
+            out[i] = np.bincount(p.index[rows, y], p.w[rows, y], p.size)
+        out -= expected
+        return out
+
+    # --- members ---------------------------------------------------------------------------------
+
+    def grid(self, shape: str) -> list[float]:
+        """The members of a family that are looked at, the worst first."""
+        if shape == "sure" and not (np.abs(self.gap) > SURE * self.scale).any():
+            return []
+        if shape == "smooth":
+            return [] if self.smooth is None else [-factor for factor in FACTORS]
+        grid = [t for t in MEMBERS if t < self.last]
+        while grid[-1] < self.last:
+            grid.append(min(self.last, 1.6 * grid[-1]) if grid[-1] >= MEMBERS[-1] else self.last)
+        return grid
+
+    @cached_property
+    def _mean(self) -> Array:
+        return self.places.mean(self.places.u)
+
+    def _gaps(self, shape: str, t: float) -> Array:
+        if shape == "smooth":
+            assert self.smooth is not None
+            gap = -t * self.smooth
+        else:
+            gap = moved(self.gap, self.scale, self._mean, t)
+            if shape == "sure":
+                gap = np.where(np.abs(self.gap) > SURE * self.scale, gap, 0.0)
+        return np.clip(gap, -self._mean, 1.0 - self._mean)
+
+    def member(self, shape: str, t: float, errors: Errors) -> tuple[float, Array]:
+        """The true error of the member t, and errors of samples from it."""
+        gap, weight = self._gaps(shape, t), self.places.weight
+        truth = errors((weight * gap)[None], weight[None])
+        return float(truth[0]), errors(self._weights * gap + self._noise, self._weights)

@@ -1,0 +1,98 @@
+"""Intervals of the parts of the Brier score that are not errors: discrimination, uncertainty."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._inference.blocks import Blocks
+from calibrant._inference.cells import Cells, Drawn, Problem
+from calibrant._inference.family import Limits, invert
+from calibrant._inference.means import influences, mean_limits
+from calibrant._inference.null import outcome_noise
+from calibrant._measures.of_cells import isotonic_parts
+
+Array = NDArray[np.float64]
+
+# Multiples of the discrimination seen, the most first.
+_FACTORS = (2.0, 1.6, 1.4, 1.25, 1.15, 1.05, 1.0, 0.95, 0.9, 0.8, 0.65, 0.45, 0.2, 0.0)
+
+
+def uncertainty_limits(
+    problem: Problem, groups: NDArray[np.intp] | None, level: float
+) -> tuple[float, float]:
+    """Limits of the variance of the targets.
+
+    Of outcomes it is ``q (1 - q)``, which has its top at 1/2: limits of the rate q are carried
+    over (Wilson's; with clusters or weights those of as many equal rows).
+    """
+    from scipy.special import ndtri
+
+    z, w = problem.z, problem.weights
+    if not problem.hard:
+        base = float((w * z).sum() / w.sum())
+        low, high, _ = mean_limits(influences((z - base) ** 2, problem.w, groups), level)
+        value = float((w * (z - base) ** 2).sum() / w.sum())
+        return max(0.0, value + low), value + high
+    q = float((w * z).sum() / w.sum())
+    rows = float(w.sum()) ** 2 / float((w * w).sum())
+    parts = influences(z, problem.w, groups)
+    if groups is not None and 0.0 < q < 1.0:
+        # As many rows as would scatter like the clusters do.
+        rows = min(rows, q * (1.0 - q) / max(float((parts.moved**2).sum()), 1e-300))
+    point = float(ndtri(0.5 + level / 2.0))
+    centre = (q + point**2 / (2 * rows)) / (1 + point**2 / rows)
+    half = point * math.sqrt(q * (1 - q) / rows + point**2 / (4 * rows**2)) / (1 + point**2 / rows)
+    ends = [max(0.0, centre - half), min(1.0, centre + half)]
+    values = [end * (1.0 - end) for end in ends]
+    return min(values), 0.25 if ends[0] <= 0.5 <= ends[1] else max(values)
+
+
+def discrimination_limits(
+    problem: Problem, cells: Cells, blocks: Blocks, n_draws: int, level: float, seed: int
+) -> Limits:
+    """Test inversion over populations whose rates are the isotonic fit, drawn together about their
+    mean or apart: an isotonic fit to a sample finds more than there is.
+    """
+    from scipy.optimize import isotonic_regression
+
+    held = cells.w > 0
+    fit = np.zeros(cells.size)
+    fit[held] = isotonic_regression(cells.wz[held] / cells.w[held], weights=cells.w[held]).x
+    base = float(cells.wz.sum() / cells.w.sum())
+    plain = problem.hard and problem.w is None and not blocks.clustered
+    rng = np.random.default_rng((seed, 1))
+    noise: Array | None = None
+    if plain:
+        n = int(cells.n.sum())
+        rows = rng.multinomial(n, cells.n / n, n_draws)
+        weight = rows.astype(np.float64)
+    else:
+        counts = blocks.counts(n_draws, rng, problem.weights)
+        w = problem.weights
+        weight = counts @ blocks.sums(cells.index, cells.size, w)
+        if not problem.hard or blocks.clustered:
+            # About the predictions: about the fit itself labels scatter too little.
+            away = w * (problem.z - problem.u)
+            away -= w * (problem.gaps()[problem.bins])
+            noise = (counts - 1.0) @ blocks.sums(cells.index, cells.size, away)
+
+    def parts(w: Array, wz: Array) -> Array:
+        return isotonic_parts(Drawn(cells, w, w * cells.u, wz, wz))[1]
+
+    def member(_shape: str, t: float) -> tuple[float, Array]:
+        rates = np.clip(base - t * (fit - base), 0.0, 1.0)
+        again = np.random.default_rng((seed, 3))
+        if plain:
+            drawn = again.binomial(rows, rates).astype(np.float64)
+        elif noise is None:
+            drawn = weight * rates + outcome_noise(problem, cells, rates, n_draws, again)
+        else:
+            drawn = weight * rates + noise
+        truth = parts(cells.w[None], (cells.w * rates)[None])
+        return float(truth[0]), parts(weight, drawn)
+
+    value = float(parts(cells.w[None], cells.wz[None])[0])
+    return invert(value, member, {"spread": [-factor for factor in _FACTORS]}, level)

@@ -1,0 +1,384 @@
+"""A least-favourable family of populations through the data, and the intervals it gives.
+
+A confidence interval for a calibration error cannot come from the bootstrap alone: the error of a
+sample lies above the true one, the more so the closer the truth is to 0, and a resample's lies
+above the sample's. So intervals are made by inverting a test (DiCiccio and Romano, 1990,
+Nonparametric confidence limits by resampling methods and least favorable families). In the member t
+of the family the gap of a bin is
+
+    sign(g) max(|g| - t s, 0)
+
+with g the gap seen and s its standard error: every bin moves by the same number of its own standard
+errors. t = 0 is the data as seen, a large t a calibrated population, t < 0 a worse one. A bin that
+is surely off keeps its gap while a noisy one loses it. In every member the true error is known, and
+how samples scatter about it can be drawn; the interval holds the true errors of the members in
+which the value seen would not be among the extreme ones.
+
+Where all bins are off by a little, none of them surely, that family is too ragged: it makes some
+gaps large and the others 0. So a second one has the smooth gap of a logistic recalibration, times a
+factor. Where few bins are surely off and the others right, the lowest true error that could have
+shown the value belongs to a population in which the others are exactly right: a third one has it,
+for the lower limit. The interval covers all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._data.links import logit, sigmoid
+from calibrant._inference.blocks import Blocks, blocks_of
+from calibrant._inference.cells import Cells, Drawn, Problem
+from calibrant._inference.logistic import fit_logistic, why_not_estimable
+from calibrant._inference.null import outcome_noise
+from calibrant._inference.tails import quantile
+
+Array = NDArray[np.float64]
+Statistic = Callable[[Drawn], Array]
+
+# True errors below this are sums that should cancel: a calibrated population has an error of 0.
+ROUNDING = 1e-14
+# Values that differ by less of themselves are the same.
+SLACK = 1e-12
+# How often calibrated predictions show less than an upper limit is ever based on.
+LUCK = 0.16
+# Standard errors from which on a bin is surely off.
+SURE = 2.0
+# Families, of which the last gives the lower limit alone.
+SHAPES = ("threshold", "smooth", "sure")
+# Multiples of the smooth gap, the worst first.
+FACTORS = (5.0, 3.5, 2.75, 2.25, 1.75, 1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0)
+# Members that are looked at first; further ones as far as a gap needs to vanish.
+MEMBERS = (-6.0, -4.5, -3.5, -2.75, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 6.5)
+# Rows times draws up to which weighted outcomes are drawn one by one.
+SINGLE_ROWS = 20_000_000
+# Predictions weigh as much as this many rows in the standard error of a bin's outcomes: a bin
+# without any event is not known to have none.
+PRIOR_ROWS = 2.0
+
+
+def thresholded(gap: Array, scale: Array, t: float) -> Array:
+    """Gaps moved t standard errors towards 0, and there stopped."""
+    out: Array = np.sign(gap) * np.maximum(np.abs(gap) - t * scale, 0.0)
+    return out
+
+
+def moved(gap: Array, scale: Array, mean: Array, t: float) -> Array:
+    """Gaps in the member t of the family; `mean` is each bin's mean prediction.
+
+    A mean target ends at 0 and at 1. Where a worse gap would lead beyond, so many standard errors
+    may lead further on the other side: of few rows nobody knows which way they are off.
+    """
+    if t >= 0:
+        return thresholded(gap, scale, t)
+    up = gap >= 0
+    here, there = np.where(up, 1.0 - mean, mean), np.where(up, mean, 1.0 - mean)
+    same = np.minimum(np.abs(gap) - t * scale, here)
+    other = np.minimum(-t * scale - np.abs(gap), there)
+    sign = np.where(up, 1.0, -1.0)
+    out: Array = np.where(same >= other, sign * same, -sign * other)
+    return out
+
+
+def outcome_variance(rows: Array, mean_u: Array, mean_z: Array) -> Array:
+    """The variance of an outcome in each bin, from what was seen and what was predicted.
+
+    A bin in which all outcomes were alike is not known to have none of the other kind, even where
+    predictions were certain: half an outcome is added.
+    """
+    q = (rows * mean_z + PRIOR_ROWS * mean_u) / (rows + PRIOR_ROWS)
+    half = 0.5 / (rows + 1.0)
+    alike = (mean_z <= 0.0) | (mean_z >= 1.0)
+    least = np.where(alike, half * (1.0 - half), 0.0)
+    return np.maximum(q * (1.0 - q), least)
+
+
+@dataclass
+class Family:
+    """The family of one scalar problem; draws are common to all members and all measures."""
+
+    problem: Problem
+    cells: Cells
+    blocks: Blocks
+    n_draws: int
+    seed: int
+    # Whether hard labels scatter as they did too, so that what several predictors make of the same
+    # resample can be compared.
+    common: bool = False
+    _members: dict[tuple[str, float], tuple[Drawn, Drawn]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        p, cells = self.problem, self.cells
+        self.gap = p.gaps()
+        total = cells.by_bin(cells.w)
+        self.mean = cells.by_bin(cells.w * cells.u) / np.where(total > 0, total, 1.0)
+        # Outcomes can be drawn; soft labels, and rows that belong together, scatter as they did.
+        self.outcomes = p.hard and not self.blocks.clustered and not self.common
+        self.scale = self._standard_errors()
+        seen = np.abs(self.gap[self.scale > 0]) / self.scale[self.scale > 0]
+        self.last = float(seen.max(initial=1.0)) + 1.0
+        self.smooth_gap = self._smooth_gap()
+        rng = np.random.default_rng((self.seed, 1))
+        if self.outcomes and p.w is None:
+            n = int(cells.n.sum())
+            self._rows = rng.multinomial(n, cells.n / n, self.n_draws)
+            self._w = self._rows.astype(np.float64)
+            self._wu = self._w * cells.u
+            return
+        counts = self.blocks.counts(self.n_draws, rng, p.weights)
+        w = p.weights
+        sums = {
+            "w": w, "wu": w * p.u, "wz": w * p.z, "wz2": w * p.z**2,
+        }  # fmt: skip
+        of_blocks = {
+            name: self.blocks.sums(cells.index, cells.size, column) for name, column in sums.items()
+        }
+        self._w, self._wu = counts @ of_blocks["w"], counts @ of_blocks["wu"]
+        if self.outcomes:
+            return
+        centre = thresholded(self.gap, self.scale, 1.0)[cells.bins]
+        noise = of_blocks["wz"] - of_blocks["wu"] - centre * of_blocks["w"]
+        wider = np.sqrt(self.blocks.size / max(1.0, self.blocks.size - 1.0))
+        self._noise = wider * ((counts - 1.0) @ noise)
+        mean = np.divide(
+            counts @ of_blocks["wz"], self._w, out=np.zeros_like(self._w), where=self._w > 0
+        )
+        self._spread = np.maximum(counts @ of_blocks["wz2"] - self._w * mean**2, 0.0)
+
+    def _standard_errors(self) -> Array:
+        """The standard error of each bin's gap."""
+        p, m = self.problem, self.problem.m
+        w = p.weights
+        total = np.bincount(p.bins, w, m)
+        safe = np.where(total > 0, total, 1.0)
+        variance = np.zeros(m)
+        if p.hard:
+            squares = np.bincount(p.bins, w * w, m)
+            rows = np.divide(total**2, squares, out=np.ones(m), where=squares > 0)
+            mean_u = np.bincount(p.bins, w * p.u, m) / safe
+            mean_z = np.bincount(p.bins, w * p.z, m) / safe
+            variance = outcome_variance(rows, mean_u, mean_z) * squares / safe**2
+        if not self.outcomes:
+            residual = self.blocks.sums(p.bins, m, w * (p.z - p.u))
+            weight = self.blocks.sums(p.bins, m, w)
+            share = (weight**2).sum(axis=0) / safe**2
+            centred = ((residual - self.gap * weight) ** 2).sum(axis=0) / safe**2
+            plain = (residual**2).sum(axis=0) / safe**2
+            few = share > 0.6  # all but one block: nothing is known of how it scatters
+            own = np.where(few, plain, centred / np.where(few, 1.0, 1.0 - share))
+            variance = np.maximum(variance, own)
+        out: Array = np.sqrt(variance)
+        return out
+
+    def _smooth_gap(self) -> Array:
+        """The gap of each cell by a logistic recalibration.
+
+        The predictions count as two rows beside the data, so that separated outcomes have a fit.
+        """
+        cells, rows = self.cells, float(self.problem.n)
+        h = logit(np.clip(cells.u, 1e-7, 1.0 - 1e-7))
+        seen = np.divide(cells.wz, cells.w, out=cells.u.copy(), where=cells.w > 0)
+        mean = (rows * seen + PRIOR_ROWS * cells.u) / (rows + PRIOR_ROWS)
+        weight = cells.w * (rows / cells.w.sum())
+        out: Array = np.zeros(cells.size)
+        if 0.0 < float(weight @ mean) < float(weight.sum()):
+            alone = why_not_estimable(mean, h, weight) != ""
+            fit = fit_logistic(mean, h, weight, slope=1.0 if alone else None)
+            out = sigmoid(fit.intercept + fit.slope * h) - cells.u
+        # Data without any such gap still need populations to compare with: too low predictions.
+        return out if float(np.abs(out).max()) > 1e-9 else cells.u * (1.0 - cells.u) + 1e-3
+
+    # --- members ---------------------------------------------------------------------------------
+
+    def grid(self, shape: str) -> list[float]:
+        """The members of a family that are looked at, the worst first."""
+        if shape == "sure" and not (np.abs(self.gap) > SURE * self.scale).any():
+            return []
+        if shape == "smooth":
+            return [-factor for factor in FACTORS]
+        grid = [t for t in MEMBERS if t < self.last]
+        while grid[-1] < self.last:
+            grid.append(min(self.last, 1.6 * grid[-1]) if grid[-1] >= MEMBERS[-1] else self.last)
+        return grid
+
+    def _gaps(self, shape: str, t: float) -> Array:
+        """The gap of each cell in the member t."""
+        if shape == "smooth":
+            return -t * self.smooth_gap
+        gap = moved(self.gap, self.scale, self.mean, t)
+        if shape == "sure":
+            gap = np.where(np.abs(self.gap) > SURE * self.scale, gap, 0.0)
+        return gap[self.cells.bins]
+
+    def _rates(self, shape: str, t: float) -> Array:
+        """The mean target of each cell in the member t: outcomes stay between 0 and 1.
+
+        A bin's gap below 0 takes its share of every prediction in the bin, one above 0 its share of
+        what is left to 1: so the bin has just this gap, and no rate leaves [0, 1].
+        """
+        cells = self.cells
+        u, gap = cells.u, self._gaps(shape, t)
+        mean = u if shape == "smooth" else self.mean[cells.bins]
+        down = np.divide(-gap, mean, out=np.ones_like(gap), where=mean > 0)
+        up = np.divide(gap, 1.0 - mean, out=np.ones_like(gap), where=mean < 1)
+        down, up = np.clip(down, 0.0, 1.0), np.clip(up, 0.0, 1.0)
+        out: Array = np.where(gap < 0, u * (1.0 - down), 1.0 - (1.0 - u) * (1.0 - up))
+        # Without a gap the predictions are right, to the last bit.
+        return np.where(gap == 0.0, u, out)
+
+    def member(self, shape: str, t: float) -> tuple[Drawn, Drawn]:
+        """What is true in the member t, and samples from it."""
+        key = (shape, t)
+        if key not in self._members:
+            self._members[key] = (self._truth(shape, t), self._drawn(shape, t))
+        return self._members[key]
+
+    def _truth(self, shape: str, t: float) -> Drawn:
+        cells = self.cells
+        wu = cells.w * cells.u
+        if self.outcomes:
+            wz = cells.w * self._rates(shape, t)
+            return Drawn(cells, cells.w[None], wu[None], wz[None], wz[None])
+        wz = wu + cells.w * self._gaps(shape, t)
+        mean = np.divide(wz, cells.w, out=np.zeros_like(wz), where=cells.w > 0)
+        return Drawn(cells, cells.w[None], wu[None], wz[None], (cells.w * mean**2)[None])
+
+    def _drawn(self, shape: str, t: float) -> Drawn:
+        cells = self.cells
+        # The same random numbers in every member: limits vary smoothly with t.
+        rng = np.random.default_rng((self.seed, 3))
+        if self.outcomes and self.problem.w is None:
+            hits = rng.binomial(self._rows, self._rates(shape, t)).astype(np.float64)
+            return Drawn(cells, self._w, self._wu, hits, hits)
+        if self.outcomes:
+            rates = self._rates(shape, t)
+            noise = outcome_noise(
+                self.problem, cells, rates, self.n_draws, rng, single_rows=SINGLE_ROWS
+            )
+            wz = self._w * rates + noise
+            return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0))
+        wz = self._wu + self._w * self._gaps(shape, t) + self._noise
+        mean = np.divide(wz, self._w, out=np.zeros_like(wz), where=self._w > 0)
+        return Drawn(cells, self._w, self._wu, wz, self._spread + self._w * mean**2)
+
+
+def family_of(
+    problem: Problem, cells: Cells, n_draws: int, seed: int, groups: NDArray[np.intp] | None
+) -> Family:
+    """The family that fits a problem."""
+    return Family(problem, cells, blocks_of(problem.n, groups, seed), n_draws, seed)
+
+
+# --- inversion -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a true value, and the true value of which the one seen is as likely too high
+    as too low.
+    """
+
+    low: float
+    high: float
+    estimate: float
+
+
+class Member(Protocol):
+    """The true value of a member of a family, and values drawn there."""
+
+    def __call__(self, shape: str, t: float, /) -> tuple[float, Array]: ...
+
+
+def invert(value: float, member: Member, grids: dict[str, list[float]], level: float) -> Limits:
+    """The true values of the members of the families that could have shown `value`.
+
+    `grids` has the members of each family, from the worst to the calibrated one: true values, and
+    what is usual, fall.
+    """
+    tail = (1.0 - level) / 2.0
+    lows, highs, estimates = [], [], []
+    for shape, grid in grids.items():
+        if not grid:
+            continue
+        seen_at = 0.0 if shape in ("threshold", "sure") else -1.0
+        part = _Inversion(partial(member, shape), grid, tail, seen_at)
+        lows.append(part.low(value))
+        if shape != "sure":
+            highs.append(part.high(value))
+            estimates.append(part.estimate(value))
+    low = min((x for x in lows if x is not None), default=0.0)
+    high = max(low, *highs)
+    return Limits(low, high, min(max(float(np.mean(estimates)), low), high))
+
+
+@dataclass
+class _Inversion:
+    """One family, and what is true and usual in its members."""
+
+    member: Callable[[float], tuple[float, Array]]
+    grid: list[float]
+    tail: float
+    # Where in the family the data themselves are.
+    seen_at: float
+    _seen: dict[float, tuple[float, float, float, float]] = field(default_factory=dict)
+
+    def at(self, t: float) -> tuple[float, float, float, float]:
+        """The true value, and what is low, middling and high there."""
+        if t not in self._seen:
+            truth, drawn = self.member(t)
+            truth = 0.0 if abs(truth) < ROUNDING else truth
+            usual = (quantile(drawn, q) for q in (self.tail, 0.5, 1.0 - self.tail))
+            self._seen[t] = (truth, *usual)  # type: ignore[assignment]
+        return self._seen[t]
+
+    def low(self, value: float) -> float | None:
+        """The lowest true value that reaches `value` on a lucky day; None if no member does."""
+        value *= 1.0 - SLACK
+        if self.at(self.grid[0])[3] < value:
+            return None
+        return self._crossing(3, value)
+
+    def high(self, value: float) -> float:
+        """The highest true value that stays as low as `value` on a lucky day.
+
+        If the value is lower than calibrated predictions show on a day in six, that counts: a limit
+        below what such data can exclude would be luck (power-constrained: Cowan, Cranmer, Gross and
+        Vitells, 2011, arXiv:1105.3166).
+        """
+        floor = quantile(self.member(self.grid[-1])[1], LUCK)
+        return self._crossing(1, max(value, floor) * (1.0 + SLACK))
+
+    def estimate(self, value: float) -> float:
+        """The true value of which `value` is as likely too high as too low."""
+        last = self.at(self.grid[-1])
+        return last[0] if last[2] >= value else self._crossing(2, value)
+
+    def _crossing(self, column: int, value: float) -> float:
+        """The true value where a quantile, which falls with t, crosses `value`.
+
+        Looked for step by step from the data as seen: far away from them a measure that chooses its
+        own bins need not fall.
+        """
+        j = int(np.searchsorted(self.grid, self.seen_at))
+        while j + 1 < len(self.grid) and self.at(self.grid[j])[column] > value:
+            j += 1
+        while j > 0 and self.at(self.grid[j - 1])[column] <= value:
+            j -= 1
+        below = self.at(self.grid[j])
+        if below[column] > value:  # the last member, and still above
+            return below[0]
+        if j == 0:
+            # Rates end at 0 and at 1, so members may end before one of them is always above the
+            # value. Another sample may be worse all the same: beyond the last member, what is usual
+            # is taken to keep its distance from what is true.
+            beyond = value / (1.0 + SLACK) - below[column]
+            return below[0] + (max(0.0, beyond) if column == 1 else 0.0)
+        above = self.at(self.grid[j - 1])
+        span = above[column] - below[column]
+        share = (value - below[column]) / span if span > 0 else 0.0
+        return below[0] + share * (above[0] - below[0])

@@ -1,0 +1,137 @@
+"""Samples to be judged: which problems they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
+from calibrant._core.errors import InputError
+from calibrant._data.samples import Notion, Samples
+from calibrant._inference.blocks import Blocks, blocks_of
+from calibrant._inference.cells import Problem, problem_of
+from calibrant._measures.catalogue import EQUAL_MASS, THRESHOLD, Measure
+from calibrant._summaries.samples import Summary
+
+Array = NDArray[np.float64]
+
+# Which problem and which rule a measure's statistic is of.
+_KEYS = {
+    "bins": ("scalar", "fixed"),
+    "quantile_bins": ("scalar", "quantile"),
+    "confidence_bins": ("confidence", "quantile"),
+}
+
+
+@dataclass
+class Judged:
+    """One set of samples to be judged, and its problems."""
+
+    samples: Samples
+    fixed: Rule
+    quantile: Rule
+    measures: tuple[Measure, ...]
+    level: float = 0.95
+    n_resamples: int = 1000
+    seed: int = 0
+    groups: NDArray[np.intp] | None = None
+    votes: Any = None
+    problems: dict[Any, Problem | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Rows without weight are not there: a resample of nothing else would have no value."""
+        weights = self.samples.weights
+        if weights is None or (weights > 0).all() or not (weights > 0).any():
+            return
+        held = np.flatnonzero(weights > 0)
+        s = self.samples
+        self.samples = replace(
+            s, reports=s.reports[held], targets=s.targets[held], weights=weights[held], kept=None
+        )
+        if self.groups is not None:
+            self.groups = np.unique(self.groups[held], return_inverse=True)[1].astype(np.intp)
+        if np.ndim(self.votes):
+            self.votes = self.votes[held]
+
+    @cached_property
+    def scalar(self) -> Notion:
+        return "confidence" if self.samples.multiclass else "binary"
+
+    @cached_property
+    def soft(self) -> bool:
+        return not self.plain_problem.hard
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Clusters, or rows, in the blocks that are resampled."""
+        return blocks_of(self.samples.n, self.groups, self.seed)
+
+    @cached_property
+    def plain_problem(self) -> Problem:
+        """The scalar problem in plain bins: for measures that have none."""
+        key = ("scalar", "fixed")
+        plain = self.fixed == EqualWidth(15)
+        problem = self.problem(key) if plain else None
+        if problem is None:
+            problem = problem_of(self.samples, self.scalar, EqualWidth(15))
+        assert problem is not None
+        return problem
+
+    def problem(self, key: tuple[str, str]) -> Problem | None:
+        if key not in self.problems:
+            notion: Notion = "confidence" if key[0] == "confidence" else self.scalar
+            rules = {"fixed": self.fixed, "quantile": self.quantile}
+            rule = rules.get(key[1]) or equal_mass_rule(self.quantile)
+            samples = self._above if key[0] == "above" else self.samples
+            self.problems[key] = problem_of(samples, notion, rule)
+        return self.problems[key]
+
+    def binned(self, measure: Measure) -> tuple[tuple[str, str], Problem] | None:
+        """The binned problem that a measure is a formula of, or None."""
+        key = _KEYS.get(measure.statistic)
+        if measure.statistic == "above" and not self.samples.multiclass:
+            key = ("above", "quantile")
+        if key is None or measure.of_tables is None:
+            return None
+        if measure.name in EQUAL_MASS:
+            key = (key[0], "equal mass")
+        if self.samples.multiclass:  # the scalar problem is that of the top label: one for both
+            key = ("scalar", key[1])
+        problem = self.problem(key)
+        return None if problem is None else (key, problem)
+
+    @property
+    def _above(self) -> Samples:
+        """The samples in which small predictions have no weight."""
+        u = self.samples.block(0, self.samples.n).reports.astype(np.float64)
+        weights = (u > THRESHOLD).astype(np.float64)
+        if self.samples.weights is not None:
+            weights *= self.samples.weights
+        return replace(self.samples, weights=weights)
+
+    def summary(self, samples: Samples) -> Summary:
+        return Summary(samples, self.fixed, self.quantile)
+
+    @cached_property
+    def fewest_outcomes(self) -> int | None:
+        """How often the rarer outcome of the scalar problem was seen; None for soft labels."""
+        if self.soft:
+            return None
+        hits = int(np.count_nonzero(self.plain_problem.z > 0.5))
+        return min(hits, self.samples.n - hits)
+
+
+def checked_votes(votes: Any, samples: Samples) -> Any:
+    """Votes behind soft labels: a whole number, or one per row."""
+    if votes is None:
+        return None
+    array, shapes = samples.own_rows(np.asarray(votes)), ((), (samples.n,))
+    if array.dtype.kind not in "iu" or array.shape not in shapes or (array < 1).any():
+        raise InputError(
+            f"votes must be a whole number of at least 1, or one per row; got {votes!r}"
+        )
+    return array.astype(np.int64)

@@ -1,0 +1,208 @@
+"""Means of rows: losses, and distances between distributions.
+
+The mean of a skewed loss is not normal about the truth: a few wrong certainties carry it. The
+bootstrap's BCa limits have a closed form for a mean (the ABC limits of DiCiccio and Efron, 1992,
+doi:10.1093/biomet/79.2.231): its third moment tells how far each limit must move.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.distances import entropy, same_ranking, total_variation
+from calibrant._data.links import LOG_FLOOR
+from calibrant._data.samples import Samples
+from calibrant._inference.blocks import summed
+
+Array = NDArray[np.float64]
+
+_BLOCK = 1 << 20
+
+
+def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
+    """The losses of every row by name; with `distribution` the distances of distributions."""
+    parts: dict[str, list[Array]] = {}
+    for p, q in _rows(samples):
+        found = _distances(p, q) if distribution else _losses(p, q, samples.multiclass)
+        for name, values in found.items():
+            parts.setdefault(name, []).append(values)
+    return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def _rows(samples: Samples) -> Iterator[tuple[Array, Array]]:
+    """Predictions and targets as rows of probabilities, block by block."""
+    k = samples.n_classes
+    step = max(1, _BLOCK // k)
+    for start in range(0, samples.n, step):
+        block = samples.block(start, min(start + step, samples.n))
+        p = np.clip(block.reports.astype(np.float64), 0.0, 1.0)
+        z = block.targets
+        if not samples.multiclass:
+            p = np.stack([1.0 - p, p], axis=1)
+            z = np.clip(z.astype(np.float64), 0.0, 1.0)
+            yield p, np.stack([1.0 - z, z], axis=1)
+            continue
+        if z.ndim == 1:
+            q = np.zeros(p.shape)
+            q[np.arange(len(p)), z.astype(np.int64)] = 1.0
+        else:
+            q = np.clip(z.astype(np.float64), 0.0, 1.0)
+        yield p, q
+
+
+def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:
+    rows = np.arange(len(p))
+    top = p.argmax(axis=1)
+    if not multiclass:  # of two equal ones the class 0 is the top label, as everywhere
+        top = (p[:, 1] > p[:, 0]).astype(np.intp)
+    c, hit = p[rows, top], q[rows, top]
+    square = ((p - q) ** 2).sum(axis=1)
+    size = np.sqrt(np.einsum("ij,ij->i", p, p))
+    return {
+        "brier": square if multiclass else square / 2.0,
+        "log_loss": -np.einsum("ij,ij->i", q, np.log(np.maximum(p, LOG_FLOOR))),
+        "spherical_loss": 1.0 - np.einsum("ij,ij->i", p, q) / np.where(size > 0, size, 1.0),
+        "classification_error": 1.0 - hit,
+        "confidence_loss": 1.0 - hit + (c - hit) ** 2,
+    }
+
+
+def _distances(p: Array, q: Array) -> dict[str, Array]:
+    return {
+        "dist_ce": total_variation(p, q),
+        "ent_ce": np.abs(entropy(p) - entropy(q)),
+        "rank_cs": same_ranking(p, q),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Influences:
+    """What each row or cluster moves a weighted mean by, and how many equal ones there would be."""
+
+    moved: Array
+    units: float
+
+
+def influences(values: Array, weights: Array | None, groups: NDArray[np.intp] | None) -> Influences:
+    """How the rows, or clusters, of a weighted mean scatter about it."""
+    w = np.ones(values.size) if weights is None else weights
+    total = float(w.sum())
+    moved = w * (values - float((w * values).sum()) / total) / total
+    if groups is not None:
+        n_groups = int(groups.max()) + 1
+        moved, w = summed(groups, moved, n_groups), summed(groups, w, n_groups)
+    return Influences(moved, total**2 / float((w * w).sum()))
+
+
+def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
+    """How far the lower and the upper limit lie from the mean, and its standard error."""
+    from scipy.special import stdtrit
+
+    moved = parts.moved
+    wider = parts.units / max(parts.units - 1.0, 0.5)
+    spread = math.sqrt(float((moved**2).sum()) * wider)
+    if spread == 0.0:
+        return 0.0, 0.0, 0.0
+    lean = float((moved**3).sum()) / (6.0 * spread**3)
+    # Student's point: of few rows or clusters the spread itself is not well known.
+    point = -float(stdtrit(max(1.0, parts.units - 1.0), (1.0 - level) / 2.0))
+    return spread * _abc(-point, lean), spread * _abc(point, lean), spread
+
+
+def few_event_limits(samples: Samples, name: str, level: float) -> tuple[float, float]:
+    """How far limits lie from the mean loss of a binary problem in which one outcome is rare.
+
+    What a handful of events scatters by, or none, the rows do not tell: the limits of their number
+    are Poisson's, and an event costs what those seen did and what the predictions say together.
+    """
+    from scipy.special import gammaincinv
+
+    z = np.asarray(samples.block(0, samples.n).targets, dtype=np.float64)
+    rare = 1.0 if z.sum() <= samples.n / 2 else 0.0
+    values = [
+        row_values(replace(samples, targets=np.full(samples.n, target)), distribution=False)[name]
+        for target in (0.0, 1.0)
+    ]
+    cost = values[int(rare)] - values[1 - int(rare)]
+    u = np.clip(samples.block(0, samples.n).reports.astype(np.float64), 0.0, 1.0)
+    chance = u if rare else 1.0 - u
+    happened = z == rare
+    events = int(happened.sum())
+    expected = float((chance * cost).sum() / max(float(chance.sum()), 1e-300))
+    each = (float(cost[happened].sum()) + expected) / (events + 1)
+    tail = (1.0 - level) / 2.0
+    fewest = float(gammaincinv(events, tail)) if events else 0.0
+    most = float(gammaincinv(events + 1, 1.0 - tail))
+    ends = [(count - events) * each / samples.n for count in (fewest, most)]
+    return min(ends), max(ends)
+
+
+def _abc(point: float, lean: float) -> float:
+    """A limit in standard errors: bias and acceleration of a mean are both its skewness / 6."""
+    w = lean + point
+    room = 1.0 - lean * w
+    return w / max(room, 0.2) ** 2
+
+
+def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
+    """Mean, variance and third central moment of each row's losses over its outcomes."""
+    squares = np.einsum("ij,ij->i", p, p)
+    size = np.sqrt(squares)
+    log = -np.log(np.maximum(p, LOG_FLOOR))
+    c = p.max(axis=1)
+
+    def about(values: Array) -> tuple[Array, Array, Array]:
+        """Of a loss that the outcome r gives the value `values[:, r]`."""
+        mean = np.einsum("ij,ij->i", p, values)
+        away = values - mean[:, None]
+        return (
+            mean,
+            np.einsum("ij,ij,ij->i", p, away, away),
+            np.einsum("ij,ij,ij,ij->i", p, away, away, away),
+        )
+
+    def hit(right: Array, wrong: Array) -> tuple[Array, Array, Array]:
+        """Of a loss that depends on whether the top label is right."""
+        apart = right - wrong
+        spread = c * (1.0 - c)
+        return wrong + c * apart, spread * apart**2, spread * (1.0 - 2.0 * c) * apart**3
+
+    return {
+        "brier": about(1.0 + squares[:, None] - 2.0 * p),
+        "log_loss": about(log),
+        "spherical_loss": about(1.0 - p / size[:, None]),
+        "classification_error": hit(np.zeros_like(c), np.ones_like(c)),
+        "confidence_loss": hit((1.0 - c) ** 2, 1.0 + c * c),
+    }
+
+
+def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
+    """Mean, standard deviation and skewness of every proper loss when outcomes come from the
+    predictions.
+    """
+    sums: dict[str, Array] = {}
+    total, step = 0.0, max(1, _BLOCK // samples.n_classes)
+    for start in range(0, samples.n, step):
+        block = samples.block(start, min(start + step, samples.n))
+        p = np.clip(block.reports.astype(np.float64), 0.0, 1.0)
+        p = p / p.sum(axis=1, keepdims=True) if samples.multiclass else np.stack([1 - p, p], axis=1)
+        w = np.ones(len(p)) if block.weights is None else block.weights
+        total += float(w.sum())
+        for name, (mean, variance, third) in null_moments(p).items():
+            scale = 0.5 if name == "brier" and not samples.multiclass else 1.0
+            part = np.array([
+                scale * (w @ mean), scale**2 * ((w * w) @ variance),
+                scale**3 * ((w * w * w) @ third),
+            ])  # fmt: skip
+            sums[name] = sums[name] + part if name in sums else part
+    out = {}
+    for name, (mean, variance, third) in sums.items():
+        spread = math.sqrt(max(float(variance), 0.0))
+        skew = float(third) / spread**3 if spread > 0 else 0.0
+        out[name] = (float(mean) / total, spread / total, skew)
+    return out

@@ -1,0 +1,112 @@
+"""What a measure shows when the predictions are exactly right.
+
+Hard labels are redrawn from the predictions. Soft labels, and rows that belong together, scatter in
+ways that no prediction tells: there the residuals' own signs are redrawn, block by block, which
+asks nothing but that their means are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._data.samples import Samples
+from calibrant._inference.blocks import Blocks
+from calibrant._inference.cells import Cells, Drawn, Problem
+from calibrant._measures.catalogue import Measure
+
+Array = NDArray[np.float64]
+
+# Numbers drawn at a time, and rows times draws up to which weighted outcomes are drawn singly.
+CHUNK = 1 << 22
+SINGLE_ROWS = 100_000_000
+
+
+def null_drawn(
+    problem: Problem, cells: Cells, blocks: Blocks, n_draws: int, rng: np.random.Generator
+) -> Drawn:
+    """Samples of a scalar problem whose predictions are right."""
+    wu = cells.w * cells.u
+    if problem.hard and not blocks.clustered:
+        if problem.w is None:
+            rows = cells.n.astype(np.int64)
+            wz = rng.binomial(rows, cells.u, (n_draws, cells.size)).astype(np.float64)
+        else:
+            wz = wu + outcome_noise(problem, cells, cells.u, n_draws, rng)
+        wz2 = wz
+    else:
+        w = problem.weights
+        residual = blocks.sums(cells.index, cells.size, w * (problem.z - problem.u))
+        wz = wu + blocks.signs(n_draws, rng) @ residual
+        safe = np.where(cells.w > 0, cells.w, 1.0)
+        spread = np.maximum(cells.wz2 - cells.wz**2 / safe, 0.0)
+        wz2 = spread + wz**2 / safe
+    shape = wz.shape
+    return Drawn(cells, np.broadcast_to(cells.w, shape), np.broadcast_to(wu, shape), wz, wz2)
+
+
+def outcome_noise(
+    problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator,
+    single_rows: int = SINGLE_ROWS,
+) -> Array:  # fmt: skip
+    """How weighted outcomes scatter about the rates of their cells: (draws, cells)."""
+    if problem.n * n_draws > single_rows:
+        # A cell's outcomes as so many equal ones as its weights are worth.
+        trials = np.divide(cells.w**2, cells.w2, out=np.zeros(cells.size), where=cells.w2 > 0)
+        whole = np.maximum(1, np.rint(trials)).astype(np.int64)
+        drawn = rng.binomial(whole, np.clip(rates, 0.0, 1.0), (n_draws, cells.size))
+        out: Array = cells.w * (drawn / whole - rates)
+        return out
+    order = np.argsort(cells.index, kind="stable")
+    of_row, w = rates[cells.index[order]], problem.weights[order]
+    firsts = np.searchsorted(cells.index[order], np.arange(cells.size))
+    step = max(1, CHUNK // problem.n)
+    parts = []
+    for start in range(0, n_draws, step):
+        hits = rng.random((min(step, n_draws - start), problem.n), dtype=np.float32) < of_row
+        parts.append(np.add.reduceat(w * (hits - of_row), firsts, axis=1))
+    return np.concatenate(parts)
+
+
+def drawn_samples(
+    samples: Samples, n_draws: int, rng: np.random.Generator, votes: Any = None
+) -> Iterator[Samples]:
+    """Whole samples with targets drawn from the predictions, for measures that compare rows."""
+    reports = samples.block(0, samples.n).reports.astype(np.float64)
+    plain = replace(samples, reports=reports, from_logits=False)
+    if not samples.multiclass:
+        u = np.clip(reports, 0.0, 1.0)
+        counts = 1 if votes is None else votes
+        for _ in range(n_draws):
+            yield replace(plain, targets=rng.binomial(counts, u) / counts)
+        return
+    p = np.clip(reports, 0.0, 1.0)
+    p /= p.sum(axis=1, keepdims=True)
+    through = np.cumsum(p, axis=1)[:, :-1]
+    for _ in range(n_draws):
+        if votes is None:
+            targets: NDArray[Any] = (through <= rng.random(samples.n)[:, None]).sum(axis=1)
+        else:
+            counts = np.broadcast_to(votes, (samples.n,))
+            targets = rng.multinomial(counts, p) / counts[:, None]
+        yield replace(plain, targets=targets)
+
+
+def null_mean(measure: Measure, problem: Problem) -> float | None:
+    """The exact mean of a truthful error under the predictions (Lu et al., theorem 3.1), or None.
+
+    Calibrated predictions have residuals of mean 0, so ``E[sum_B R_B^2] = sum_i w_i^2 u_i (1 -
+    u_i)`` whatever the bins.
+    """
+    if measure.name not in ("lin_ce", "confidence_ce", "confidence_ce_uncorrected"):
+        return None
+    w, u = problem.weights, problem.u
+    total = float(w.sum())
+    variance = float((w * w * u * (1.0 - u)).sum()) / total**2
+    if measure.name == "confidence_ce":  # with its correction
+        return variance + float((w * w * (1.0 - u)).sum()) / total**2
+    return variance

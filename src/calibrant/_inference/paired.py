@@ -1,0 +1,244 @@
+"""Several predictors on the same rows, resampled together: what one draw does to all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import Rule
+from calibrant._core.errors import InputError
+from calibrant._core.loss_sums import LossSums
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays.counting import class_columns
+from calibrant._engines.arrays.losses import loss_sums
+from calibrant._inference.cells import Problem, problem_of
+from calibrant._inference.means import Influences, mean_limits
+from calibrant._inference.tails import quantile
+from calibrant._measures.catalogue import Measure
+from calibrant._summaries.samples import Summary
+
+Array = NDArray[np.float64]
+
+# Rows are dealt into at most this many lots, which are resampled whole.
+MOST_LOTS = 1000
+# Resamples of measures that must be computed anew for each.
+WHOLE_RESAMPLES = 200
+_TABLES = {
+    "bins": ("scalar", "fixed"),
+    "quantile_bins": ("scalar", "quantile"),
+    "confidence_bins": ("confidence", "quantile"),
+    "class_bins": ("classwise", "fixed"),
+    "class_quantile_bins": ("classwise", "quantile"),
+}
+
+
+# Members of the family at which a predictor's scatter is known; between them it is interpolated.
+PAIRED_MEMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+# How far two predictors that have nothing in common may be from the members that fit them best.
+APART = 1.6
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """How a measure of a sample scatters about its true value.
+
+    Of means what each block moves it by; of others the errors of common resamples in each member of
+    the family, (members, draws), and the member that fits the value best.
+    """
+
+    influences: Influences | None
+    errors: Array | None
+    best: float = 0.0
+    # The predictions, where a measure has a kink at a gap of 0: which way a small change of them
+    # moves it depends on the sign of gaps that may be noise.
+    predictions: Array | None = None
+
+    def at(self, t: float) -> Array:
+        """The errors in the member t."""
+        assert self.errors is not None
+        if len(self.errors) == 1:
+            only: Array = self.errors[0]
+            return only
+        place = float(np.interp(t, PAIRED_MEMBERS, np.arange(len(PAIRED_MEMBERS))))
+        first = min(int(place), len(PAIRED_MEMBERS) - 2)
+        share = place - first
+        out: Array = (1.0 - share) * self.errors[first] + share * self.errors[first + 1]
+        return out
+
+
+def best_member(value: float, truths: Array, errors: Array) -> float:
+    """The t at which `value` is as likely too high as too low."""
+    medians = truths + np.median(errors, axis=1)
+    # Values fall as t grows.
+    falling = np.maximum.accumulate(medians[::-1])
+    return float(np.interp(value, falling, np.array(PAIRED_MEMBERS)[::-1]))
+
+
+def difference_limits(
+    value: float, first: Scatter, second: Scatter, level: float
+) -> tuple[float, float, float]:
+    """Limits of the true difference of two predictors on the same rows, and its estimate.
+
+    What a resample does to both cancels, bias included: the limits shrink with the difference. How
+    large a bias is depends on how far off a predictor truly is, which is not known; where two
+    predictors scatter alike they err about it alike, and where they do not, one may err up and the
+    other down.
+    """
+    if first.influences is not None and second.influences is not None:
+        moved = first.influences.moved - second.influences.moved
+        low, high, _ = mean_limits(Influences(moved, first.influences.units), level)
+        return value + low, value + high, value
+    tail = (1.0 - level) / 2.0
+    a, b = first.at(first.best), second.at(second.best)
+    spread = float(np.hypot(a.std(), b.std()))
+    unlike = min(1.0, float((a - b).std()) / spread) if spread > 0 else 0.0
+    apart = APART * unlike
+    lows, highs = [], []
+    for shift in (-apart, 0.0, apart):
+        errors = first.at(first.best + shift) - second.at(second.best - shift)
+        lows.append(value - quantile(errors, 1.0 - tail))
+        highs.append(value - quantile(errors, tail))
+    room = 0.0
+    if first.predictions is not None and second.predictions is not None:
+        room = 2.0 * (1.0 - unlike) * float(np.abs(first.predictions - second.predictions).mean())
+    return min(lows) - room, max(highs) + room, value - float(np.median(a - b))
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """How often each lot of rows was drawn in each resample: the same for every predictor."""
+
+    lots: NDArray[np.intp]
+    counts: Array
+
+    @property
+    def n_lots(self) -> int:
+        return int(self.counts.shape[1])
+
+
+def draw_lots(
+    n: int,
+    n_resamples: int,
+    seed: int,
+    groups: NDArray[np.intp] | None = None,
+    weights: NDArray[Any] | None = None,
+) -> Draws:
+    """Draws of rows dealt into lots at random, or of whole groups; each holds some weight."""
+    rng = np.random.default_rng((seed, 7))
+    lots = groups
+    if lots is None:
+        lots = rng.permutation(n) % min(n, MOST_LOTS)
+    n_lots = int(lots.max()) + 1
+    held = np.bincount(lots, weights, n_lots)
+    counts = np.zeros((n_resamples, n_lots))
+    for row in counts:
+        while not row @ held > 0:  # rows of weight 0 alone have no value
+            row[:] = np.bincount(rng.integers(0, n_lots, n_lots), minlength=n_lots)
+    return Draws(lots.astype(np.intp), counts)
+
+
+def replicates(
+    samples: Samples,
+    measures: tuple[Measure, ...],
+    fixed: Rule,
+    quantile: Rule,
+    draws: Draws,
+    n_whole: int = WHOLE_RESAMPLES,
+) -> list[Array]:
+    """Each measure's value in every resample (fewer where a measure must be computed anew)."""
+    found: dict[Any, Any] = {}
+    out: list[Array] = []
+    for measure in measures:
+        if measure.statistic == "losses":
+            if "losses" not in found:
+                found["losses"] = _drawn_losses(samples, draws)
+            out.append(np.array([measure.compute(held) for held in found["losses"]]))
+            continue
+        kind = _TABLES.get(measure.statistic)
+        if kind is not None and measure.of_tables is not None:
+            rule = fixed if kind[1] == "fixed" else quantile
+            if kind not in found:
+                found[kind] = _drawn_tables(samples, kind[0], rule, draws)
+            if found[kind] is not None:
+                per_class = [measure.of_tables(table) for table in found[kind]]
+                out.append(np.mean(per_class, axis=0))
+                continue
+        out.append(_drawn_whole(samples, measure, fixed, quantile, draws, n_whole))
+    return out
+
+
+def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> list[BinTable] | None:
+    """For each class (or the one scalar problem) a table whose classes are the resamples."""
+    if getattr(rule, "drop_one", False):
+        return None
+    if notion == "classwise":
+        problems = [problem_of(column, "binary", rule) for column in class_columns(samples)]
+    else:
+        settled = "confidence" if notion == "confidence" or samples.multiclass else "binary"
+        problems = [problem_of(samples, settled, rule)]  # type: ignore[arg-type]
+    if any(problem is None for problem in problems):
+        return None
+    return [drawn_table(problem, draws) for problem in problems if problem is not None]
+
+
+def drawn_table(problem: Problem, draws: Draws) -> BinTable:
+    """The problem's table in every resample, each a class of the result."""
+    w, u, z = problem.weights, problem.u, problem.z
+    key = draws.lots * problem.m + problem.bins
+    sums = np.zeros((draws.counts.shape[0], problem.m, len(FIELDS)))
+    squares = ((2, w * w), (7, w * z * z), (8, w * w * z))
+    for j, column in ((1, w), (3, w * u), (4, w * z), *squares):
+        per_lot = np.bincount(key, column, draws.n_lots * problem.m)
+        sums[:, :, j] = draws.counts @ per_lot.reshape(draws.n_lots, problem.m)
+    sums[:, :, 0] = sums[:, :, 1]
+    return BinTable(sums, has_squares=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    losses: LossSums
+
+
+def _drawn_losses(samples: Samples, draws: Draws) -> list[_Held]:
+    order = np.argsort(draws.lots, kind="stable")
+    ends = np.searchsorted(draws.lots[order], np.arange(draws.n_lots + 1))
+    weights = None if samples.weights is None else samples.weights[order]
+    sorted_samples = replace(
+        samples, reports=samples.reports[order], targets=samples.targets[order], weights=weights
+    )
+    per_lot = np.stack([
+        loss_sums(_rows(sorted_samples, int(a), int(b)))[0].sums
+        for a, b in pairwise(ends)
+    ])  # fmt: skip
+    return [_Held(LossSums(row, samples.n_classes)) for row in draws.counts @ per_lot]
+
+
+def _rows(samples: Samples, start: int, stop: int) -> Samples:
+    weights = None if samples.weights is None else samples.weights[start:stop]
+    return replace(
+        samples,
+        reports=samples.reports[start:stop],
+        targets=samples.targets[start:stop],
+        weights=weights,
+    )
+
+
+def _drawn_whole(
+    samples: Samples, measure: Measure, fixed: Rule, quantile: Rule, draws: Draws, n_whole: int
+) -> Array:
+    base = 1.0 if samples.weights is None else samples.weights.astype(np.float64)
+    values = []
+    for counts in draws.counts[:n_whole]:
+        drawn = replace(samples, weights=counts[draws.lots] * base)
+        try:
+            values.append(measure.compute(Summary(drawn, fixed, quantile)))
+        except InputError:
+            # Nothing drawn that the measure is about (no report above a threshold): it says
+            # nothing new.
+            values.append(measure.compute(Summary(samples, fixed, quantile)))
+    return np.array(values)

@@ -1,0 +1,111 @@
+"""Rank correlation: whether two quantities put the same predictors into the same order."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._inference.pool import pool_table
+
+_NORMAL_975 = 1.96  # as the published tables round it
+
+
+def average_ranks(table: ArrayLike) -> NDArray[np.float64]:
+    """The rank of each cell in its column, from 1; equal cells share the mean of their ranks.
+
+    Examples
+    --------
+    >>> average_ranks([[0.3], [0.1], [0.3], [0.9]]).ravel().tolist()
+    [2.5, 1.0, 2.5, 4.0]
+    """
+    values = pool_table(table, "table")
+    n = len(values)
+    order = np.argsort(values, axis=0, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=0)
+    changes = ordered[1:] != ordered[:-1]  # not a difference: infinite cells would give NaN
+    edge = np.ones((1, values.shape[1]), dtype=bool)
+    place = np.arange(n)[:, None]
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, changes]), place, 0), axis=0)
+    ends = np.where(np.concatenate([changes, edge]), place, n - 1)
+    last = np.minimum.accumulate(ends[::-1], axis=0)[::-1]
+    ranks = np.empty_like(values)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=0)
+    return ranks
+
+
+def spearman_table(table: ArrayLike, others: ArrayLike | None = None) -> NDArray[np.float64]:
+    r"""Spearman's rank correlation of each column with each column, or with each of `others`.
+
+    .. math:: \rho_{ab} = \frac{\sum_i (r_{ia} - \bar r)(s_{ib} - \bar r)}
+        {\sqrt{\sum_i (r_{ia} - \bar r)^2 \sum_i (s_{ib} - \bar r)^2}}
+
+    where r and s are average ranks and :math:`\bar r = (N + 1)/2`. Range [-1, 1]; NaN where one of
+    the two columns is constant and so ranks nothing.
+
+    References
+    ----------
+    Spearman (1904), doi:10.2307/1412159.
+
+    Examples
+    --------
+    >>> spearman_table([[1, 9, 5], [2, 4, 5], [3, 1, 5]]).tolist()
+    [[1.0, -1.0, nan], [-1.0, 1.0, nan], [nan, nan, nan]]
+    """
+    left = average_ranks(table)
+    right = left if others is None else average_ranks(others)
+    if len(right) != len(left):
+        raise InputError(
+            f"table and others must rank the same predictors; got {len(left)} and {len(right)} rows"
+        )
+    middle = (len(left) + 1) / 2
+    # Halves and their products are exact in float64, so that equal orders give 1 and not 0.9999.
+    left, right = left - middle, right - middle
+    scale = np.sqrt(np.outer((left**2).sum(axis=0), (right**2).sum(axis=0)))
+    rho = np.full(scale.shape, np.nan)
+    np.divide(left.T @ right, scale, out=rho, where=scale > 0)
+    return rho
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> float:
+    r"""Spearman's rank correlation of two columns, NaN where one of them is constant.
+
+    .. math:: \rho = \mathrm{corr}(\mathrm{rank}(x), \mathrm{rank}(y))
+
+    with average ranks for ties.
+
+    Examples
+    --------
+    >>> round(spearman([0.1, 0.2, 0.2, 0.4], [1, 3, 2, 4]), 4)
+    0.9487
+    """
+    columns = []
+    for argument, values in (("x", x), ("y", y)):
+        if np.ndim(values) != 1:
+            raise InputError(f"{argument} must be one column, (n,); got {np.shape(values)}")
+        columns.append(np.asarray(values)[:, None])
+    return float(spearman_table(columns[0], columns[1])[0, 0])
+
+
+def spearman_margin(rho: float, n: int) -> float:
+    r"""The `±` beside a rank correlation: 1.96 of its standard deviations for large N.
+
+    .. math:: 1.96 \, (1 - \rho^2) / \sqrt{N}
+
+    It takes the N predictors for independent draws. Checkpoints of one training run are not, so
+    read it as the least that could be said against a small difference.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, table 1.
+
+    Examples
+    --------
+    >>> round(spearman_margin(0.5, 100), 3)
+    0.147
+    """
+    if n < 1:
+        raise InputError(f"n must be 1 or more; got {n}")
+    return _NORMAL_975 * (1 - rho**2) / math.sqrt(n)

@@ -1,0 +1,498 @@
+"""What each measure's value is worth: the way that fits the measure, chosen and carried out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import Rule, equal_mass_rule
+from calibrant._inference.blocks import summed
+from calibrant._inference.bootstrap import basic_limits
+from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, table_of
+from calibrant._inference.classes import ClassFamily, Errors
+from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
+from calibrant._inference.family import SHAPES, Family, Limits, family_of, invert
+from calibrant._inference.judged import Judged
+from calibrant._inference.means import (
+    Influences,
+    few_event_limits,
+    influences,
+    mean_limits,
+    null_losses,
+    row_values,
+)
+from calibrant._inference.null import drawn_samples, null_drawn, null_mean
+from calibrant._inference.paired import (
+    PAIRED_MEMBERS,
+    Scatter,
+    best_member,
+    draw_lots,
+    replicates,
+)
+from calibrant._inference.places import class_places, full_places, recalibrated
+from calibrant._inference.tails import lower_tail, upper_chance, upper_tail
+from calibrant._measures.catalogue import EQUAL_MASS, Measure
+from calibrant.results._uncertainty import Interval, NoiseFloor
+
+Array = NDArray[np.float64]
+
+# Entries of a table of all classes that are measured at a time.
+CHUNK = 1 << 21
+# Outcomes of the rarer kind below which limits rest on the predictions more than on the outcomes.
+FEW_EVENTS = 5
+INVERTED = "test inversion over a least-favourable family"
+OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
+
+SOFT_HAVE_NO_FLOOR = (
+    "soft labels have no noise floor for this measure: how much they would scatter about the right "
+    "predictions depends on how they came about. Give votes=, the number of votes behind each label"
+)
+
+
+@dataclass
+class Worth(Judged):
+    """Intervals and noise floors of one set of samples; draws are shared between measures."""
+
+    _families: dict[Any, Family] = field(default_factory=dict)
+    _classes: dict[Any, tuple[ClassFamily, int] | None] = field(default_factory=dict)
+    _null: dict[Any, Any] = field(default_factory=dict)
+    _wholes: dict[Any, Any] = field(default_factory=dict)
+
+    # --- intervals -------------------------------------------------------------------------------
+
+    def interval(self, measure: Measure, value: float) -> Interval:
+        """A confidence interval for the true value."""
+        low, high, method, error, centre = self._limits(measure, value)
+        low = min(max(low, measure.low), measure.high)
+        high = min(max(high, low), measure.high)
+        low, high = self._beyond_certainty(measure, low, high)
+        centre = value if centre is None else min(max(centre, low), high)
+        return Interval(
+            measure.name, value, low, high, self.level, method, self.seed, error, centre,
+            self._note(),
+        )  # fmt: skip
+
+    def _beyond_certainty(self, measure: Measure, low: float, high: float) -> tuple[float, float]:
+        """An interval of no width at an end of a measure's range, with what so many rows without a
+        single fault (or without a single row in order) cannot exclude.
+        """
+        if low < high or low not in (measure.low, measure.high) or math.isinf(measure.high):
+            return low, high
+        unseen = 1.0 - ((1.0 - self.level) / 2.0) ** (1.0 / self.samples.n)
+        room = (measure.high - measure.low) * unseen**measure.power
+        return (low, low + room) if low == measure.low else (high - room, high)
+
+    @property
+    def _few_events(self) -> bool:
+        """Whether a binary problem has hardly seen one of its outcomes."""
+        few = None if self.samples.multiclass else self.fewest_outcomes
+        return few is not None and few < FEW_EVENTS
+
+    def _note(self) -> str:
+        few = self.fewest_outcomes
+        if few is None or few >= FEW_EVENTS:
+            return ""
+        seen = "none" if few == 0 else str(few)
+        return f"{seen} of the rarer outcome in these rows: the limits rest on the predictions"
+
+    def _limits(
+        self, measure: Measure, value: float
+    ) -> tuple[float, float, str, float | None, float | None]:
+        """Limits, method, standard error of the value, and the estimate without its bias."""
+        if measure.statistic in ("losses", "distribution"):
+            low, high, error = mean_limits(self._influences(measure), self.level)
+            if self._few_events and measure.notion == "loss" and self.samples.weights is None:
+                fewest, most = few_event_limits(self.samples, measure.name, self.level)
+                low, high = min(low, fewest), max(high, most)
+            kind = "clusters" if self.groups is not None else "rows"
+            return value + low, value + high, f"BCa limits of a mean of {kind}", error, value
+        if measure.name == "brier_uncertainty":
+            low, high = uncertainty_limits(self.plain_problem, self.groups, self.level)
+            return low, high, "limits of the rate", None, value
+        if measure.name == "brier_discrimination":
+            found = discrimination_limits(
+                self.plain_problem, self.plain_problem.fine_cells, self.blocks,
+                self._few_draws, self.level, self.seed,
+            )  # fmt: skip
+            return found.low, found.high, INVERTED, None, found.estimate
+        inverted = self._inverted(measure, value)
+        if inverted is not None:
+            return inverted
+        drawn = self._resampled(measure)
+        kind = "clusters" if self.groups is not None else "rows"
+        return (
+            *basic_limits(value, drawn, self.level), f"basic bootstrap of {kind}",
+            float(drawn.std(ddof=1)), None,
+        )  # fmt: skip
+
+    def _inverted(
+        self, measure: Measure, value: float
+    ) -> tuple[float, float, str, float | None, float | None] | None:
+        """Limits by test inversion; None where a measure has no family."""
+        found, error, correction = None, None, 0.0
+        binned = self.binned(measure)
+        if binned is not None:
+            key, problem = binned
+            formula = measure.of_tables
+            assert formula is not None
+            population = measure.of_population or formula
+            correction = self._correction(measure, problem)
+            family = self._family(key, problem, problem.coarse_cells, self._many_draws)
+            found = _of_family(
+                family, lambda drawn: formula(drawn.tables()), value, self.level,
+                lambda drawn: population(drawn.tables()),
+            )  # fmt: skip
+            # How much the value itself varies from sample to sample.
+            error = float(formula(family.member("threshold", 0.0)[1].tables()).std(ddof=1))
+        elif measure.of_cells is not None:
+            cells = self.plain_problem.fine_cells
+            family = self._family("cells", self.plain_problem, cells, self._few_draws)
+            seen = float(measure.of_cells(as_seen(cells))[0])
+            found = _of_family(
+                family, measure.of_cells, seen, self.level, shapes=("threshold", "smooth")
+            )
+        else:
+            classes = self._class_family(measure)
+            if classes is not None:
+                family_, errors = classes
+                found = invert(
+                    value, lambda shape, t: family_.member(shape, t, errors),
+                    {shape: family_.grid(shape) for shape in SHAPES}, self.level,
+                )  # fmt: skip
+        if found is None:
+            return None
+        low = found.low
+        # Whether the data can be told from calibrated ones, the noise floor says.
+        floor = self._null_values(measure)
+        if floor is not None:
+            p = upper_tail(floor[0], self._on_null_scale(measure, value))
+            low = 0.0 if p > (1.0 - self.level) / 2.0 else low
+        return low, found.high + correction, INVERTED, error, found.estimate
+
+    @staticmethod
+    def _correction(measure: Measure, problem: Problem) -> float:
+        """What a truthful error adds to its squared gaps because rows are few: the interval is to
+        hold the value with it and without.
+        """
+        if measure.notion != "confidence" or measure.of_population is None:
+            return 0.0
+        table = table_of(problem)
+        assert measure.of_tables is not None
+        return max(0.0, float(measure.of_tables(table)[0] - measure.of_population(table)[0]))
+
+    def _family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
+        if key not in self._families:
+            self._families[key] = family_of(problem, cells, n_draws, self.seed, self.groups)
+        return self._families[key]
+
+    @property
+    def _many_draws(self) -> int:
+        return max(200, self.n_resamples * 2 // 5)
+
+    @property
+    def _few_draws(self) -> int:
+        """Draws where a measure costs more than a sum over bins; limits are of a fitted law."""
+        return max(100, self.n_resamples // 8)
+
+    def _influences(self, measure: Measure) -> Influences:
+        """What rows or clusters move a mean by."""
+        distribution = measure.statistic == "distribution"
+        key = ("row values", distribution)
+        if key not in self._wholes:
+            self._wholes[key] = row_values(self.samples, distribution=distribution)
+        weights = self.samples.weights
+        w = None if weights is None else weights.astype(np.float64)
+        return influences(self._wholes[key][measure.name], w, self.groups)
+
+    def _resampled(self, measure: Measure) -> Array:
+        """The measure's value in resamples of the rows, for one that has no family."""
+        if measure.name not in self._wholes:
+            draws = draw_lots(self.samples.n, self.n_resamples, self.seed, self.groups)
+            self._wholes[measure.name] = replicates(
+                self.samples, (measure,), self.fixed, self.quantile, draws, self._few_draws
+            )[0]
+        out: Array = self._wholes[measure.name]
+        return out
+
+    # --- what a pair of predictors has in common -------------------------------------------------
+
+    def scatter(self, measure: Measure, value: float) -> Scatter:
+        """How the measure of a sample scatters about its true value, resample by resample: the same
+        resamples for every predictor on the same rows.
+        """
+        if measure.statistic in ("losses", "distribution"):
+            parts = self._influences(measure)
+            if self.groups is None:
+                moved = summed(self.blocks.index, parts.moved, self.blocks.size)
+                parts = Influences(moved, parts.units)
+            return Scatter(parts, None)
+        members = self._common_members(measure)
+        if members is None:
+            drawn = self._resampled(measure)
+            return Scatter(None, (drawn - drawn.mean())[None])
+        truths = np.array([truth for truth, _ in members])
+        errors = np.array([drawn - truth for truth, drawn in members])
+        return Scatter(
+            None, errors, best_member(value, truths, errors), self._kinked_predictions(measure)
+        )
+
+    def _kinked_predictions(self, measure: Measure) -> Array | None:
+        """The predictions that a measure with a kink at a gap of 0 is of."""
+        if measure.power != 1:
+            return None
+        classes = None if self.binned(measure) or measure.of_cells else self._class_family(measure)
+        return self.plain_problem.u if classes is None else classes[0].places.u
+
+    def _common_members(self, measure: Measure) -> list[tuple[float, Array]] | None:
+        """True value and draws in members of the family that is common to several predictors."""
+        binned = self.binned(measure)
+        if binned is not None and measure.of_tables is not None:
+            key, problem = binned
+            formula, population = measure.of_tables, measure.of_population or measure.of_tables
+            family = self._common_family(key, problem, problem.coarse_cells, self._many_draws)
+            both = (family.member("threshold", t) for t in PAIRED_MEMBERS)
+            return [
+                (float(population(truth.tables())[0]), formula(drawn.tables()))
+                for truth, drawn in both
+            ]
+        if measure.of_cells is not None:
+            problem = self.plain_problem
+            family = self._common_family("cells", problem, problem.fine_cells, self._few_draws)
+            both = (family.member("threshold", t) for t in PAIRED_MEMBERS)
+            return [
+                (float(measure.of_cells(truth)[0]), measure.of_cells(drawn))
+                for truth, drawn in both
+            ]
+        return self._common_classes(measure)
+
+    def _common_family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
+        """A family whose resamples are the same for every predictor on the same rows."""
+        if ("common", key) not in self._families:
+            self._families["common", key] = Family(
+                problem, cells, self.blocks, n_draws, self.seed, common=True
+            )
+        return self._families["common", key]
+
+    def _common_classes(self, measure: Measure) -> list[tuple[float, Array]] | None:
+        found = self._class_family(measure)
+        if found is None:
+            return None
+        own, formula = found
+        key = ("common", id(own))
+        if key not in self._classes:
+            family = ClassFamily(own.places, self.blocks, self._many_draws, self.seed, common=True)
+            self._classes[key] = (family, 0)
+        common = self._classes[key]
+        assert common is not None
+        return [common[0].member("threshold", t, formula) for t in PAIRED_MEMBERS]
+
+    # --- all classes -----------------------------------------------------------------------------
+
+    def _class_family(self, measure: Measure) -> tuple[ClassFamily, Errors] | None:
+        """The family of an error over all classes, and its formula; None for others."""
+        rules = {
+            "class_bins": self.fixed, "class_quantile_bins": self.quantile, "above": self.quantile,
+            "full_bins": self.quantile,
+        }  # fmt: skip
+        rule = rules.get(measure.statistic)
+        if rule is not None and measure.name in EQUAL_MASS:
+            rule = equal_mass_rule(rule)
+        if rule is None or getattr(rule, "drop_one", False):
+            return None
+        key = (measure.statistic, str(rule))
+        if key not in self._classes:
+            self._classes[key] = self._class_places(measure.statistic, rule)
+        found = self._classes[key]
+        if found is None:
+            return None
+        family, k = found
+        if measure.statistic == "full_bins":
+            return family, _vector_errors(k)
+        assert measure.of_tables is not None
+        return family, _table_errors(measure.of_tables, k)
+
+    def _class_places(self, statistic: str, rule: Rule) -> tuple[ClassFamily, int] | None:
+        if statistic == "full_bins":
+            places = full_places(self.samples, rule)
+        else:
+            places = class_places(self.samples, rule, above=statistic == "above")
+        if places is None:
+            return None
+        found, k = places
+        rates = recalibrated(found, self.samples)
+        return ClassFamily(found, self.blocks, self._many_draws, self.seed, rates), k
+
+    # --- noise floors ----------------------------------------------------------------------------
+
+    def noise_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
+        """What the measure shows when the predictions are right; None where nothing tells."""
+        if measure.statistic == "losses" and self.votes is None:
+            return self._loss_floor(measure, value)
+        null = self._null_values(measure)
+        if null is None:
+            return None
+        drawn, method = null
+        exact = None
+        binned = self.binned(measure)
+        if binned is not None and not self.soft and self.groups is None:
+            exact = null_mean(measure, binned[1])
+        seen = self._on_null_scale(measure, value)
+        scale = value / seen if seen > 0 and measure.of_cells is not None else 1.0
+        better = measure.higher_is_better
+        p, p_low = upper_tail(drawn, seen), lower_tail(drawn, seen)
+        return NoiseFloor(
+            measure.name,
+            value,
+            scale * float(drawn.mean()) if exact is None else exact,
+            scale * float(np.quantile(drawn, 0.05 if better else 0.95)),
+            p_low if better else p,
+            int(drawn.size),
+            method,
+            exact is not None,
+            self.seed,
+            p if better else p_low,
+        )
+
+    def _on_null_scale(self, measure: Measure, value: float) -> float:
+        """The value as the null is drawn: on cells, where measures are not of bins."""
+        if self.binned(measure) is None and measure.of_cells is not None:
+            return float(measure.of_cells(as_seen(self.plain_problem.fine_cells))[0])
+        return value
+
+    def _null_values(self, measure: Measure) -> tuple[Array, str] | None:
+        """The measure's value in samples whose predictions are right, and how they were drawn."""
+        scatter = self.soft or self.groups is not None
+        method = SCATTER if scatter else OUTCOMES
+        binned = self.binned(measure)
+        if binned is not None and measure.of_tables is not None:
+            key, problem = binned
+            drawn = self._null_drawn(key, problem, problem.fine_cells, self.n_resamples)
+            return measure.of_tables(drawn.tables()), method
+        if measure.of_cells is not None:
+            key_: Any = ("null", measure.name)
+            if key_ not in self._null:
+                problem = self.plain_problem
+                draws = max(200, self.n_resamples * 2 // 5)
+                cells = self._null_drawn("cells", problem, problem.fine_cells, draws)
+                self._null[key_] = measure.of_cells(cells)
+            return self._null[key_], method
+        classes = self._class_family(measure)
+        if classes is not None:
+            family, errors = classes
+            key_ = ("null", id(family))
+            if key_ not in self._null:
+                self._null[key_] = family.null(self._many_draws)
+            residual = self._null[key_]
+            return errors(residual, np.broadcast_to(family.places.weight, residual.shape)), method
+        if self.soft and self.votes is None:
+            return None
+        return self._null_rows(measure)
+
+    def _null_drawn(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Drawn:
+        if ("drawn", key) not in self._null:
+            rng = np.random.default_rng((self.seed, 5))
+            self._null["drawn", key] = null_drawn(problem, cells, self.blocks, n_draws, rng)
+        found: Drawn = self._null["drawn", key]
+        return found
+
+    def _null_rows(self, measure: Measure) -> tuple[Array, str]:
+        """Whole samples drawn row by row: predictions equal to the distributions of labels."""
+        group = tuple(m for m in self.measures if m.statistic == measure.statistic)
+        group = group if measure in group else (*group, measure)
+        key = ("rows", measure.statistic, len(group))
+        if key not in self._null:
+            rng = np.random.default_rng((self.seed, 6))
+            values = []
+            for sample in drawn_samples(self.samples, self._few_draws, rng, self.votes):
+                summary = self.summary(sample)
+                values.append([m.compute(summary) for m in group])
+            self._null[key] = np.array(values)
+        said = "outcomes" if self.votes is None else "votes"
+        drawn: Array = self._null[key][:, group.index(measure)]
+        return drawn, f"{said} drawn from the predictions"
+
+    def _loss_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
+        """Of losses the law under the predictions is known: mean, variance, skewness."""
+        if self.soft or self.groups is not None:
+            return None
+        if "losses" not in self._null:
+            self._null["losses"] = null_losses(self.samples)
+        mean, spread, skew = self._null["losses"][measure.name]
+        if spread > 0:
+            x = (value - mean) / spread
+            p, p_low = upper_chance(x, skew), upper_chance(-x, -skew)
+            upper = mean + spread * self._upper_point(skew)
+        else:
+            p = p_low = 1.0
+            upper = mean
+        return NoiseFloor(
+            measure.name, value, mean, upper, p, 0, "moments under the predictions", True,
+            self.seed, p_low,
+        )  # fmt: skip
+
+    @staticmethod
+    def _upper_point(skew: float) -> float:
+        # Cornish and Fisher's point of a law with a little skewness.
+        return 1.6448536269514722 + skew * (1.6448536269514722**2 - 1.0) / 6.0
+
+
+def _of_family(
+    family: Family,
+    statistic: Callable[[Drawn], Array],
+    value: float,
+    level: float,
+    population: Callable[[Drawn], Array] | None = None,
+    shapes: Sequence[str] = SHAPES,
+) -> Limits:
+    true = population or statistic
+
+    def member(shape: str, t: float) -> tuple[float, Array]:
+        truth, drawn = family.member(shape, t)
+        return float(true(truth)[0]), statistic(drawn)
+
+    return invert(value, member, {shape: family.grid(shape) for shape in shapes}, level)
+
+
+def _table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
+    """A mean over classes of a formula of bin tables, for residuals (draws, k m)."""
+
+    def errors(residual: Array, weight: Array) -> Array:
+        m = residual.shape[1] // k
+        step = max(1, CHUNK // residual.shape[1])
+        out = []
+        for start in range(0, residual.shape[0], step):
+            r, w = residual[start : start + step], weight[start : start + step]
+            sums = np.zeros((len(r) * k, m, len(FIELDS)))
+            for name in ("n", "sum_w", "sum_w2"):
+                sums[:, :, FIELDS.index(name)] = w.reshape(-1, m)
+            sums[:, :, FIELDS.index("sum_wz")] = r.reshape(-1, m)
+            table = BinTable(sums, has_squares=False)
+            held = table.total_weight > 0  # a resample may hold no row of a class
+            values = np.where(held, formula(table), 0.0) if held.all() else _some(formula, table)
+            count = np.maximum(held.reshape(len(r), k).sum(axis=1), 1)
+            out.append(values.reshape(len(r), k).sum(axis=1) / count)
+        return np.concatenate(out)
+
+    return errors
+
+
+def _some(formula: Callable[[BinTable], Array], table: BinTable) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(formula(table))
+
+
+def _vector_errors(k: int) -> Errors:
+    """Squared norms of cells over the squared total, for residuals (draws, cells k)."""
+
+    def errors(residual: Array, weight: Array) -> Array:
+        total = weight.sum(axis=1) / k
+        out: Array = np.einsum("ij,ij->i", residual, residual) / total**2
+        return out
+
+    return errors

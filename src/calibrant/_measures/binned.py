@@ -1,0 +1,62 @@
+"""Binned errors: formulas over bin tables. With R_B the bin's sum of w (u - z) and W all weight."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.errors import one_of
+
+NORMS = ("l1", "l2", "max")
+# More effective rows than this are more than one, whatever rounding made of them.
+ONE_ROW = 1.0 + 1e-9
+
+
+def binned_errors(table: BinTable, norm: str = "l1") -> NDArray[np.float64]:
+    """The error of each class: sum |R_B| / W, its root-mean-square, or the worst bin's gap."""
+    one_of("norm", norm, NORMS)
+    total = table.total_weight
+    gap = np.abs(table.residual)
+    if norm == "l1":
+        out: NDArray[np.float64] = gap.sum(axis=1) / total
+        return out
+    mean_gap = np.divide(gap, table.sum_w, out=np.zeros_like(gap), where=table.sum_w > 0)
+    if norm == "max":
+        worst: NDArray[np.float64] = mean_gap.max(axis=1)
+        return worst
+    root: NDArray[np.float64] = np.sqrt((gap * mean_gap).sum(axis=1) / total)
+    return root
+
+
+def binned_error(table: BinTable, norm: str = "l1") -> float:
+    """One number for all classes: the mean, the root of the mean square, or the worst."""
+    errors = binned_errors(table, norm)
+    if norm == "l1":
+        return float(errors.mean())
+    if norm == "max":
+        return float(errors.max())
+    return float(np.sqrt((errors * errors).mean()))
+
+
+def debiased_l2s(table: BinTable) -> NDArray[np.float64]:
+    """Mean square gap of each class, less what sampling noise adds to it: may be below 0.
+
+    Each bin's squared gap is lowered by the variance of its mean target,
+    ``(mean z^2 - (mean z)^2) / (n_B - 1)`` with the effective rows ``n_B = W_B^2 / sum w^2``; for
+    unweighted 0/1 targets that is ``z(1 - z)/(n_B - 1)``. A bin of one effective row says nothing
+    about its variance and is left out.
+    """
+    w, rows = table.sum_w, table.effective_rows
+    counts = rows > ONE_ROW
+    safe, n = np.where(counts, w, 1.0), np.where(counts, rows, 2.0)
+    gap = table.residual / safe
+    mean_z = table.sum_wz / safe
+    variance = np.maximum(table.sum_wz2 / safe - mean_z**2, 0.0) / (n - 1.0)
+    out: NDArray[np.float64] = np.where(counts, w * (gap**2 - variance), 0.0).sum(axis=1)
+    return out / table.total_weight
+
+
+def debiased_l2(table: BinTable) -> float:
+    """Root of the debiased mean square gap, or 0 where that is below 0."""
+    return float(np.sqrt(max(0.0, debiased_l2s(table).mean())))

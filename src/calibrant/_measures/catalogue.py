@@ -1,0 +1,351 @@
+"""Every measure: what it is called, what it is, where it comes from and what it promises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.errors import InputError, NotDefined, nearest
+from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
+from calibrant._measures.decomposition import decompose, isotonic_fit
+from calibrant._measures.of_cells import (
+    CellSums,
+    brier_miscalibrations,
+    ks_errors,
+    ls_eces,
+    smooth_eces,
+    sweep_errors,
+)
+from calibrant._measures.ordered import ks_error, sweep_error
+from calibrant._measures.smooth import LS_SIGMA, ls_ece_of_grid
+from calibrant._measures.truthful import (
+    confidence_correction,
+    corrected_errors,
+    linear_error,
+    linear_errors,
+    vector_linear_error,
+)
+
+Shape = Literal["binary", "multiclass"]
+# True, False, or None where the property does not apply.
+Claim = bool | None
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a measure promises, for its default rule of binning.
+
+    Truthful: reporting the true probabilities minimises its expectation, at every n. Continuous: it
+    does not jump when a report moves by a hair. Complete: it tends to 0 for calibrated predictors.
+    Sound: for the others it stays above what calibrated ones tend to. Both are limits where bins
+    grow in number while each still fills, and where the noise of the logit-smoothed error shrinks;
+    sums of squares over W^2 are multiplied by the number of bins. Weighted: weights are shares,
+    times a constant they change nothing. `audit` tests every claim.
+    """
+
+    truthful: Claim
+    continuous: Claim
+    complete: Claim
+    sound: Claim
+    weighted: Claim = True
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One entry of the catalogue."""
+
+    name: str
+    title: str
+    formula: str
+    notion: str
+    shapes: tuple[Shape, ...]
+    statistic: str
+    low: float
+    high: float
+    claims: Claims
+    reference: str
+    function: str
+    compute: Callable[[Any], float]
+    higher_is_better: bool = False
+    # Whether `evaluate` leaves it out for hard labels, where it says nothing of its own.
+    soft_only: bool = False
+    # The value of every class of a table at once, where the measure is one of bins: a thousand
+    # resampled tables are then one call.
+    of_tables: Callable[[BinTable], NDArray[np.float64]] | None = None
+    # The same of a whole population, where the measure corrects for the number of rows.
+    of_population: Callable[[BinTable], NDArray[np.float64]] | None = None
+    # The value of many drawn samples at once from sums over fine cells, where it is not of bins.
+    of_cells: Callable[[CellSums], NDArray[np.float64]] | None = None
+
+    # The upper end in words, where it depends on the data.
+    high_text: str = ""
+    # The power of a gap that a value is: 2 for sums of squares (see `measures.gap_scale`).
+    power: int = 1
+    # The noise of calibrated predictions, as a gap, falls like n to the minus this.
+    rate: float = 0.5
+    # What else it is called, in papers and by other libraries.
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> str:
+        return f"[{self.low:g}, {self.high_text or format(self.high, 'g')}]"
+
+    def __reduce__(self) -> Any:
+        """An entry of the catalogue is pickled by its name: its formula may have none."""
+        if any(entry is self for entry in _ENTRIES):
+            return find, (self.name, self.shapes[0])
+        return super().__reduce__()
+
+
+_BINNED = Claims(truthful=False, continuous=False, complete=True, sound=True)
+_LINEAR = Claims(truthful=True, continuous=False, complete=True, sound=True)
+_PROPER = Claims(truthful=True, continuous=True, complete=False, sound=False)
+_DISTANCE = Claims(truthful=False, continuous=True, complete=False, sound=False)
+_NONE = Claims(truthful=None, continuous=None, complete=None, sound=None, weighted=None)
+
+_NAEINI = "Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), arXiv:1706.04599"
+_NIXON = "Nixon et al. (2019), arXiv:1904.01685"
+_LU = "Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction"
+_BAAN = "Baan et al. (2022), arXiv:2210.16133"
+_CORP = "Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118"
+_LOG_HIGH = 27.64  # -log of the floor of clipped reports
+
+_BOTH: tuple[Shape, ...] = ("binary", "multiclass")
+_BINARY: tuple[Shape, ...] = ("binary",)
+_MULTI: tuple[Shape, ...] = ("multiclass",)
+
+
+def _isotonic(part: str) -> Callable[[Any], float]:
+    def compute(summary: Any) -> float:
+        parts = decompose(summary.levels, isotonic_fit(summary.levels))
+        return float(getattr(parts, part))
+
+    return compute
+
+
+def _uncertainty(summary: Any) -> float:
+    """Of the mean target alone: any bins give it, where an order cannot be had."""
+    try:
+        return _isotonic("uncertainty")(summary)
+    except NotDefined:
+        return decompose(summary.bins).uncertainty
+
+
+def _root_debiased(table: BinTable) -> NDArray[np.float64]:
+    out: NDArray[np.float64] = np.sqrt(np.maximum(debiased_l2s(table), 0.0))
+    return out
+
+
+def _corrected(summary: Any) -> float:
+    return linear_error(summary.confidence_bins) + confidence_correction(summary.confidence_bins)
+
+
+_ENTRIES = (
+    # --- binned errors of the scalar problem: P(y = 1), or the top label ---
+    Measure("ece", "expected calibration error", "(1/W) sum_B |R_B|", "scalar", _BOTH, "bins",
+            0, 1, _BINNED, _NAEINI + "; on soft labels SMECE, Leznik (2026), arXiv:2603.14092",
+            "ece", lambda s: binned_error(s.bins), of_tables=binned_errors,
+            aliases=("SMECE", "soft_ece", "expected_calibration_error")),
+    Measure("rmsce", "root-mean-square calibration error", "sqrt((1/W) sum_B R_B^2 / W_B)",
+            "scalar", _BOTH, "bins", 0, 1, _BINNED, "Hendrycks et al. (2019), arXiv:1812.04606",
+            "ece(norm='l2')", lambda s: binned_error(s.bins, "l2"),
+            of_tables=lambda t: binned_errors(t, "l2")),
+    Measure("mce", "maximum calibration error", "max_B |R_B| / W_B", "scalar", _BOTH, "bins",
+            0, 1, Claims(False, False, False, False), _NAEINI, "ece(norm='max')",
+            lambda s: binned_error(s.bins, "max"),
+            of_tables=lambda t: binned_errors(t, "max"), aliases=("maximum_calibration_error",)),
+    Measure("debiased_l2", "debiased root-mean-square error",
+            "sqrt(max(0, (1/W) sum_B W_B [(R_B/W_B)^2 - var_B(z)/(n_B - 1)])), "
+            "n_B = W_B^2 / sum_B w^2", "scalar", _BOTH,
+            "quantile_bins", 0, 1, _BINNED,
+            "Kumar, Liang and Ma (2019), arXiv:1909.10155; Broecker (2012), "
+            "doi:10.1007/s00382-011-1191-1", "debiased_l2",
+            lambda s: debiased_l2(s.quantile_bins), of_tables=_root_debiased,
+            of_population=lambda t: binned_errors(t, "l2")),
+    Measure("sweep_ece", "ECE with a sweep over the number of bins",
+            "ECE at the most equal-mass bins whose mean targets never fall", "scalar", _BOTH,
+            "levels", 0, 1, Claims(False, False, True, False),
+            "Roelofs, Cain, Shlens and Mozer (2022), arXiv:2012.08668", "sweep_ece",
+            lambda s: sweep_error(s.levels), of_cells=sweep_errors, rate=1 / 3),
+    Measure("ks_error", "Kolmogorov-Smirnov calibration error",
+            "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
+            "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels),
+            of_cells=ks_errors),
+    # --- over all classes ---
+    Measure("classwise_ece", "classwise calibration error", "(1/k) sum_r (1/W) sum_B |R_{B,r}|",
+            "classwise", _MULTI, "class_bins", 0, 1, _BINNED,
+            "Kull et al. (2019), arXiv:1910.12656", "ece(notion='classwise')",
+            lambda s: binned_error(s.class_bins), of_tables=binned_errors),
+    Measure("ace", "adaptive calibration error",
+            "(1/k) sum_r (1/W) sum_B |R_{B,r}| over equal-mass bins", "classwise", _MULTI,
+            "class_quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
+            lambda s: binned_error(s.class_equal_mass_bins), of_tables=binned_errors),
+    Measure("ace", "adaptive calibration error", "(1/W) sum_B |R_B| over equal-mass bins",
+            "scalar", _BINARY, "quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
+            lambda s: binned_error(s.equal_mass_bins), of_tables=binned_errors),
+    Measure("tace", "thresholded adaptive calibration error",
+            "adaptive calibration error of the reports above 0.01", "classwise", _MULTI,
+            "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
+            lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors),
+    Measure("tace", "thresholded adaptive calibration error",
+            "adaptive calibration error of the reports above 0.01", "scalar", _BINARY,
+            "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
+            lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors),
+    # --- smooth ---
+    # The top label of a row changes hands at a tie, which no smoothing of its confidence mends.
+    *(Measure("ls_ece", "logit-smoothed calibration error",
+              "integral |(1/W) sum w K(t - h)(z - sigmoid(t))| dt", "scalar", (shape,),
+              "logit_grid", 0, 1, Claims(False, shape == "binary", True, True),
+              "Chidambaram, Lee, McSwiggen and Rezchikov (2024), ICML", "ls_ece",
+              lambda s: ls_ece_of_grid(s.logit_grid, LS_SIGMA), of_cells=ls_eces)
+      for shape in _BOTH),
+    *(Measure("smooth_ece", "smooth calibration error",
+              "sigma with integral |(1/W) sum w (z - u) K(t, u)| dt = sigma", "scalar", (shape,),
+              "smooth", 0, 1, Claims(False, shape == "binary", True, True),
+              "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
+              lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"))
+      for shape in _BOTH),
+    # --- truthful ---
+    Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
+            _BINARY, "quantile_bins", 0, 1, _LINEAR, _LU + ", theorem 3.1", "lin_ce",
+            lambda s: linear_error(s.quantile_bins), of_tables=linear_errors, power=2,
+            aliases=("LinCE",)),
+    Measure("lin_ce", "truthful full calibration error (LinCE)",
+            "(1/W^2) sum_B ||R_B||_2^2", "full", _MULTI, "full_bins", 0, 2,
+            Claims(True, False, True, False), _LU + ", theorem 3.1", "lin_ce",
+            lambda s: vector_linear_error(s.full_bins), power=2, aliases=("LinCE",)),
+    Measure("classwise_ce", "truthful classwise error", "(1/k) sum_r (1/W^2) sum_B R_{B,r}^2",
+            "classwise", _MULTI, "class_quantile_bins", 0, 1, _LINEAR, _LU + ", section 3.1",
+            "classwise_ce", lambda s: linear_error(s.class_quantile_bins),
+            of_tables=linear_errors, power=2),
+    Measure("confidence_ce", "truthful confidence error",
+            "(1/W^2) (sum_B R_B^2 + sum w^2 (1 - z)) of the top label", "confidence", _BOTH,
+            "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
+            _corrected, of_tables=corrected_errors, of_population=linear_errors, power=2,
+            aliases=("confidence_ce_corrected", "ConfCE corrected")),
+    Measure("confidence_ce_uncorrected", "squared confidence error",
+            "(1/W^2) sum_B R_B^2 of the top label", "confidence", _MULTI, "confidence_bins", 0, 1,
+            Claims(False, False, True, True), _LU + ", example C.1",
+            "confidence_ce(corrected=False)", lambda s: linear_error(s.confidence_bins),
+            of_tables=linear_errors, power=2, aliases=("ConfCE",)),
+    # --- losses ---
+    Measure("brier", "Brier score", "(1/W) sum w (u - z)^2", "loss", _BINARY, "losses",
+            0, 1, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
+            lambda s: s.losses.mean("brier"), aliases=("brier_score",)),
+    Measure("brier", "Brier score", "(1/W) sum w sum_r (p_r - z_r)^2", "loss", _MULTI, "losses",
+            0, 2, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
+            lambda s: s.losses.mean("brier"), aliases=("brier_score",)),
+    Measure("log_loss", "log loss", "-(1/W) sum w sum_r z_r log p_r", "loss", _BOTH, "losses",
+            0, _LOG_HIGH, _PROPER, "Good (1952), Journal of the Royal Statistical Society B 14",
+            "log_loss", lambda s: s.losses.mean("log"), aliases=("cross_entropy", "nll")),
+    Measure("spherical_loss", "spherical loss", "1 - (1/W) sum w (z . p) / ||p||_2", "loss", _BOTH,
+            "losses", 0, 1, _PROPER,
+            "Gneiting and Raftery (2007), doi:10.1198/016214506000001437",
+            "spherical_loss", lambda s: s.losses.mean("spherical")),
+    Measure("classification_error", "classification error", "1 - (1/W) sum w z_top", "loss", _BOTH,
+            "losses", 0, 1, Claims(True, False, False, False), _LU + ", definition B.6",
+            "classification_error", lambda s: s.losses.mean("classification")),
+    Measure("confidence_loss", "confidence loss", "(1/W) sum w [1 - z + (c - z)^2]", "loss", _BOTH,
+            "losses", 0, 2, Claims(True, False, False, False), _LU + ", section 4.2",
+            "confidence_loss", lambda s: s.losses.mean("confidence")),
+    # --- the Brier score taken apart (isotonic, of the scalar problem) ---
+    Measure("brier_miscalibration", "Brier score: miscalibration",
+            "Brier score less that of the isotonic recalibration", "scalar", _BOTH, "levels",
+            0, 1, Claims(False, False, True, True), _CORP, "brier_decomposition",
+            _isotonic("miscalibration"), of_cells=brier_miscalibrations, power=2, rate=1 / 3),
+    Measure("brier_discrimination", "Brier score: discrimination",
+            "uncertainty less the Brier score of the isotonic recalibration", "scalar", _BOTH,
+            "levels", 0, 0.25, _NONE, _CORP, "brier_decomposition", _isotonic("discrimination"),
+            higher_is_better=True),
+    Measure("brier_uncertainty", "Brier score: uncertainty",
+            "the Brier score of always reporting the mean target", "scalar", _BOTH, "levels",
+            0, 0.25, _NONE, _CORP, "brier_decomposition", _uncertainty),
+    # --- whole distributions ---
+    Measure("dist_ce", "distribution calibration error", "(1/W) sum w (1/2) sum_r |p_r - q_r|",
+            "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, _BAAN, "dist_ce",
+            lambda s: s.distribution.mean("distribution"), soft_only=True, aliases=("DistCE",)),
+    Measure("ent_ce", "entropy calibration error", "(1/W) sum w |H(p) - H(q)|", "distribution",
+            _BOTH, "distribution", 0, math.inf, _DISTANCE, _BAAN, "ent_ce",
+            lambda s: s.distribution.mean("entropy"), soft_only=True, high_text="log k",
+            aliases=("EntCE",)),
+    Measure("rank_cs", "ranking calibration score",
+            "(1/W) sum w 1[q_a > q_b implies p_a > p_b]", "distribution", _BOTH, "distribution",
+            0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",
+            lambda s: s.distribution.mean("rank"), higher_is_better=True, soft_only=True,
+            aliases=("RankCS",)),
+)  # fmt: skip
+
+
+# The threshold of `tace`.
+THRESHOLD = 0.01
+# Measures that are defined by bins of equal mass, whatever rule is given for all.
+EQUAL_MASS = ("ace", "tace")
+
+
+def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
+    """Every measure, or those that apply to (n,) reports ("binary") or (n, k) ("multiclass")."""
+    return tuple(m for m in _ENTRIES if shape is None or shape in m.shapes)
+
+
+# Names of other people's measures, which are about the order of predictions.
+_RANKING = ("auc", "auroc", "roc_auc", "roc_auc_score", "auprc", "average_precision", "gini")
+
+
+def find(name: str, shape: Shape) -> Measure:
+    """The measure of this name or alias for this shape, or an error with the nearest name."""
+    own = canonical(name)
+    for measure in catalogue(shape):
+        if measure.name == own:
+            return measure
+    names = [measure.name for measure in catalogue(shape)]
+    if own in {measure.name for measure in _ENTRIES}:
+        raise InputError(f"the measure {name!r} is not defined for {shape} reports")
+    raise InputError(f"no measure is called {name!r}: {nearest_measure(name, names)}")
+
+
+def canonical(name: Any) -> Any:
+    """The catalogue's own name for a name or an alias, in upper or lower case; what is neither
+    comes back as it is.
+
+    A name as it is written comes first: SMECE (soft labels) is not smECE (smooth).
+    """
+    if not isinstance(name, str):
+        return name
+    for alike in (str, _plain):
+        found = _named(name, alike)
+        if len(found) == 1:
+            return found[0]
+    return name
+
+
+def _named(name: str, alike: Callable[[str], str]) -> list[str]:
+    """The measures that are called this, where names that are `alike` count as one."""
+    found = [m.name for m in _ENTRIES if alike(name) in map(alike, (m.name, *m.aliases))]
+    return list(dict.fromkeys(found))
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "_").replace(" ", "_")
+
+
+def nearest_measure(name: object, names: Iterable[str]) -> str:
+    """A hint that ends an error message: which measure may have been meant."""
+    if isinstance(name, str) and _plain(name) in _RANKING:
+        return "it measures ranking, not calibration, and is not offered"
+    meant = _named(name, _plain) if isinstance(name, str) else []
+    if len(meant) > 1:
+        return f"it may be {' or '.join(f'{m!r} ({_written(name, m)})' for m in meant)}"
+    return nearest(name, names)
+
+
+def _written(name: object, own: str) -> str:
+    """How papers write the alias of a measure that a name may stand for."""
+    entry = next(m for m in _ENTRIES if m.name == own)
+    alias = next(a for a in entry.aliases if _plain(a) == _plain(str(name)))
+    return f"written {alias}"

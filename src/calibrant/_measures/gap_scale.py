@@ -1,0 +1,87 @@
+"""The scale of tolerances: how large a gap in every bin would give a measure's value.
+
+An ECE of 0.05 is a mean gap of 0.05. A sum of squares over W^2 with such a gap in each of 15 bins
+is 0.00017: held against a tolerance of 0.05 it would keep it whatever the predictions. So
+tolerances are of gaps, and values are turned into gaps before the two are compared.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.bin_tables import VectorTable
+from calibrant._core.errors import InputError
+from calibrant._measures.catalogue import Measure, catalogue
+from calibrant._measures.proportions import is_number
+from calibrant._measures.truthful import linear_error
+
+
+@dataclass(frozen=True)
+class GapScale:
+    """A gap g in every bin gives the value ``offset + spread * g ** power``."""
+
+    power: int = 1
+    spread: float = 1.0
+    offset: float = 0.0
+    # How fast the noise of a gap falls with n where predictions are calibrated.
+    rate: float = 0.5
+
+    def gap(self, value: float) -> float:
+        """The gap that, were it that of every bin, would give the value."""
+        if self.power == 1:
+            return value
+        return math.sqrt(max(value - self.offset, 0.0) / self.spread)
+
+    def value(self, gap: float) -> float:
+        """The value that a gap in every bin gives."""
+        if self.power == 1:
+            return gap
+        return self.offset + self.spread * gap**self.power
+
+
+def gap_scale(measure: Measure, summary: Any) -> GapScale:
+    """The scale of a measure of these rows; its own where it is no square of gaps.
+
+    ``sum_B R_B^2 / W^2`` has the spread ``sum_B (W_B / W)^2``, its mean over classes for classwise
+    errors, the sum over cells for full calibration. What the truthful confidence error adds for its
+    truthfulness is the offset. `brier_miscalibration` is a mean square over rows: its spread is 1.
+    """
+    if measure.power == 1:
+        return GapScale(rate=measure.rate)
+    if measure.statistic == "levels":
+        return GapScale(measure.power, rate=measure.rate)
+    table = getattr(summary, measure.statistic)
+    if isinstance(table, VectorTable):
+        shares = (table.sum_w / table.sum_w.sum())[None]
+        return GapScale(measure.power, _spread(shares))
+    shares = table.sum_w / table.total_weight[:, None]
+    offset = measure.compute(summary) - linear_error(table)
+    return GapScale(measure.power, _spread(shares), offset)
+
+
+def _spread(shares: Any) -> float:
+    # Bins that hold nothing (a rule that drops every row) leave the scale as it is.
+    return float(np.square(shares).sum(axis=1).mean()) or 1.0
+
+
+def is_error(measure: Measure) -> bool:
+    """Whether a measure is a calibration error: near 0 where predictions are calibrated."""
+    return measure.notion not in ("loss", "distribution") and measure.claims.complete is not None
+
+
+def checked_tolerance(tolerance: Any, measure: str = "ece") -> float:
+    """A tolerance that can be kept and broken: of gaps between 0 and 1, of a loss on its scale."""
+    ends = [m.high for m in catalogue() if m.name == measure and not is_error(m)]
+    most = min(max(ends, default=1.0), 1e3)
+    if not is_number(tolerance) or not 0 < float(tolerance) < most:
+        percentage = is_number(tolerance) and 1 <= float(tolerance) <= 100 and most == 1
+        raise InputError(
+            f"tolerance must be a number between 0 and {most:g}, such as 0.05: the largest error "
+            f"that would not matter; got {tolerance!r}"
+            + (". If it is a percentage, divide it by 100" if percentage else "")
+        )
+    return float(tolerance)

@@ -1,0 +1,122 @@
+"""Intervals for the mean target of each bin."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable, ratio
+from calibrant._core.errors import InputError, one_of
+
+Array = NDArray[np.float64]
+METHODS = ("wilson", "clopper-pearson", "normal", "beta")
+
+
+def is_hard(table: BinTable) -> bool:
+    """Whether all targets are 0 or 1: only then is their sum of squares their sum."""
+    return bool(np.allclose(table.sum_wz2, table.sum_wz, rtol=1e-12, atol=1e-12))
+
+
+def checked_level(level: Any) -> float:
+    """The level of an interval, if it is one."""
+    if not is_number(level) or not 0 < float(level) < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    return float(level)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def design_effects(
+    bins: NDArray[np.intp], z: Array, w: Array | None, groups: NDArray[np.intp], m: int
+) -> Array:
+    """How many rows of each bin say as much as one independent row, where rows come in clusters.
+
+    The variance of a bin's mean target over clusters, by that over rows. Bins hold few clusters, so
+    it is taken from the bin itself or from the correlation within clusters that all bins show
+    together, whichever is larger; never below 1.
+    """
+    w = np.ones(z.size) if w is None else np.asarray(w, dtype=np.float64)
+    sums: list[Array] = [np.bincount(bins, x, m).astype(np.float64) for x in (w * z, w)]
+    residual = w * (z - ratio(*sums)[bins])
+    residual[w == 0] = 0.0
+    # Sums over the rows of a cluster that are in one bin.
+    key, pair = np.unique(groups.astype(np.int64) * m + bins, return_inverse=True)
+    of_bin = key % m
+    weight, moved = np.bincount(pair, w), np.bincount(pair, residual)
+    clusters = np.bincount(of_bin[weight > 0], minlength=m).astype(np.float64)
+    few = np.divide(clusters, clusters - 1.0, out=np.ones(m), where=clusters > 1)
+    over_clusters = np.bincount(of_bin, moved**2, m) * few
+    over_rows = np.bincount(bins, residual**2, m)
+    own = np.divide(over_clusters, over_rows, out=np.ones(m), where=over_rows > 0)
+    squares = np.bincount(bins, w * w, m)
+    size = np.divide(np.bincount(of_bin, weight**2, m), squares, out=np.ones(m), where=squares > 0)
+    variance = np.divide(over_rows, squares, out=np.zeros(m), where=squares > 0)
+    possible = float((variance * squares * (size - 1.0)).sum())
+    # Where no bin scatters nothing is known of the correlation: it may be complete.
+    shared = float((over_clusters - over_rows).sum()) / possible if possible > 0 else 1.0
+    pooled = 1.0 + (size - 1.0) * min(max(shared, 0.0), 1.0)
+    out: Array = np.maximum(np.maximum(own, pooled), 1.0)
+    return out
+
+
+def mean_target_limits(
+    table: BinTable,
+    level: float = 0.95,
+    method: str | None = None,
+    design: Array | None = None,
+) -> tuple[Array, Array]:
+    """Lower and upper limits of each bin's mean target, NaN where a bin is empty.
+
+    "wilson" (default) and "clopper-pearson" are for hard labels; "normal" and "beta" (default) take
+    the scatter of soft labels from the labels themselves, the latter staying within [0, 1]. With
+    weights, n is the effective number of rows, (sum w)^2 / sum w^2; with clusters, that over
+    their design effects (`design_effects`).
+    """
+    from scipy import special
+
+    level = checked_level(level)
+    hard = is_hard(table)
+    method = one_of("method", method or ("wilson" if hard else "beta"), METHODS)
+    n = ratio(table.sum_w[0] ** 2, table.sum_w2[0])
+    if design is not None:
+        n = n / design
+    p = np.clip(table.mean_z[0], 0.0, 1.0)
+    tail = (1.0 - level) / 2.0
+    z = float(special.ndtri(1.0 - tail))
+    if method == "wilson":
+        centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+        half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+        return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    if method == "clopper-pearson":
+        hits = p * n
+        with np.errstate(invalid="ignore"):
+            low = np.where(hits > 0, special.betaincinv(hits, n - hits + 1, tail), 0.0)
+            high = np.where(hits < n, special.betaincinv(hits + 1, n - hits, 1 - tail), 1.0)
+        return _where_held(low, n), _where_held(high, n)
+    spread = np.maximum(ratio(table.sum_wz2[0], table.sum_w[0]) - p * p, 0.0)
+    # Of one row nothing is known but that it lies in [0, 1].
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = n <= 1
+        variance = np.where(alone, p * (1 - p), spread / (n - 1))
+    if method == "normal":
+        half = np.where(alone, 1.0, z * np.sqrt(variance))
+        return np.maximum(p - half, 0.0), np.minimum(p + half, 1.0)
+    spreads = (variance > 0) & (p > 0) & (p < 1)
+    size = np.where(spreads, p * (1 - p) / np.where(spreads, variance, 1.0) - 1.0, 1.0)
+    # No beta distribution within [0, 1] scatters as widely: then too nothing is known.
+    unknown = alone | (size <= 0)
+    inside = spreads & ~unknown
+    a, b = np.where(inside, p * size, 1.0), np.where(inside, (1 - p) * size, 1.0)
+    low = np.where(inside, special.betaincinv(a, b, tail), np.where(unknown, 0.0, p))
+    high = np.where(inside, special.betaincinv(a, b, 1 - tail), np.where(unknown, 1.0, p))
+    return _where_held(low, n), _where_held(high, n)
+
+
+def _where_held(values: Array, n: Array) -> Array:
+    out: Array = np.where(np.isnan(n), np.nan, values)
+    return out

@@ -1,0 +1,377 @@
+"""Smooth errors: integrals over smoothing grids, and their exact or sampled versions over samples.
+
+``integral |f|`` is a sum over nodes plus a term for every change of sign, where |f| has a kink that
+the sum does not see.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.grid import LogitGrid, UnitGrid
+
+Array = NDArray[np.float64]
+
+# The bandwidth of LS-ECE where none is asked for by name: the same for every model, so that values
+# can be compared.
+LS_SIGMA = 0.1
+# The Gaussian is 0 for all purposes at this many standard deviations.
+TAIL = 9.0
+# Nodes per sigma on which mass is deposited: the deposit's own error falls with their fourth power.
+NODES_PER_SIGMA = 32
+# Noise wider than this is not smoothed on a grid, which would grow with it.
+WIDE_SIGMA = 64.0
+# The sigmoid is 0 or 1 to the last digit beyond this logit.
+SIGMOID_ENDS = 40.0
+# Uniform noise narrower or wider than this is in its limit to the last digit: the error over
+# distinct logits, or 1/2.
+LEAST_WIDTH, MOST_WIDTH = 1e-200, 1e200
+# Nodes per sigma (or per unit of the sigmoid) at which the smoothed integrand is summed: fewer,
+# because of its frequencies next to nothing is left and kinks are seen to.
+SUMMED_PER_SIGMA = 16
+
+
+def integral_of_absolute(f: Array, spacing: float) -> float:
+    """The integral of |f| over nodes of equal spacing, f being 0 or even beyond both ends.
+
+    A plain sum is exact to all orders where f is smooth, but |f| has a kink wherever f changes
+    sign. The Euler-Maclaurin terms of a kink at the fraction `at` of its cell are Bernoulli
+    polynomials times the jumps of the derivatives there; the cubic through the four nodes around it
+    gives both.
+    """
+    size = np.abs(f)
+    total = float(size.sum())
+    j = np.flatnonzero((f[:-1] >= 0) != (f[1:] >= 0))
+    # Where there is no mass f is rounding noise of either sign, in thousands of nodes.
+    j = j[size[j] + size[j + 1] > 1e-16 * total]
+    # Beyond an end f goes on as its mirror image.
+    f0, f1, f2, f3 = f[np.abs(j - 1)], f[j], f[j + 1], f[np.minimum(j + 2, 2 * f.size - 4 - j)]
+    c1 = f2 - f1 / 2.0 - f0 / 3.0 - f3 / 6.0
+    c2 = (f0 + f2) / 2.0 - f1
+    c3 = (f3 - f0) / 6.0 + (f1 - f2) / 2.0
+    at = f1 / (f1 - f2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(2):
+            step = f1 + at * (c1 + at * (c2 + at * c3))
+            step /= c1 + at * (2.0 * c2 + 3.0 * at * c3)
+            # A cubic that is flat where it should cross says nothing: the chord's crossing stays.
+            at = np.where(np.abs(step) < 1.0, np.minimum(np.maximum(at - step, 0.0), 1.0), at)
+    upward = 2.0 * np.where(f2 >= 0, 1.0, -1.0)
+    first = upward * (c1 + at * (2.0 * c2 + 3.0 * at * c3))
+    second = upward * (2.0 * c2 + 6.0 * c3 * at)
+    third = upward * 6.0 * c3
+    q = at * (at - 1.0)
+    total += float(first @ (q + 1 / 6)) / 2
+    total -= float(second @ (q * (at - 0.5))) / 6
+    total += float(third @ (q * q - 1 / 30)) / 24
+    return spacing * total
+
+
+def _logistic(t: Array) -> tuple[Array, Array]:
+    """sigmoid(t) and sigmoid(-t), neither by subtraction."""
+    odds = np.exp(np.minimum(-t, 700.0))
+    up = 1.0 / (1.0 + odds)
+    return up, odds * up
+
+
+def smoothed_logits(grid: LogitGrid, r: int, sigma: float) -> tuple[Array, Array, Array]:
+    """Places t, and the Gaussian-smoothed sums of w z and w (1 - z) there, for class r.
+
+    Only the stretch of the grid that holds mass is smoothed. The spectrum of the result is short:
+    it is cut or padded to as many places as sigma needs, which interpolates between the nodes. The
+    logit 0 is always a place: to exchange the labels 0 and 1 changes nothing.
+    """
+    from scipy import fft
+
+    held = (grid.plus[r] != 0) | (grid.minus[r] != 0)
+    first, last = int(held.argmax()), held.size - 1 - int(held[::-1].argmax())
+    wanted = min(sigma, 1.0) / SUMMED_PER_SIGMA
+    coarser = max(1, int(wanted / grid.spacing + 1e-9))
+    finer = max(1, math.ceil(grid.spacing / wanted - 1e-9))
+    pad = math.ceil(TAIL * sigma / grid.spacing) + 4
+    middle = (held.size - 1) // 2
+    pad += (first - pad - middle) % coarser
+    size = coarser * fft.next_fast_len(-(-(last - first + 1 + 2 * pad) // coarser), real=True)
+    masses = np.zeros((2, size))
+    masses[0, pad : pad + last - first + 1] = grid.plus[r, first : last + 1]
+    masses[1, pad : pad + last - first + 1] = grid.minus[r, first : last + 1]
+    n_places, spacing = size * finer // coarser, grid.spacing * coarser / finer
+    # Beyond TAIL the noise leaves nothing of a frequency.
+    step = 2.0 * np.pi / (size * grid.spacing)
+    n_left = min(size // 2, n_places // 2, math.ceil(TAIL / (sigma * step))) + 1
+    damping = np.exp(-0.5 * (sigma * step * np.arange(n_left)) ** 2) / spacing
+    smooth = fft.irfft(fft.rfft(masses, axis=1)[:, :n_left] * damping, n=n_places, axis=1)
+    t = (first - pad - middle) * grid.spacing + np.arange(n_places) * spacing
+    return t, smooth[0], smooth[1]
+
+
+def ls_ece_of_grid(grid: LogitGrid, sigma: float) -> float:
+    """LS-ECE with Gaussian noise, the mean over classes."""
+    values = []
+    for r, total in enumerate(grid.total_weight):
+        if sigma > WIDE_SIGMA:
+            values.append(_wide(grid, r, sigma) / total)
+            continue
+        t, plus, minus = smoothed_logits(grid, r, sigma)
+        up, down = _logistic(t)
+        # z - rho(t) taken apart into what happened and what did not: no cancellation at the ends.
+        difference = plus * down - minus * up
+        values.append(integral_of_absolute(difference, float(t[1] - t[0])) / total)
+    return float(np.mean(values))
+
+
+def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
+    """The integral with noise wider than all logits: 1/2 of the weight, and what is left near 0.
+
+    Beyond the grid the sigmoid is 0 or 1, and the integral is the noise's own tail. On the grid
+    masses are convolved with the noise as it stands: nothing grows with sigma.
+    """
+    from scipy.signal import fftconvolve
+    from scipy.special import ndtr
+
+    plus, minus = grid.plus[r], grid.minus[r]
+    middle = (plus.size - 1) // 2
+    h = (np.arange(plus.size) - middle) * grid.spacing
+    # Where the grid ends before the sigmoid does, as with clipped predictions, places go on.
+    more = max(0, math.ceil((SIGMOID_ENDS - h[-1]) / grid.spacing))
+    end = middle + more
+    t = np.arange(-end, end + 1) * grid.spacing
+    away = np.arange(-end - middle, end + middle + 1) * grid.spacing
+    kernel = np.exp(-0.5 * (away / sigma) ** 2) / (sigma * math.sqrt(2.0 * math.pi))
+    smooth = [fftconvolve(kernel, mass, mode="valid") for mass in (plus, minus)]
+    up, down = _logistic(t)
+    f = smooth[0] * down - smooth[1] * up
+    # The sum takes the end nodes in full, and stops there: half of each, and the slope's term.
+    inside = integral_of_absolute(f, grid.spacing)
+    inside -= 0.5 * grid.spacing * (abs(f[0]) + abs(f[-1]))
+    slopes = np.abs(f[[0, 1, 2, -3, -2, -1]]) @ np.array([3.0, -4.0, 1.0, 1.0, -4.0, 3.0]) / 2.0
+    inside -= grid.spacing * float(slopes) / 12.0
+    below = plus @ ndtr((t[0] - h) / sigma)
+    above = minus @ ndtr((h - t[-1]) / sigma)
+    return float(inside + below + above)
+
+
+def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float) -> float:
+    """LS-ECE with noise uniform on [-sigma/2, sigma/2], in closed form.
+
+    Between the sorted ends of the samples' intervals the same samples are in play, and the
+    integrand is Z (1 - rho(t)) - N rho(t) with Z and N their sums of w z and w (1 - z).
+    """
+    sigma = min(max(sigma, LEAST_WIDTH), MOST_WIDTH)
+    order = np.argsort(h, kind="stable")
+    h, z, w = h[order], z[order], w[order]
+    rows, signs = _sorted_ends(h, sigma)
+    a = h[rows] - signs * (sigma / 2)
+    # The stretch between two ends, without the digits that h and sigma do not share.
+    d = np.maximum(np.diff(h[rows]) - np.diff(signs) * (sigma / 2), 0.0)
+    held = np.cumsum(signs).astype(np.int64)[:-1]
+    positive = np.where(held > 0, np.cumsum(signs * (w * z)[rows])[:-1], 0.0)
+    negative = np.where(held > 0, np.cumsum(signs * (w * (1.0 - z))[rows])[:-1], 0.0)
+    positive, negative = np.maximum(positive, 0.0), np.maximum(negative, 0.0)
+    a = a[:-1]
+    # Where rho crosses Z / (Z + N) the integrand changes sign.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossing = np.clip(np.log(positive) - np.log(negative) - a, 0.0, d)
+    crossing = np.where((positive == 0) & (negative == 0), d, crossing)
+    before = _signed(positive, negative, a, crossing)
+    after = _signed(positive, negative, a + crossing, d - crossing)
+    return float(((np.abs(before) + np.abs(after)) / sigma).sum() / w.sum())
+
+
+def _sorted_ends(h: Array, sigma: float) -> tuple[NDArray[np.intp], Array]:
+    """The ends h - sigma/2 (sign 1) and h + sigma/2 (sign -1) of sorted h, in order, as rows and
+    signs. They are compared by differences of h, which are exact where sigma is small.
+    """
+    n = h.size
+    reach = h + sigma
+    n_before = np.searchsorted(h, reach, side="right")
+    # The sum is rounded: what equals it may lie a little farther than sigma.
+    beyond = h[n_before - 1] - h > sigma
+    n_before = np.where(beyond, np.searchsorted(h, reach, side="left"), n_before)
+    rows = np.empty(2 * n, dtype=np.intp)
+    signs = np.ones(2 * n)
+    at = np.arange(n) + n_before
+    signs[at] = -1.0
+    rows[at] = np.arange(n)
+    rows[signs > 0] = np.arange(n)
+    return rows, signs
+
+
+def _signed(positive: Array, negative: Array, a: Array, d: Array) -> Array:
+    """The integral of Z (1 - rho) - N rho from a to a + d.
+
+    That of rho is log(1 + rho(a) (e^d - 1)), which keeps its digits where d is small.
+    """
+    up, down = _logistic(a)
+    short = np.minimum(d, 1.0)
+    b = a + d
+    rho = np.where(d < 1.0, np.log1p(up * np.expm1(short)), _softplus(b) - _softplus(a))
+    rest = np.where(d < 1.0, -np.log1p(down * np.expm1(-short)), _softplus(-a) - _softplus(-b))
+    out: Array = positive * rest - negative * rho
+    return out
+
+
+def _softplus(t: Array) -> Array:
+    return np.logaddexp(0.0, t)
+
+
+def ls_ece_monte_carlo(
+    h: Array,
+    z: Array,
+    w: Array,
+    sigma: float,
+    noise: str,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """The paper's estimate from draws of (sample, noise), and its standard error.
+
+    A place t is drawn as a random sample's logit plus noise; the estimate is the mean of
+    |E[z | t] - rho(t)|, with the conditional mean by the noise's own kernel.
+    """
+    p = w / w.sum()
+    rows = rng.choice(h.size, size=n_draws, p=p)
+    off = sigma * (
+        rng.standard_normal(n_draws) if noise == "gaussian" else rng.random(n_draws) - 0.5
+    )
+    gaps = np.empty(n_draws)
+    step = max(1, (1 << 22) // h.size)
+    for start in range(0, n_draws, step):
+        here = slice(start, start + step)
+        # By differences of logits, which keep noise that is smaller than their last digit.
+        away = np.abs(h[rows[here], None] - h + off[here, None])
+        if noise == "gaussian":
+            least = away.min(axis=1, keepdims=True)  # the nearest weighs 1: no underflow
+            with np.errstate(over="ignore"):  # infinitely far: a weight of 0
+                kernel = np.exp((least - away) / sigma * ((least + away) / (2 * sigma))) * p
+        else:
+            kernel = (away <= sigma / 2) * p
+        mean_z = kernel @ z / kernel.sum(axis=1)
+        gaps[here] = np.abs(mean_z - _logistic(h[rows[here]] + off[here])[0])
+    spread = float(gaps.std(ddof=1)) if n_draws > 1 else math.nan
+    return float(gaps.mean()), spread / math.sqrt(n_draws)
+
+
+# --- smECE ---
+
+
+def _cosines(rows: Array) -> Array:
+    """Rows of masses at the nodes of [0, 1] as coefficients of cosines."""
+    from scipy import fft
+
+    ends_doubled = rows.copy()
+    ends_doubled[:, [0, -1]] *= 2.0
+    out: Array = fft.dct(ends_doubled, type=1, axis=1) / 2.0
+    return out
+
+
+def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Array:
+    """The rows after the reflected Gaussian, which only damps each cosine.
+
+    They are given at ``j / cells``: with fewer cells than the rows have, where the cosines that are
+    left allow it.
+    """
+    from scipy import fft
+
+    full = cosines.shape[1] - 1
+    cells = full if cells is None else cells
+    sigma = min(sigma, WIDE_SIGMA)  # nothing but the mean is left long before
+    # Beyond TAIL the noise leaves nothing of a frequency.
+    left = min(full, math.ceil(TAIL / (np.pi * sigma)))
+    damped = np.zeros((cosines.shape[0], cells + 1))
+    k = np.arange(left + 1)
+    damped[:, : left + 1] = cosines[:, : left + 1] * np.exp(-0.5 * (sigma * np.pi * k) ** 2)
+    damped[:, -1] *= 2.0
+    out: Array = fft.dct(damped, type=1, axis=1)
+    return out
+
+
+def smooth_errors(grid: UnitGrid, total: float, sigma: float | None) -> list[float]:
+    """smECE of each class: at its fixed point, or at a given bandwidth."""
+    return [_smooth_error(row[None], total, sigma) for row in grid.residual]
+
+
+def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
+    from scipy.optimize import brentq
+
+    cosines = _cosines(residual)
+    cells = residual.shape[1] - 1
+
+    @cache  # the ends of a bracket are asked for again
+    def error(width: float) -> float:
+        # No more nodes than the bandwidth needs; for the next fast length, of 2 x nodes.
+        nodes = min(cells, 1 << math.ceil(math.log2(max(64.0, NODES_PER_SIGMA / width))))
+        f = smoothed_units(cosines, width, nodes)[0]
+        # The end nodes stand for half a cell each.
+        ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / nodes
+        return float((integral_of_absolute(f, 1.0 / nodes) - ends) / total)
+
+    if sigma is not None:
+        return error(sigma)
+    # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it cannot
+    # tell.
+    finest = 4.0 / cells
+    widest = error(1.0)
+    if widest >= 1.0:  # as wrong as can be: every report 0 or 1, and every one wrong
+        return 1.0
+    # Kernels add up, so more noise never enlarges the error: the answer is at least what the widest
+    # noise leaves, and at most what that width leaves. A little room is for rounding.
+    low = max(finest, (1.0 - 1e-6) * widest)
+    at_low = error(low)
+    if low == finest and at_low <= finest:
+        return at_low
+    high = min(1.0, (1.0 + 1e-6) * at_low)
+    if not (at_low > low and error(high) < high):
+        low, high = finest, 1.0
+    return float(brentq(lambda width: error(width) - width, low, high, xtol=1e-13, rtol=1e-12))
+
+
+def smooth_ece_of_grid(grid: UnitGrid, total: float, sigma: float | None = None) -> float:
+    """smECE, the mean over classes; `total` is the sum of weights."""
+    return float(np.mean(smooth_errors(grid, total, sigma)))
+
+
+# --- curves ---
+
+# Points of a curve: more than a screen can show.
+N_POINTS = 513
+
+
+def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
+    """What LS-ECE integrates, place by place, on the logit scale."""
+    t, plus, minus = smoothed_logits(grid, 0, sigma)
+    up, down = _logistic(t)
+    total = float(grid.total_weight[0])
+    mass = plus + minus
+    seen = np.flatnonzero(mass > 1e-12 * mass.max())
+    keep = np.unique(np.linspace(seen[0], seen[-1], N_POINTS).astype(np.intp))
+    # Between reports that lie far apart there may be no mass at all.
+    held = mass[keep] > 1e-12 * mass.max()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_target = np.where(held, np.clip(plus[keep] / mass[keep], 0.0, 1.0), np.nan)
+    return {
+        "logit": t[keep],
+        "report": up[keep],
+        "density": mass[keep] / total,
+        "mean_target": mean_target,
+        "difference": (plus * down - minus * up)[keep] / total,
+    }
+
+
+def unit_curve(grid: UnitGrid, total: float, sigma: float) -> dict[str, Array]:
+    """What smECE integrates, place by place, on [0, 1]."""
+    mass, reports, targets = smoothed_units(_cosines(grid.sums[0]), sigma)
+    keep = np.linspace(0, grid.cells, N_POINTS).astype(np.intp)
+    held = mass[keep] > 1e-12 * mass.max()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_target = np.where(held, np.clip(targets[keep] / mass[keep], 0.0, 1.0), np.nan)
+    return {
+        "report": keep / grid.cells,
+        "density": mass[keep] / total,
+        "mean_target": mean_target,
+        "difference": (targets - reports)[keep] / total,
+    }

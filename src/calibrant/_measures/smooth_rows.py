@@ -1,0 +1,80 @@
+"""How many rows stand behind each point of a smoothed curve, and the limits that follow."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._measures.proportions import mean_target_limits
+
+Array = NDArray[np.float64]
+
+# Nodes to a bandwidth: a count of rows need not be known to many places.
+_NODES_PER_SIGMA = 8
+_PLACES_AT_ONCE = 32
+# Mirror images beyond the nearest weigh nothing below this bandwidth.
+_NEAR_IMAGES = 0.15
+
+
+def effective_rows(
+    places: Array, nodes: Array, mass: Array, squares: Array, sigma: float, *, reflected: bool
+) -> Array:
+    r"""The effective number of rows in the mean at each place, 0 where there are none.
+
+    .. math:: n(t) = (\sum w K(t, u))^2 / \sum w^2 K(t, u)^2
+
+    where `mass` and `squares` are sums of w and of w^2 at `nodes` of equal spacing, and K is the
+    Gaussian, `reflected` at 0 and 1 or not. The mean of independent targets, weighted by w K, then
+    scatters as that of n(t) rows does, or a little less where they have different chances.
+    """
+    nodes, mass, squares = _coarser(nodes, mass, squares, sigma)
+    out = np.empty(places.size)
+    for first in range(0, places.size, _PLACES_AT_ONCE):
+        some = slice(first, first + _PLACES_AT_ONCE)
+        kernel = _gaussian(places[some, None], nodes, sigma, reflected)
+        total, square = kernel @ mass, (kernel * kernel) @ squares
+        held = (total > 0) & (square > 0)
+        out[some] = np.where(held, total**2 / np.where(held, square, 1.0), 0.0)
+    return out
+
+
+def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
+    def bell(distance: Array) -> Array:
+        out: Array = np.exp(-0.5 * (distance / sigma) ** 2)
+        return out
+
+    if not reflected:
+        return bell(t - u)
+    out = bell(t - u) + bell(t + u) + bell(t + u - 2.0)
+    if sigma > _NEAR_IMAGES:
+        out += bell(t - u - 2.0) + bell(t - u + 2.0) + bell(t + u + 2.0) + bell(t + u - 4.0)
+    return out
+
+
+def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[Array, Array, Array]:
+    """The nodes that hold mass, neighbours put together as far as the bandwidth allows."""
+    held = np.flatnonzero(mass != 0)
+    stretch = slice(int(held[0]), int(held[-1]) + 1)
+    nodes, mass, squares = nodes[stretch], mass[stretch], squares[stretch]
+    spacing = float(nodes[1] - nodes[0]) if nodes.size > 1 else sigma
+    together = max(1, int(sigma / (_NODES_PER_SIGMA * spacing)))
+    starts = np.arange(0, nodes.size, together)
+    total = np.add.reduceat(mass, starts)
+    # At their centre of mass they weigh what they did apart, to the first order.
+    last = np.append(starts[1:], nodes.size) - 1
+    middle = (nodes[starts] + nodes[last]) / 2.0
+    some = total > 0
+    centre = np.add.reduceat(mass * nodes, starts) / np.where(some, total, 1.0)
+    at = np.where(some, np.clip(centre, nodes[starts], nodes[last]), middle)
+    return at, total, np.add.reduceat(squares, starts)
+
+
+def curve_limits(mean_target: Array, n_effective: Array, level: float) -> tuple[Array, Array]:
+    """Wilson's limits of each point's mean target, NaN where there are no rows."""
+    n = np.where(np.isnan(mean_target), 0.0, n_effective)
+    hits = np.where(n > 0, n * np.nan_to_num(mean_target), 0.0)
+    columns = {"n": n, "sum_w": n, "sum_w2": n, "sum_wz": hits, "sum_wz2": hits}
+    zero = np.zeros_like(n)
+    sums = np.stack([columns.get(field, zero) for field in FIELDS], axis=-1)
+    return mean_target_limits(BinTable(sums[None]), level, "wilson")

@@ -1,0 +1,51 @@
+"""Truthful errors (Lu, Wu, Hartline and Hu): squared binned residuals, over bin tables."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable, VectorTable
+
+
+def linear_errors(table: BinTable) -> NDArray[np.float64]:
+    """LinCE of each class: ``sum_B R_B^2 / W^2``."""
+    out: NDArray[np.float64] = (table.residual**2).sum(axis=1) / table.total_weight**2
+    return out
+
+
+def linear_error(table: BinTable) -> float:
+    """LinCE of a scalar problem, or its mean over classes."""
+    return float(linear_errors(table).mean())
+
+
+def vector_linear_error(table: VectorTable) -> float:
+    """LinCE of vector reports: ``sum_B ||R_B||_2^2 / W^2``."""
+    return float((table.residual**2).sum() / table.sum_w.sum() ** 2)
+
+
+def vector_absolute_error(table: VectorTable) -> float:
+    """LinECE of vector reports: ``sum_B ||R_B||_1 / W``."""
+    return float(np.abs(table.residual).sum() / table.sum_w.sum())
+
+
+def confidence_corrections(table: BinTable) -> NDArray[np.float64]:
+    """What makes the confidence error truthful, of each class: ``sum w^2 (1 - z) / W^2``.
+
+    A row adds ``w^2 q (1 - q)`` to the expected square, where q is the true probability of its
+    predicted class, and ``w^2 (1 - q)`` here: ``w^2 (1 - q^2)`` in all, smallest at the true top
+    label, whatever the weights.
+    """
+    misses = (table.sum_w2 - table.sum_w2z).sum(axis=1) + table.dropped[:, 2] - table.dropped[:, 8]
+    out: NDArray[np.float64] = misses / table.total_weight**2
+    return out
+
+
+def corrected_errors(table: BinTable) -> NDArray[np.float64]:
+    """The truthful confidence error of each class."""
+    return linear_errors(table) + confidence_corrections(table)
+
+
+def confidence_correction(table: BinTable) -> float:
+    """The correction of a scalar problem."""
+    return float(confidence_corrections(table)[0])

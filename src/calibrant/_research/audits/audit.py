@@ -1,0 +1,232 @@
+"""The front door of audits: which properties does a measure have?"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+
+from calibrant._core.binning import Bins, as_rule
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.validation import public
+from calibrant._measures.catalogue import Shape, canonical, catalogue, find, nearest_measure
+from calibrant._research.audits import bin_sensitivity as sensitivity
+from calibrant._research.audits import continuity as jumps
+from calibrant._research.audits import limits as tending
+from calibrant._research.audits import truthfulness as lying
+from calibrant._research.audits import weighting as shares
+from calibrant._research.audits.subjects import Function, Subject, call
+from calibrant.results._audit import Audit, AuditVerdict
+
+PROPERTIES = ("truthful", "continuous", "complete", "sound", "weighted", "bin_sensitivity")
+_SHAPES: tuple[Shape, ...] = get_args(Shape)
+_REPLAYS: dict[str, Callable[[Subject, dict[str, Any]], dict[str, float]]] = {
+    "truthful": lying.replay,
+    "continuous": jumps.replay,
+    "complete": tending.replay,
+    "sound": tending.replay,
+    "weighted": shares.replay,
+    "bin_sensitivity": sensitivity.replay,
+}
+
+
+@public
+def audit(
+    measure: str | Function | Sequence[str] | None = None,
+    *,
+    properties: Iterable[str] | None = None,
+    shape: str | None = None,
+    bins: Bins | None = None,
+    claims: Mapping[str, bool] | None = None,
+    n_draws: int = 50,
+    seed: int = 0,
+) -> Audit:
+    """Which properties a measure has, tested in worlds where the truth is known.
+
+    `measure` is a name of the catalogue, a list of names, a function ``f(y_true, y_proba)`` of
+    one's own that returns a number to keep low, or None for the whole catalogue (a minute or two).
+    A function that has the argument `sample_weight` is tried with weights too. Each of `properties`
+    (default: all) gets a verdict with a witness, and with what the catalogue claims: *truthful* (no
+    lie has a lower expectation than the truth), *continuous* (no jump along paths of predictors),
+    *complete* and *sound* (what it tends to for calibrated and miscalibrated predictors),
+    *weighted* (weights are shares: times a constant they change nothing), *bin_sensitivity* (how
+    often another number of bins turns the order of two predictors round).
+
+    `claims` says what you claim of your own function, ``{"complete": True}``. An audit that does
+    not bear out every claim is false, so that ``assert audit(...)`` can fail. `shape` limits the
+    audit to "binary" or "multiclass" reports. `bins` tries another rule than each measure's own;
+    nothing is claimed then.
+
+    Small worlds are summed over every outcome; large ones are drawn `n_draws` times from `seed`.
+
+    Examples
+    --------
+    >>> from calibrant._research.audits.audit import audit
+    >>> found = audit("ece", shape="binary", properties=["truthful"])
+    >>> row = found.verdict("ece", "truthful")
+    >>> row.holds, row.witness["lie"]
+    (False, '0.5 for all')
+    >>> found.replay(row)
+    {'truth': 0.375, 'lie': 0.1875, 'standard_error': 0.0}
+    """
+    wanted = _wanted(properties)
+    if isinstance(n_draws, bool) or not isinstance(n_draws, int) or n_draws < 2:
+        raise InputError(f"n_draws must be a whole number, at least 2; got {n_draws!r}")
+    if shape is not None:
+        one_of("shape", shape, _SHAPES)
+    if bins is not None:
+        as_rule(bins)
+    subjects, notes = _subjects(measure, shape, bins, _claimed(claims, measure))
+    rows: list[AuditVerdict] = []
+    for each in _SHAPES:
+        rows += _tried([s for s in subjects if s.shape == each], wanted, n_draws, seed)
+    # Measures in the order asked for, each with its properties in theirs.
+    known: dict[tuple[str, str], Subject] = {(s.name, s.shape): s for s in subjects}
+    place = {key: i for i, key in enumerate(known)}
+    rows.sort(key=lambda row: (place[row.measure, row.shape], wanted.index(row.property)))
+    recipe = {
+        "measures": list(dict.fromkeys(s.name for s in subjects)), "properties": list(wanted),
+        "shape": shape, "bins": None if bins is None else str(as_rule(bins)), "n_draws": n_draws,
+        "seed": seed,
+    }  # fmt: skip
+    return Audit(tuple(rows), notes, recipe, _Again(bins, measure if callable(measure) else None))
+
+
+@dataclass(frozen=True)
+class _Again:
+    """How witnesses are computed again: it can be pickled, a function of one's own if that can."""
+
+    bins: Bins | None
+    function: Function | None = field(repr=False)
+    lost: bool = False
+
+    def __call__(self, row: AuditVerdict) -> dict[str, float]:
+        assert row.witness is not None
+        shape: Any = row.shape
+        if self.lost:
+            raise InputError(
+                f"the function {row.measure} could not be kept with this audit: audit it again"
+            )
+        if self.function is not None:
+            subject = Subject(row.measure, shape, function=self.function)
+        else:
+            subject = Subject(row.measure, shape, find(row.measure, shape), bins=self.bins)
+        return _REPLAYS[row.property](subject, row.witness)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        import pickle
+
+        try:
+            pickle.dumps(self.function)
+        except Exception:  # a lambda, or a function within a function
+            return _Again, (self.bins, None, True)
+        return _Again, (self.bins, self.function, self.lost)
+
+
+def _claimed(claims: Any, measure: Any) -> dict[str, bool] | None:
+    if claims is None:
+        return None
+    if not callable(measure):
+        raise InputError("claims are of a function of your own: the catalogue makes its own claims")
+    if not isinstance(claims, Mapping) or not all(isinstance(c, bool) for c in claims.values()):
+        raise InputError(f"claims must map properties to True or False; got {claims!r}")
+    for name in claims:
+        one_of("claims", name, PROPERTIES[:-1])
+    return dict(claims)
+
+
+def _tried(
+    subjects: list[Subject], wanted: tuple[str, ...], n_draws: int, seed: int
+) -> list[AuditVerdict]:
+    """All verdicts on the subjects of one shape, which share the work."""
+    rows: list[AuditVerdict] = []
+    trials = (("truthful", lying.truthfulness), ("continuous", jumps.continuity))
+    for what, trial in trials:
+        if what in wanted:
+            fit = [s for s in subjects if s.applies(what)]
+            rows += trial(fit, n_draws=n_draws, seed=seed)
+    both = [what for what in ("complete", "sound") if what in wanted]
+    if both:
+        fit = [s for s in subjects if any(s.applies(what) for what in both)]
+        rows += tending.limits(fit, both, seed=seed)
+    if "weighted" in wanted:
+        fit = [s for s in subjects if s.applies("weighted")]
+        rows += shares.weighting(fit, n_draws=n_draws, seed=seed)
+    if "bin_sensitivity" in wanted:
+        rows += sensitivity.bin_sensitivity(subjects, n_draws=n_draws, seed=seed)
+    return rows
+
+
+def _wanted(properties: Iterable[str] | None) -> tuple[str, ...]:
+    if properties is None:
+        return PROPERTIES
+    asked = [properties] if isinstance(properties, str) else list(properties)
+    if not asked:
+        raise InputError("properties is empty: leave it out for all of " + ", ".join(PROPERTIES))
+    for name in asked:
+        one_of("properties", name, PROPERTIES)
+    return tuple(p for p in PROPERTIES if p in asked)
+
+
+def _subjects(
+    measure: Any, shape: str | None, bins: Bins | None, claims: Mapping[str, bool] | None
+) -> tuple[list[Subject], tuple[str, ...]]:
+    shapes = tuple(s for s in _SHAPES if shape in (None, s))
+    if callable(measure):
+        return _own(measure, shapes, claims)
+    if measure is None:
+        names = list(dict.fromkeys(m.name for s in shapes for m in catalogue(s)))
+    else:
+        asked = [measure] if isinstance(measure, str) else list(measure)
+        names = [canonical(name) for name in asked]
+    found = []
+    for name in dict.fromkeys(names):
+        fitting = [s for s in shapes if any(m.name == name for m in catalogue(s))]
+        if not fitting:
+            _unknown(name, shapes)
+        found += [Subject(name, s, find(name, s), bins=bins) for s in fitting]
+    if not found:
+        raise InputError("measure is an empty list: leave it out for the whole catalogue")
+    return found, ()
+
+
+def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
+    if not isinstance(name, str):
+        raise InputError(
+            "measure must be a name of the catalogue, a list of names, or a function "
+            f"f(y_true, y_proba) that returns a number; got {name!r}"
+        )
+    known = {m.name for m in catalogue()}
+    if name in known:
+        raise InputError(f"the measure {name!r} is not defined for {shapes[0]} reports")
+    raise InputError(f"no measure is called {name!r}: {nearest_measure(name, sorted(known))}")
+
+
+def _own(
+    function: Function, shapes: tuple[Shape, ...], claims: Mapping[str, bool] | None
+) -> tuple[list[Subject], tuple[str, ...]]:
+    """A user's function, for the shapes of reports that it takes."""
+    name = getattr(function, "__name__", type(function).__name__)
+    name = "your function" if name == "<lambda>" else str(name)
+    if inspect.isclass(function):
+        raise InputError(f"measure must be a function f(y_true, y_proba); got the class {name}")
+    found, refused = [], []
+    for shape in shapes:
+        subject = Subject(name, shape, function=function, claims=claims)
+        rng = np.random.default_rng(0)
+        reports = rng.random(7) if shape == "binary" else rng.dirichlet(np.ones(3), 7)
+        labels = np.arange(7) % (2 if shape == "binary" else 3)
+        try:
+            call(subject, labels, reports)
+        except InputError:
+            raise
+        except Exception as error:  # whatever a stranger's function raises
+            refused.append(f"not audited on {shape} reports: {type(error).__name__}: {error}")
+        else:
+            found.append(subject)
+    if not found:
+        raise InputError(f"measure {name} takes no reports: " + "; ".join(refused))
+    return found, tuple(refused)

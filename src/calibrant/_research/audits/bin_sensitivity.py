@@ -1,0 +1,100 @@
+"""Bin sensitivity: how often another number of bins turns the order of two predictors round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from calibrant._measures.catalogue import Shape
+from calibrant._research.audits.subjects import Array, Subject, binned_values
+from calibrant._research.audits.worlds import Labels, draw_labels
+from calibrant.results._audit import AuditVerdict
+
+COUNTS = (5, 15, 50, 200)
+N_POOLS = 3
+_N_PREDICTORS = 8
+_N_ROWS = 1000
+
+
+def pool(shape: Shape, number: int, seed: int) -> tuple[Labels, list[Array]]:
+    """Outcomes, and predictors of them that know more or less and are more or less sure of it."""
+    rng = np.random.default_rng([seed, number])
+    width = (_N_ROWS,) if shape == "binary" else (_N_ROWS, 4)
+    logits = 1.5 * rng.normal(size=width)
+    labels = draw_labels(_probabilities(logits), rng)
+    predictors = []
+    for _ in range(_N_PREDICTORS):
+        noise, sharpness = rng.uniform(0, 1.2), rng.uniform(0.7, 1.3)
+        seen = logits + noise * rng.normal(size=width)
+        # What noise adds to the logits' spread is taken off again, so that all are nearly right.
+        predictors.append(_probabilities(sharpness * seen / (1 + noise**2 / 1.5**2)))
+    return labels, predictors
+
+
+def _probabilities(logits: Array) -> Array:
+    rows = np.stack([np.zeros_like(logits), logits], axis=1) if logits.ndim == 1 else logits
+    powered = np.exp(rows - rows.max(axis=1, keepdims=True))
+    out: Array = powered / powered.sum(axis=1, keepdims=True)
+    return out[:, 1] if logits.ndim == 1 else out
+
+
+def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
+    """A verdict for each subject that has bins; nothing is claimed, so nothing holds or fails."""
+    binned = [s for s in subjects if s.binned]
+    if not binned:
+        return []
+    shape = binned[0].shape
+    found = np.empty((N_POOLS, len(COUNTS), _N_PREDICTORS, len(binned)))
+    for number in range(N_POOLS):
+        labels, predictors = pool(shape, number, seed)
+        for c, m in enumerate(COUNTS):
+            for i, reports in enumerate(predictors):
+                found[number, c, i] = binned_values(binned, labels, reports, m)
+    return [_verdict(s, found[..., i], seed) for i, s in enumerate(binned)]
+
+
+def _verdict(subject: Subject, found: Array, seed: int) -> AuditVerdict:
+    """`found` is by pool, number of bins and predictor."""
+    flips, total, worst, witness = 0, 0, 0.0, None
+    for number in range(N_POOLS):
+        for i, j in combinations(range(_N_PREDICTORS), 2):
+            gap = found[number, :, i] - found[number, :, j]
+            for a, b in combinations(range(len(COUNTS)), 2):
+                total += 1
+                if gap[a] * gap[b] < 0:
+                    flips += 1
+                    size = min(abs(gap[a]), abs(gap[b]))
+                    if size > worst:
+                        worst, witness = size, (number, i, j, a, b)
+    share = flips / total
+    shared: dict[str, Any] = {
+        "measure": subject.name, "shape": subject.shape, "property": "bin_sensitivity",
+        "holds": None, "claim": None,
+    }  # fmt: skip
+    words = f"{share:.0%} of pairs change order between two of {COUNTS} bins"
+    if witness is None:
+        return AuditVerdict(**shared, evidence={"flips": share}, witness=None, sentence=words)
+    number, i, j, a, b = witness
+    pair = {
+        f"{which} at {COUNTS[c]}": float(found[number, c, p])
+        for c in (a, b) for which, p in (("first", i), ("second", j))
+    }  # fmt: skip
+    return AuditVerdict(
+        **shared, evidence={"flips": share, **pair}, sentence=words,
+        witness={"pool": number, "first": i, "second": j, "bins": [COUNTS[a], COUNTS[b]],
+                 "seed": seed},
+    )  # fmt: skip
+
+
+def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
+    """The values of two predictors at two numbers of bins, computed again."""
+    labels, predictors = pool(subject.shape, witness["pool"], witness["seed"])
+    return {
+        f"{which} at {m}": float(
+            binned_values([subject], labels, predictors[witness[which]], m)[0]
+        )
+        for m in witness["bins"] for which in ("first", "second")
+    }  # fmt: skip

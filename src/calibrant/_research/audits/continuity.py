@@ -1,0 +1,139 @@
+"""Continuity: the largest step along a path of predictors, as the path is refined.
+
+A jump stays as large while the two reports on either side of it come together; a continuous
+measure's step goes to 0 with their distance. The path is halved around its largest steps until the
+reports differ in the tenth place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._research.audits.paths import Path, paths
+from calibrant._research.audits.subjects import Array, Subject, values
+from calibrant.results._audit import AuditVerdict
+
+_POINTS = 33
+# Steps of the coarse path that are looked into: the largest, and those that are most unlike their
+# neighbours, where a small jump would be.
+_ZOOMS = 3
+_HALVINGS = 30
+# A step of this share of the measure's size over 1e-10 of the path is a jump. Even a measure that
+# moves like the square root of a report would step by 1e-5 of it only.
+_JUMP = 1e-4
+# What is below this share of 1, and of the measure's size, is the rounding of sums.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Two neighbours on a path and the value at each."""
+
+    path: Path
+    start: float
+    end: float
+    start_value: float
+    end_value: float
+
+    @property
+    def size(self) -> float:
+        found = abs(self.end_value - self.start_value)
+        return found if np.isfinite(found) else 0.0
+
+
+def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
+    """A verdict for each subject, all of one shape."""
+    jumps: dict[str, Step] = {}
+    largest: dict[str, float] = {s.name: 0.0 for s in subjects}
+    sizes: dict[str, float] = {s.name: 1.0 for s in subjects}
+    routes = paths(subjects[0].shape, seed) if subjects else ()
+    for path in routes:
+        left = [s for s in subjects if s.name not in jumps]
+        if path.weights is not None:
+            left = [s for s in left if s.takes_weights]
+        if not left:
+            continue
+        times = np.linspace(-1, 1, _POINTS)
+        along = np.array([values(left, path.labels, path.reports(t), path.weights) for t in times])
+        for i, subject in enumerate(left):
+            scale = float(np.nanmax(np.abs(along[:, i]), initial=0.0))
+            sizes[subject.name] = max(sizes[subject.name], scale)
+            small = max(_JUMP * scale, _ROUNDING * sizes[subject.name])
+            step = _largest(subject, path, times, along[:, i], small)
+            largest[subject.name] = max(largest[subject.name], step.size)
+            if step.size > small:
+                jumps[subject.name] = step
+    return [_verdict(s, jumps.get(s.name), largest[s.name], len(routes)) for s in subjects]
+
+
+def _largest(subject: Subject, path: Path, times: Array, along: Array, small: float) -> Step:
+    """The largest step that is left after zooming in on the largest ones of the coarse path."""
+
+    def value(t: float) -> float:
+        return float(values([subject], path.labels, path.reports(t), path.weights)[0])
+
+    steps = [
+        Step(path, float(times[i]), float(times[i + 1]), float(along[i]), float(along[i + 1]))
+        for i in range(len(times) - 1)
+    ]
+    sizes = np.array([step.size for step in steps])
+    around = np.median(np.stack([np.roll(sizes, shift) for shift in (-2, -1, 1, 2)]), axis=0)
+    orders = (np.argsort(-sizes, kind="stable"), np.argsort(around - sizes, kind="stable"))
+    chosen = dict.fromkeys(int(i) for order in orders for i in order[:_ZOOMS])
+    left = Step(path, 0.0, 0.0, 0.0, 0.0)
+    for i in chosen:
+        left = max(left, _zoom(steps[i], value, small), key=lambda found: found.size)
+        if left.size > small:
+            break
+    return left
+
+
+def _zoom(step: Step, value: Callable[[float], float], small: float) -> Step:
+    """The half with the larger step, again and again, until nothing is left or halving is over."""
+    for _ in range(_HALVINGS):
+        if step.size <= small:
+            break
+        middle = (step.start + step.end) / 2
+        at = value(middle)
+        halves = (
+            Step(step.path, step.start, middle, step.start_value, at),
+            Step(step.path, middle, step.end, at, step.end_value),
+        )
+        step = max(halves, key=lambda half: half.size)
+    return step
+
+
+def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) -> AuditVerdict:
+    shared = {"measure": subject.name, "shape": subject.shape, "property": "continuous"}
+    claim = subject.claim("continuous")
+    if jump is None:
+        return AuditVerdict(
+            **shared, holds=True, claim=claim, witness=None,
+            evidence={"largest_step": largest, "paths": n_paths},
+            sentence=f"steps vanish along {n_paths} paths (at most {largest:.2g} is left)",
+        )  # fmt: skip
+    witness: dict[str, Any] = {
+        "path": jump.path.name, "labels": jump.path.labels.tolist(),
+        "before": jump.path.reports(jump.start).tolist(),
+        "after": jump.path.reports(jump.end).tolist(),
+        "weights": None if jump.path.weights is None else jump.path.weights.tolist(),
+    }  # fmt: skip
+    moved = float(np.abs((jump.end - jump.start) * jump.path.direction).max())
+    return AuditVerdict(
+        **shared, holds=False, claim=claim, witness=witness,
+        evidence={"before": jump.start_value, "after": jump.end_value, "moved": moved},
+        sentence=f"on the path '{jump.path.name}' it goes from {jump.start_value:.4g} to "
+                 f"{jump.end_value:.4g} while reports move by {moved:.1g}",
+    )  # fmt: skip
+
+
+def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
+    """The values on both sides of a jump, computed again."""
+    labels = np.asarray(witness["labels"])
+    ends = {name: np.asarray(witness[name], dtype=np.float64) for name in ("before", "after")}
+    weights = None if witness["weights"] is None else np.asarray(witness["weights"])
+    return {name: float(values([subject], labels, p, weights)[0]) for name, p in ends.items()}

@@ -1,0 +1,160 @@
+"""Curves: a measure's mean value at growing sizes of a population, and what it tends to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calibrant._research.audits.populations import Population, populations
+from calibrant._research.audits.subjects import Array, Subject, limit_values
+from calibrant._research.audits.worlds import draw_labels
+
+SIZES = (125, 1_000, 8_000, 64_000)
+# Means of small samples need more draws, and cost less.
+_REPEATS = (24, 12, 8, 5)
+_TWINS = 4
+# Where the slope is less sure than it must be, as many times more draws are made.
+_MORE = 10
+# Along the rules used here errors that vanish fall like n^(-1/3) or faster, up to logarithms; what
+# falls more slowly than this between the last two sizes has something under it that stays.
+_VANISHES = -0.2
+_STANDARD_ERRORS = 2.0
+# A miscalibrated population against its calibrated twin at the largest size.
+_LIKE_TWIN = 1.4
+_UNLIKE_TWIN = 2.0
+# What is below this share of the measure's largest value is nothing: reports of 0 and 1 are clipped
+# by a millionth before they become logits.
+_NOTHING = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Mean errors of one population at the first of `SIZES`, and at the last of them of its twin:
+    the same reports with labels drawn from them, so that they are calibrated.
+
+    `errors` are the standard errors of the means, `scale` is the largest value of the measure.
+    """
+
+    population: Population
+    values: Array
+    errors: Array
+    twin: float = np.nan
+    more: int = 1
+    scale: float = 1.0
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return SIZES[: len(self.values)]
+
+    @property
+    def nothing(self) -> float:
+        return _NOTHING * self.scale
+
+    @property
+    def vanished(self) -> bool:
+        """Whether nothing is left: not of an error, and not below 0 either."""
+        return bool(np.isfinite(self.values[-1]) and abs(self.values[-1]) <= self.nothing)
+
+    @property
+    def slope(self) -> float:
+        """The power of n that the values follow between the last two sizes."""
+        return self._slope(2)[0]
+
+    def _slope(self, over: int) -> tuple[float, float]:
+        """The power over the last so many sizes, and its standard error."""
+        if self.vanished:
+            return -np.inf, 0.0
+        ends = [-over, -1]
+        if not (self.values[ends] > 0).all():
+            return np.nan, 0.0
+        apart = np.log(self.sizes[-1] / self.sizes[-over])
+        relative = self.errors[ends] / self.values[ends]
+        ratio = np.log(self.values[-1] / self.values[-over])
+        return float(ratio / apart), float(np.sqrt((relative**2).sum()) / apart)
+
+    @property
+    def limit(self) -> float:
+        """0 or the last value; nan where the sizes do not tell."""
+        if self.vanished:
+            return 0.0
+        last = float(self.values[-1])
+        if np.isnan(self.slope):  # it is at or below 0 on the way, or not a number
+            noise = _STANDARD_ERRORS * self.errors[-1]
+            return 0.0 if abs(last) <= noise else last
+        # Over two steps a slope is surer than over one, but shows less of what stays.
+        for over in (2, 3):
+            slope, error = self._slope(over)
+            if slope + _STANDARD_ERRORS * error < _VANISHES:
+                return 0.0
+            if slope - _STANDARD_ERRORS * error > _VANISHES:
+                return last
+        return np.nan
+
+    @property
+    def limit_beside_twin(self) -> float:
+        """The same for a measure that vanishes on the twin: noise falls off the values for long,
+        but if they vanish too they end where the twin does.
+        """
+        last = float(self.values[-1])
+        if last <= _LIKE_TWIN * max(self.twin, self.nothing):
+            return 0.0
+        return last if last > _UNLIKE_TWIN * self.twin else np.nan
+
+
+def curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
+    """Each subject's curves over all populations of its shape."""
+    out: dict[str, list[Curve]] = {s.name: [] for s in subjects}
+    for number, population in enumerate(populations(subjects[0].shape) if subjects else ()):
+        fit = [s for s in subjects if s.takes_weights or not population.weighted]
+        if not fit:
+            continue
+        means, errors = means_of(fit, population, number, seed)
+        twins = np.full(len(fit), np.nan)
+        if population.broken:
+            last = len(means) - 1
+            twins = _draws(fit, population, last, [seed, number], _TWINS, twin=True).mean(0)
+        for i, subject in enumerate(fit):
+            curve = Curve(population, means[:, i], errors[:, i], float(twins[i]))
+            if not population.broken and np.isnan(curve.limit):
+                mean, error = means_of([subject], population, number, seed, more=_MORE)
+                curve = Curve(population, mean[:, 0], error[:, 0], curve.twin, _MORE)
+            out[subject.name].append(curve)
+    return {name: _scaled(found) for name, found in out.items()}
+
+
+def _scaled(found: list[Curve]) -> list[Curve]:
+    sizes = [np.nanmax(np.abs(c.values), initial=0.0) for c in found]
+    scale = float(max(sizes, default=1.0))
+    return [replace(curve, scale=scale) for curve in found]
+
+
+def means_of(
+    subjects: Sequence[Subject], population: Population, number: int, seed: int, more: int = 1
+) -> tuple[Array, Array]:
+    """Mean errors and their standard errors, a row per size and a column per subject.
+
+    What is miscalibrated is told from its twin long before the largest size.
+    """
+    repeats = _REPEATS[:-1] if population.broken else _REPEATS
+    means, errors = np.empty((2, len(repeats), len(subjects)))
+    for size, times in enumerate(repeats):
+        drawn = _draws(subjects, population, size, [seed, number], times * more)
+        means[size] = drawn.mean(axis=0)
+        errors[size] = drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
+    return means, errors
+
+
+def _draws(
+    subjects: Sequence[Subject], population: Population, size: int, seed: list[int],
+    repeats: int, *, twin: bool = False,
+) -> Array:  # fmt: skip
+    """The error of each subject (columns) in each draw (rows)."""
+    rng = np.random.default_rng([*seed, size])
+    drawn = np.empty((repeats, len(subjects)))
+    for row in range(repeats):
+        reports, truth, *weights = population.draw(rng, SIZES[size])
+        labels = draw_labels(reports if twin else truth, rng)
+        drawn[row] = limit_values(subjects, labels, reports, weights[0] if weights else None)
+    return np.stack([s.error(drawn[:, i]) for i, s in enumerate(subjects)], axis=1)

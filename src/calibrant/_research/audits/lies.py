@@ -1,0 +1,96 @@
+"""Lies: reports other than the truth that a forecaster might try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from calibrant._research.audits.subjects import Array
+
+Lie = tuple[str, Array]
+_FEW_ROWS = 4
+# What is left out where a world costs much: the same idea again, larger or smaller.
+_MORE_OF_A_KIND = (
+    "0.1", "0.9", "sharpened, temperature 0.25", "blunted, temperature 4", "rows in reverse",
+    "a little", "the first class a little", "classes moved on by 2", "classes moved on by 3",
+    "top and least",
+)  # fmt: skip
+
+
+def lies(truth: Array, *, few: bool = False) -> list[Lie]:
+    """The canned lies about these true probabilities that are not the truth; `few` of each kind."""
+    found = _binary(truth) if truth.ndim == 1 else _multiclass(truth)
+    return [
+        (name, reports) for name, reports in found
+        if not np.array_equal(reports, truth) and not (few and name.startswith(_MORE_OF_A_KIND))
+    ]  # fmt: skip
+
+
+def tempered(truth: Array, temperature: float) -> Array:
+    """Probabilities with their logits divided by a temperature: below 1 sharpens."""
+    rows = np.stack([1 - truth, truth], axis=1) if truth.ndim == 1 else truth
+    powered = rows ** (1 / temperature)
+    out: Array = powered / powered.sum(axis=1, keepdims=True)
+    return out[:, 1] if truth.ndim == 1 else out
+
+
+def _shared(truth: Array) -> Iterator[Lie]:
+    """Lies that are the same idea for a probability and for a row of them."""
+    n = len(truth)
+    yield "the mean for all", np.repeat(truth.mean(axis=0, keepdims=True), n, axis=0)
+    for temperature in (0.5, 0.25):
+        yield f"sharpened, temperature {temperature:g}", tempered(truth, temperature)
+    for temperature in (2.0, 4.0):
+        yield f"blunted, temperature {temperature:g}", tempered(truth, temperature)
+    yield "rows in reverse", truth[::-1].copy()
+    order = np.argsort(truth if truth.ndim == 1 else truth.max(axis=1), kind="stable")
+    for size in (2, (n + 1) // 2):
+        if 1 < size < n:
+            yield f"pooled in blocks of {size}", _pooled(truth, order, size)
+    if n <= _FEW_ROWS:
+        for i, j in combinations(range(n), 2):
+            merged = truth.copy()
+            merged[[i, j]] = (truth[i] + truth[j]) / 2
+            yield f"rows {i} and {j} pooled", merged
+
+
+def _pooled(truth: Array, order: np.ndarray[tuple[int], np.dtype[np.intp]], size: int) -> Array:
+    out = truth.copy()
+    for start in range(0, len(truth), size):
+        block = order[start : start + size]
+        out[block] = truth[block].mean(axis=0)
+    return out
+
+
+def _binary(truth: Array) -> Iterator[Lie]:
+    n = len(truth)
+    for constant in (0.5, 0.1, 0.25, 0.75, 0.9):
+        yield f"{constant:g} for all", np.full(n, constant)
+    yield from _shared(truth)
+    yield "certain: 0 or 1", (truth > 0.5).astype(float)
+    yield "turned round", 1 - truth
+    yield "a little up", np.minimum(truth + 0.01, 1.0)
+    yield "a little down", np.maximum(truth - 0.01, 0.0)
+    yield "ties parted", np.clip(truth + 1e-3 * (np.arange(n) - (n - 1) / 2) / n, 0, 1)
+
+
+def _multiclass(truth: Array) -> Iterator[Lie]:
+    n, k = truth.shape
+    rows, top = np.arange(n), truth.argmax(axis=1)
+    yield "uniform", np.full((n, k), 1 / k)
+    yield from _shared(truth)
+    certain = np.eye(k)[top]
+    yield "certain of the top class", certain
+    yield "a little surer of the top class", 0.99 * truth + 0.01 * certain
+    yield "the first class a little higher", 0.99 * truth + 0.01 * np.eye(k)[0]
+    for shift in range(1, min(k, 4)):
+        yield f"classes moved on by {shift}", np.roll(truth, shift, axis=1)
+    for place, words in ((1, "second"), (k - 1, "least likely")):
+        other = np.argsort(-truth, axis=1, kind="stable")[:, place]
+        moved = truth.copy()
+        moved[rows, top], moved[rows, other] = truth[rows, other], truth[rows, top]
+        yield f"top and {words} class exchanged", moved
+    parted = truth + 1e-3 * ((rows - (n - 1) / 2) / n)[:, None] * (certain - 1 / k)
+    yield "ties parted", parted / parted.sum(axis=1, keepdims=True)

@@ -1,0 +1,249 @@
+"""Populations: predictors known to be calibrated, or known not to be, of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._measures.catalogue import Shape
+from calibrant._research.audits.lies import tempered
+from calibrant._research.audits.subjects import Array
+from calibrant._research.audits.worlds import Labels
+
+# Reports and true probabilities of n rows, and their weights where they have any.
+Draw = Callable[[np.random.Generator, int], tuple[Array, Array] | tuple[Array, Array, Array]]
+ALL = frozenset({"confidence", "classwise", "full"})
+_BELOW_TOP = frozenset({"classwise", "full"})
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """A predictor and the truth behind it; `broken` says which notions of calibration it fails."""
+
+    name: str
+    draw: Draw
+    broken: frozenset[str] = frozenset()
+    weighted: bool = False
+
+
+def populations(shape: Shape) -> tuple[Population, ...]:
+    return _BINARY if shape == "binary" else _MULTICLASS
+
+
+# --- binary: reports u, truth P(y = 1) ---
+
+
+def _uniform(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    u = rng.random(n)
+    return u, u
+
+
+def _levels(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    u = rng.choice([0.1, 0.3, 0.5, 0.7, 0.9], n)
+    return u, u
+
+
+def _ignorant(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    return np.full(n, 0.5), rng.random(n)
+
+
+def _overconfident(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    u = rng.random(n)
+    return u, tempered(u, 2.0)
+
+
+def _too_high(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    u = rng.random(n)
+    return u, 0.8 * u
+
+
+def _turned_round(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    u = rng.random(n)
+    return u, 1 - u
+
+
+def _wave(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    u = rng.uniform(0.15, 0.85, n)
+    return u, u + 0.15 * np.sin(4 * np.pi * u)
+
+
+def _rare(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    u = np.where(rng.random(n) < 0.5, 0.005, rng.uniform(0.1, 0.9, n))
+    return u, np.where(u < 0.01, 0.2, u)
+
+
+def _certain(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """Right every time: what a measure shows here is neither noise nor error."""
+    u = rng.integers(0, 2, n).astype(np.float64)
+    return u, u
+
+
+def _thin_tails(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """However many rows there are, the outermost bins hold a few of them."""
+    u = rng.beta(12, 12, n)
+    return u, u
+
+
+def _rare_events(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """Click rates, most of them below a hundredth."""
+    u = 10 ** rng.uniform(-3.5, -0.3, n)
+    return u, u
+
+
+def _heavy(rng: np.random.Generator, n: int) -> Array:
+    """Weights whose largest hundredth has a fifth of the whole."""
+    return np.exp(1.2 * rng.normal(size=n))
+
+
+def _uniform_weighted(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
+    u = rng.random(n)
+    return u, u, _heavy(rng, n)
+
+
+def _near_one(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    u = np.where(rng.random(n) < 0.5, rng.uniform(0.97, 0.99, n), rng.uniform(0.1, 0.9, n))
+    return u, np.where(u > 0.95, 0.8, u)
+
+
+def _in_the_middle(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    low, high = rng.uniform(0.05, 0.45, n), rng.uniform(0.55, 0.95, n)
+    middle = rng.uniform(0.48, 0.52, n)
+    u = np.choose(rng.integers(0, 3, n), (low, middle, high))
+    return u, np.where(abs(u - 0.5) < 0.03, 0.7, u)
+
+
+def _by_weight(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
+    """Too low by as much in light rows as too high in heavy ones."""
+    u, heavy = rng.uniform(0.55, 0.85, n), rng.random(n) < 0.5
+    return u, u + np.where(heavy, -0.15, 0.15), np.where(heavy, 4.0, 1.0)
+
+
+_BINARY = (
+    Population("calibrated: reports of every size", _uniform),
+    Population("calibrated: five levels", _levels),
+    Population("calibrated: 1/2 for all", _ignorant),
+    Population("calibrated: certain and right", _certain),
+    Population("calibrated: thin tails", _thin_tails),
+    Population("calibrated: rare events", _rare_events),
+    Population("calibrated: heavy weights", _uniform_weighted, weighted=True),
+    Population("overconfident", _overconfident, ALL),
+    Population("a quarter too high", _too_high, ALL),
+    Population("turned round", _turned_round, ALL),
+    Population("now too high, now too low", _wave, ALL),
+    Population("wrong where reports are below 0.01", _rare, ALL),
+    Population("wrong where reports are above 0.95", _near_one, ALL),
+    # Half of these are of the other class: as confidences they are right on average.
+    Population("wrong where reports are near 1/2", _in_the_middle, _BELOW_TOP),
+    Population("wrong by weight alone", _by_weight, ALL, weighted=True),
+)
+
+
+# --- multiclass: rows ---
+
+
+def _rows(confidence: Array, share: Array, top: Labels) -> Array:
+    """Rows of three with a confidence on the top class, and a share of the rest on the next."""
+    rest = 1 - confidence
+    rows = np.stack([confidence, share * rest, (1 - share) * rest], axis=1)
+    places = (np.arange(3)[None, :] - top[:, None]) % 3
+    return np.take_along_axis(rows, places, axis=1)
+
+
+def _drawn(rng: np.random.Generator, n: int) -> tuple[Array, Array, Labels]:
+    return rng.uniform(0.5, 1, n), rng.uniform(0.1, 0.9, n), rng.integers(0, 3, n)
+
+
+def _calibrated_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    p = _rows(*_drawn(rng, n))
+    return p, p
+
+
+def _few_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    kinds = np.array([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8], [0.4, 0.35, 0.25]])
+    p = kinds[rng.integers(0, len(kinds), n)]
+    return p, p
+
+
+def _ignorant_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    base = np.array([0.5, 0.3, 0.2])
+    moved = rng.choice([-0.15, 0.15], (n, 1)) * np.array([1.0, -1.0, 0.0])
+    return np.tile(base, (n, 1)), base + moved
+
+
+def _overconfident_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    p = _rows(*_drawn(rng, n))
+    return p, tempered(p, 2.0)
+
+
+def _turned_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    c, share, top = _drawn(rng, n)
+    return _rows(c, share, top), _rows(1.5 - c, share, top)
+
+
+def _swapped_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    c, _, top = _drawn(rng, n)
+    share = rng.choice([0.3, 0.7], n)
+    return _rows(c, share, top * 0), _rows(c, 1 - share, top * 0)
+
+
+def _small_classes(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """Twenty classes; of the eighteen that are reported below 0.01 half are too low."""
+    low, high = np.full((n, 9), 0.001), np.full((n, 9), 0.008)
+    first = rng.uniform(0.5, 0.9, n)
+    large = np.stack([first, 1 - 9 * 0.009 - first], axis=1)
+    return np.hstack([large, low, high]), np.hstack([large, high, low])
+
+
+def _certain_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    p = np.eye(3)[rng.integers(0, 3, n)]
+    return p, p
+
+
+def _thin_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    p = _rows(0.5 + 0.5 * rng.beta(12, 12, n), rng.beta(12, 12, n), rng.integers(0, 3, n))
+    return p, p
+
+
+def _rare_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """One class in ten or less, another in a hundred or less."""
+    rare = np.stack([10 ** rng.uniform(-2, -1, n), 10 ** rng.uniform(-3, -2, n)], axis=1)
+    p = np.hstack([1 - rare.sum(axis=1, keepdims=True), rare])
+    return p, p
+
+
+def _rows_weighted(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
+    return *_calibrated_rows(rng, n), _heavy(rng, n)
+
+
+def _sure_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """Wrong where the confidence is above 0.95."""
+    sure = rng.random(n) < 0.5
+    c = np.where(sure, rng.uniform(0.97, 0.99, n), rng.uniform(0.5, 0.9, n))
+    share, top = rng.uniform(0.3, 0.7, n), rng.integers(0, 3, n)
+    return _rows(c, share, top), _rows(np.where(sure, 0.8, c), share, top)
+
+
+def _rows_by_weight(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
+    c, share, top = rng.uniform(0.6, 0.8, n), rng.uniform(0.3, 0.7, n), rng.integers(0, 3, n)
+    heavy = rng.random(n) < 0.5
+    truth = _rows(c + np.where(heavy, -0.15, 0.15), share, top)
+    return _rows(c, share, top), truth, np.where(heavy, 4.0, 1.0)
+
+
+_MULTICLASS = (
+    Population("calibrated: confidences of every size", _calibrated_rows),
+    Population("calibrated: four different rows", _few_rows),
+    Population("calibrated: one row for all", _ignorant_rows),
+    Population("calibrated: certain and right", _certain_rows),
+    Population("calibrated: thin tails", _thin_rows),
+    Population("calibrated: rare classes", _rare_rows),
+    Population("calibrated: heavy weights", _rows_weighted, weighted=True),
+    Population("overconfident", _overconfident_rows, ALL),
+    Population("the surer, the more often wrong", _turned_rows, ALL),
+    Population("the classes below the top exchanged", _swapped_rows, _BELOW_TOP),
+    Population("wrong where reports are below 0.01", _small_classes, _BELOW_TOP),
+    Population("wrong where confidences are above 0.95", _sure_rows, ALL),
+    Population("wrong by weight alone", _rows_by_weight, ALL, weighted=True),
+)

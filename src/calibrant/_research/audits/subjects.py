@@ -1,0 +1,167 @@
+"""Subjects: the measures on trial, of the catalogue or a user's own, and how they are computed."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._api.evaluate import evaluate
+from calibrant._api.metrics.smooth import ls_ece
+from calibrant._core.binning import Bins
+from calibrant._core.errors import CalibrantError, InputError
+from calibrant._measures.catalogue import Claim, Measure, Shape
+
+Array = NDArray[np.float64]
+Function = Callable[..., Any]
+Weights = Array | None
+
+_BINNED = (
+    "bins", "class_bins", "quantile_bins", "class_quantile_bins", "confidence_bins", "full_bins",
+    "above",
+)  # fmt: skip
+_DEFAULT_BINS = 15
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A measure on trial, for one shape of reports.
+
+    `bins` is the rule asked for; None means the measure's own, which in limits grows with n.
+    `claims` are those made of a user's own function.
+    """
+
+    name: str
+    shape: Shape
+    measure: Measure | None = None
+    function: Function | None = None
+    bins: Bins | None = None
+    claims: Mapping[str, bool] | None = None
+
+    def claim(self, what: str) -> Claim:
+        """What the catalogue says, which it says of its own rules of binning alone."""
+        if self.measure is None:
+            return (self.claims or {}).get(what)
+        if self.bins is not None:
+            return None
+        found: Claim = getattr(self.measure.claims, what, None)
+        return found
+
+    def applies(self, what: str) -> bool:
+        """Whether the property means anything for the measure."""
+        if what == "weighted" and not self.takes_weights:
+            return False
+        return self.measure is None or getattr(self.measure.claims, what) is not None
+
+    @cached_property
+    def takes_weights(self) -> bool:
+        """Whether it can be asked with weights: all of the catalogue, and functions that say so."""
+        if self.function is None:
+            return True
+        try:
+            return "sample_weight" in inspect.signature(self.function).parameters
+        except (TypeError, ValueError):  # compiled functions may not say what they take
+            return False
+
+    def error(self, value: Any) -> Any:
+        """The value as something to keep low: scores are taken from their best."""
+        if self.measure is not None and self.measure.higher_is_better:
+            return self.measure.high - value
+        return value
+
+    @property
+    def binned(self) -> bool:
+        return self.measure is not None and self.measure.statistic in _BINNED
+
+    @property
+    def notion(self) -> str:
+        """The kind of calibration that is measured; a user's own is held to the whole of it."""
+        if self.measure is None or self.measure.notion in ("loss", "distribution"):
+            return "full"
+        if self.measure.notion == "scalar":
+            return "confidence" if self.shape == "multiclass" else "full"
+        whole = self.shape == "binary" and self.measure.notion != "confidence"
+        return "full" if whole else self.measure.notion
+
+
+def values(subjects: Sequence[Subject], y: Any, reports: Any, weights: Weights = None) -> Array:
+    """The value of each subject; what a measure refuses is not a number."""
+    bins = subjects[0].bins if subjects else None
+    return _values(subjects, y, reports, _DEFAULT_BINS if bins is None else bins, weights)
+
+
+def limit_values(
+    subjects: Sequence[Subject], y: Any, reports: Any, weights: Weights = None
+) -> Array:
+    """The values along the sequence of rules whose limit is taken: bins grow, noise shrinks."""
+    if not subjects:
+        return np.empty(0)
+    if subjects[0].bins is not None:
+        return values(subjects, y, reports, weights)
+    m = max(2, round(len(y) ** (1 / 3)))
+    found = _values(subjects, y, reports, m, weights)
+    for i, subject in enumerate(subjects):
+        if subject.measure is None:
+            continue
+        if subject.name == "ls_ece":
+            found[i] = ls_ece(y, reports, sigma="schedule", sample_weight=weights)
+        # Sums of squares over W^2 fall like 1/m in m bins whatever the reports: their limit is that
+        # of m times the value, which changes neither the order of predictors nor who is truthful.
+        elif subject.measure.power == 2 and subject.measure.statistic in _BINNED:
+            found[i] *= m
+    return found
+
+
+def binned_values(subjects: Sequence[Subject], y: Any, reports: Any, m: int) -> Array:
+    """The values at a given number of bins."""
+    return _values(subjects, y, reports, m)
+
+
+def _values(
+    subjects: Sequence[Subject], y: Any, reports: Any, bins: Bins, weights: Weights = None
+) -> Array:
+    out = np.full(len(subjects), np.nan)
+    known = [s.name for s in subjects if s.measure is not None]
+    found = _evaluated(known, y, reports, bins, weights) if known else {}
+    for i, subject in enumerate(subjects):
+        if subject.measure is not None:
+            out[i] = found[subject.name]
+        else:
+            out[i] = call(subject, y, reports, weights)
+    return out
+
+
+def _evaluated(
+    names: list[str], y: Any, reports: Any, bins: Bins, weights: Weights
+) -> dict[str, float]:
+    """Many measures of one sample share their statistics: one call is worth it."""
+    try:
+        return evaluate(y, reports, bins=bins, measures=names, sample_weight=weights).values
+    except CalibrantError:
+        if len(names) == 1:
+            return {names[0]: np.nan}
+    out: dict[str, float] = {}
+    for name in names:
+        out.update(_evaluated([name], y, reports, bins, weights))
+    return out
+
+
+def call(subject: Subject, y: Any, reports: Any, weights: Weights = None) -> float:
+    """A user's function, held to returning a number."""
+    assert subject.function is not None
+    more = {} if weights is None else {"sample_weight": np.array(weights)}
+    value = subject.function(np.array(y), np.array(reports), **more)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, numbers.Real | np.number | np.bool_):
+        raise InputError(
+            f"measure must return one number for (y_true, y_proba); {subject.name} returned "
+            f"{type(value).__name__}: {str(value)[:80]}"
+        )
+    return float(value)

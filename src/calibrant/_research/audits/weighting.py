@@ -1,0 +1,93 @@
+"""Weights: are they shares of the whole?
+
+Weights times a constant change nothing, a row of no weight is no row, and rows of weight 1 are rows
+without weights. An error that divides by the number of rows, or forgets the weights in one of its
+sums, shows it in one of the three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from calibrant._measures.catalogue import Shape
+from calibrant._research.audits.subjects import Array, Subject, values
+from calibrant._research.audits.worlds import Labels, draw_labels
+from calibrant.results._audit import AuditVerdict
+
+_N_SAMPLES = 3
+_N_ROWS = 60
+_FACTORS = (1e-3, 7.0, 1e6)
+# Sums of other weights are rounded otherwise; a root of what is left after a difference may blow
+# that up.
+_ROUNDING = 1e-9
+
+# Labels, reports and weights (None for none).
+Sample = tuple[Labels, Array, Array | None]
+
+
+def weighting(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
+    """A verdict for each subject, all of one shape."""
+    found: dict[str, AuditVerdict] = {}
+    tried = 0
+    for number in range(_N_SAMPLES if subjects else 0):
+        for words, first, second in _pairs(subjects[0].shape, number, seed):
+            tried += 1
+            one, two = (values(subjects, *sample) for sample in (first, second))
+            for i, subject in enumerate(subjects):
+                if subject.name not in found and not _same(one[i], two[i]):
+                    witness = {"number": number, "seed": seed, "change": words}
+                    found[subject.name] = _refuted(subject, words, one[i], two[i], witness)
+    return [found.get(s.name) or _borne_out(s, tried) for s in subjects]
+
+
+def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, Sample]]:
+    """Two samples that ought to have the same value, and in words what is different."""
+    rng = np.random.default_rng([seed, number])
+    truth = rng.random(_N_ROWS) if shape == "binary" else rng.dirichlet(np.ones(3), _N_ROWS)
+    labels, weights = draw_labels(truth, rng), rng.gamma(1.0, size=_N_ROWS)
+    # Predictions that are a little off: an error that is 0 shows nothing.
+    reports = 0.7 * truth + 0.3 * truth.mean(axis=0)
+    for factor in _FACTORS:
+        scaled = (labels, reports, factor * weights)
+        yield f"all weights times {factor:g}", (labels, reports, weights), scaled
+    yield "weights of 1 left out", (labels, reports, np.ones(_N_ROWS)), (labels, reports, None)
+    kept = np.arange(_N_ROWS) % 3 > 0
+    without = (labels[kept], reports[kept], weights[kept])
+    yield "rows of no weight left out", (labels, reports, weights * kept), without
+
+
+def _same(first: float, second: float) -> bool:
+    if np.isnan(first) or np.isnan(second):
+        return bool(np.isnan(first) and np.isnan(second))
+    return bool(abs(first - second) <= _ROUNDING * max(abs(first), abs(second)))
+
+
+def _refuted(
+    subject: Subject, words: str, first: float, second: float, witness: dict[str, Any]
+) -> AuditVerdict:
+    return AuditVerdict(
+        measure=subject.name, shape=subject.shape, property="weighted", holds=False,
+        claim=subject.claim("weighted"), witness=witness,
+        evidence={"before": float(first), "after": float(second)},
+        sentence=f"with {words} it goes from {first:.4g} to {second:.4g}",
+    )  # fmt: skip
+
+
+def _borne_out(subject: Subject, tried: int) -> AuditVerdict:
+    return AuditVerdict(
+        measure=subject.name, shape=subject.shape, property="weighted", holds=True,
+        claim=subject.claim("weighted"), witness=None, evidence={"tried": tried},
+        sentence=f"the same in {tried} samples with the same shares of weight",
+    )  # fmt: skip
+
+
+def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
+    """The two values, computed again."""
+    for words, *samples in _pairs(subject.shape, witness["number"], witness["seed"]):
+        if words == witness["change"]:
+            found = [float(values([subject], *sample)[0]) for sample in samples]
+            return {"before": found[0], "after": found[1]}
+    raise KeyError(witness["change"])

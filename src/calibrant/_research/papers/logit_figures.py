@@ -1,0 +1,134 @@
+"""The figures of Chidambaram et al. (2024), and one of their theorem 5.4."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
+from calibrant._research.papers.folder import Columns
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+# The paper's networks are shown where a set has them.
+_PREFERRED = ("resnet32", "vgg16", "mobilenetv2_x1_0", "resnet18", "resnet50")
+_PANELS = 4
+
+
+def draw_figure_2(data: Columns) -> Drawing:
+    with style():
+        figure, axes = new_figure(size=(6.4, 3.3))
+        ax = axes[0, 0]
+        ax.plot(data["bins"], data["binned ECE"], color=COLOURS[0], marker=".", linewidth=0.7,
+                markersize=5, label="binned ECE")  # fmt: skip
+        ax.plot(data["bins"], data["LS-ECE"], color=COLOURS[1], linewidth=2,
+                label="LS-ECE, Gaussian noise")  # fmt: skip
+        ax.plot(data["bins"], data["LS-ECE, uniform"], color=COLOURS[2], linewidth=1.4,
+                linestyle="--", label="LS-ECE, uniform noise")  # fmt: skip
+        ax.set(xlabel="bins (1 / sigma)", ylabel="calibration error", xlim=(0, 101), ylim=(0, 0.56))
+        figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return figure
+
+
+def draw_convergence(data: Columns) -> Drawing:
+    world = np.array(data["world"])
+    lines = (("LS-ECE", "LS-ECE, sigma = $n^{-1/3}$", 1, "-"),
+             ("binned ECE", "binned ECE, 15 bins", 0, "--"),
+             ("LS-ECE at 1/n", "LS-ECE, sigma = 1/n", 3, ":"))  # fmt: skip
+    with style():
+        figure, axes = new_figure(1, 2, size=(8.0, 3.3), sharey=True)
+        for ax, name in zip(axes[0], dict.fromkeys(data["world"]), strict=True):
+            here = world == name
+            n, truth = np.array(data["n"])[here], np.array(data["true ECE"])[here][0]
+            ax.axhline(truth, color="#000000", linewidth=1, label="true ECE", zorder=2.6)
+            for column, label, colour, dash in lines:
+                mean = np.array(data[column])[here]
+                spread = np.array(data[f"{column} sd"])[here]
+                ax.fill_between(n, mean - spread, mean + spread, color=COLOURS[colour], alpha=0.2,
+                                linewidth=0)  # fmt: skip
+                ax.plot(n, mean, color=COLOURS[colour], marker=MARKERS[colour], label=label,
+                        linestyle=dash)  # fmt: skip
+            ax.set(xscale="log", xlabel="sample size n", ylim=(-0.005, 0.4),
+                   title=f"{name}: true ECE {truth:.4f}")  # fmt: skip
+        axes[0, 0].set_ylabel("calibration error")
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def largest_sets(names: Columns) -> list[str]:
+    """The sets with the most predictors: those with three or more, where there are any."""
+    pairs = dict.fromkeys(zip(names["set"], names["predictor"], strict=True))
+    counts: dict[str, int] = {}
+    for rows, _ in pairs:
+        counts[rows] = counts.get(rows, 0) + 1
+    many = [rows for rows in counts if counts[rows] >= 3] or list(counts)
+    return sorted(many, key=lambda rows: -counts[rows])[:_PANELS]
+
+
+def shown_predictors(data: Columns, rows: str, most: int = 3) -> list[str]:
+    """The paper's networks where they are there, or some from the best to the worst."""
+    there: dict[str, float] = {}
+    for name, own, error in zip(data["predictor"], data["set"], data["binned ECE"], strict=True):
+        if own == rows:
+            there[name] = error  # the last number of bins
+    ordered = sorted(there, key=lambda name: there[name])
+    known = [name for part in _PREFERRED for name in ordered if f"_{part}" in f"_{name}"]
+    if len(known) >= most:
+        return known[:most]
+    return [ordered[i] for i in np.unique(np.linspace(0, len(ordered) - 1, most).astype(int))]
+
+
+def _panels(n: int, height: float) -> tuple[Drawing, list[Any]]:
+    figure, axes = new_figure(1, n, size=(max(4.6, 2.75 * n), height))
+    return figure, list(axes[0])
+
+
+def draw_figure_3(data: Columns) -> Drawing:
+    sets, names = np.array(data["set"]), np.array(data["predictor"])
+    chosen = largest_sets(data)
+    with style():
+        figure, axes = _panels(len(chosen), 3.7)
+        for ax, rows in zip(axes, chosen, strict=True):
+            for j, name in enumerate(shown_predictors(data, rows)):
+                here = (sets == rows) & (names == name)
+                bins = np.array(data["bins"])[here]
+                label = name.removeprefix(rows).strip("_") or name
+                ax.plot(bins, np.array(data["binned ECE"])[here], color=COLOURS[j],
+                        marker=MARKERS[j], label=label)  # fmt: skip
+                ax.plot(bins, np.array(data["LS-ECE"])[here], color=COLOURS[j], linestyle="--",
+                        linewidth=1.2)  # fmt: skip
+            ax.set(title=rows, xlabel="bins (1 / sigma)")
+            ax.set_ylim(0, 1.45 * max(line.get_ydata().max() for line in ax.lines))
+            ax.legend(loc="upper left", handlelength=1.6)
+        axes[0].set_ylabel("calibration error")
+        figure.supxlabel("solid: binned ECE, dashed: LS-ECE", fontsize=8)
+    return figure
+
+
+def draw_differences(data: Columns, smoothed: str) -> Drawing:
+    """Figures 4 and 5: mean absolute difference to ECE, with one standard deviation."""
+    sets = np.array(data["set"])
+    chosen = largest_sets({
+        "set": np.repeat(data["set"], data["predictors"]).tolist(),
+        "predictor": [i for n in data["predictors"] for i in range(n)],
+    })  # fmt: skip
+    with style():
+        figure, axes = _panels(len(chosen), 3.2)
+        for ax, rows in zip(axes, chosen, strict=True):
+            here = sets == rows
+            bins = np.array(data["bins"])[here]
+            for other, colour in ((smoothed, 1), ("smECE", 2)):
+                mean, sd = np.array(data[other])[here], np.array(data[f"{other} sd"])[here]
+                ax.fill_between(bins, np.maximum(mean - sd, 0), mean + sd, color=COLOURS[colour],
+                                alpha=0.2, linewidth=0)  # fmt: skip
+                ax.plot(bins, mean, color=COLOURS[colour], marker=MARKERS[colour],
+                        label=f"|ECE - {other}|")  # fmt: skip
+            ax.set(title=f"{rows} ({data['predictors'][int(np.flatnonzero(here)[0])]})",
+                   xlabel="bins (1 / sigma)")  # fmt: skip
+            ax.set_ylim(bottom=0)
+        axes[0].set_ylabel("mean absolute difference")
+        handles = axes[0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=2)
+    return figure

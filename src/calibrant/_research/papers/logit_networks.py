@@ -1,0 +1,83 @@
+"""Figures 3 to 5 of Chidambaram et al. (2024) on saved predictions of any classifiers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import calibrant as cal
+from calibrant._research.papers.folder import Columns
+from calibrant._research.papers.predictions import Predictions, Predictor
+from calibrant._research.papers.progress import Progress
+
+BINS = (1, *range(10, 101, 10))
+OTHERS = ("LS-ECE", "LS-ECE, uniform", "smECE")
+
+
+def curves(predictions: Predictions, progress: Progress, bins: tuple[int, ...] = BINS) -> Columns:
+    """Every error of every predictor at every number of bins: one row each."""
+    names = ("set", "predictor", "n", "bins", "binned ECE", *OTHERS)
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    with progress.task("Saved predictions", len(predictions.predictors)) as step:
+        for predictor in predictions.predictors:
+            for m, values in zip(bins, _errors(predictor, bins), strict=True):
+                row = (predictor.rows, predictor.name, len(predictor.labels), m, *values)
+                for name, value in zip(names, row, strict=True):
+                    columns[name].append(value)
+            step()
+    return columns
+
+
+def _errors(predictor: Predictor, bins: tuple[int, ...]) -> list[tuple[float, ...]]:
+    y, p = predictor.labels, predictor.reports
+    given: dict[str, Any] = {"from_logits": predictor.from_logits}
+    smooth = cal.smooth_ece(y, p, **given)  # it chooses its own bandwidth: one value for all
+    return [
+        (
+            cal.ece(y, p, bins=m, **given),
+            cal.ls_ece(y, p, sigma=1 / m, **given),
+            cal.ls_ece(y, p, sigma=1 / m, noise="uniform", **given),
+            smooth,
+        )
+        for m in bins
+    ]
+
+
+def differences(found: Columns) -> Columns:
+    """Mean and standard deviation over predictors of |ECE - other|, by set and bins."""
+    sets, bins = np.array(found["set"]), np.array(found["bins"])
+    columns: dict[str, list[Any]] = {"set": [], "predictors": [], "bins": []}
+    for rows in dict.fromkeys(found["set"]):
+        for m in dict.fromkeys(found["bins"]):
+            here = (sets == rows) & (bins == m)
+            columns["set"].append(rows)
+            columns["predictors"].append(int(here.sum()))
+            columns["bins"].append(m)
+            for other in OTHERS:
+                gaps = np.abs(np.array(found["binned ECE"]) - np.array(found[other]))[here]
+                columns.setdefault(other, []).append(float(gaps.mean()))
+                columns.setdefault(f"{other} sd", []).append(float(gaps.std()))
+    return columns
+
+
+def by_predictor(found: Columns, at: int = 10) -> Columns:
+    """One row a predictor: its errors at ten bins, and the mean differences over the others.
+
+    One bin stands apart, as in the paper's figures: it measures the mean report alone.
+    """
+    names, bins = np.array(found["predictor"]), np.array(found["bins"])
+    sets = np.array(found["set"])
+    columns: dict[str, list[Any]] = {"set": [], "predictor": [], "n": []}
+    for rows, name in dict.fromkeys(zip(found["set"], found["predictor"], strict=True)):
+        here = (names == name) & (sets == rows)
+        chosen = int(np.flatnonzero(here & (bins == at))[0])
+        columns["set"].append(rows)
+        columns["predictor"].append(name)
+        columns["n"].append(found["n"][chosen])
+        for measure in ("binned ECE", *OTHERS):
+            columns.setdefault(measure, []).append(found[measure][chosen])
+        for other in OTHERS:
+            gaps = np.abs(np.array(found["binned ECE"]) - np.array(found[other]))[here & (bins > 1)]
+            columns.setdefault(f"|ECE - {other}|", []).append(float(gaps.mean()))
+    return columns

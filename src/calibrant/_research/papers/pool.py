@@ -1,0 +1,193 @@
+"""A pool of predictors: saved logits on validation and test rows, and each one's errors and losses.
+
+A pool is a folder of ``.npz`` files. Each holds ``val_logits``, ``val_labels``, ``test_logits`` and
+``test_labels``, the logits of one predictor (n, k) or of a trace of checkpoints (c, n, k); or only
+``logits`` and ``labels``, which are then split into halves by a fixed permutation.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import calibrant as cal
+from calibrant._core.errors import InputError
+
+BIN_COUNTS = (2000, 20, 5)
+LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
+ERRORS = ("conf_ece", "conf_ce", "conf_ce_corrected", "classwise_ce")
+SPLIT_SEED = 42
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One file of a pool: validation and test logits of its checkpoints, (c, n, k)."""
+
+    name: str
+    val_logits: NDArray[Any]
+    val_labels: NDArray[Any]
+    test_logits: NDArray[Any]
+    test_labels: NDArray[Any]
+
+
+def pool_files(folder: Path) -> list[Path]:
+    """The files of a pool, every one of them known to hold logits."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder: a pool is a folder of .npz files")
+    found = []
+    for path in sorted(folder.glob("*.npz")):
+        with np.load(path) as held:
+            names = set(held.files)
+        if {"logits", "labels"} <= names or {"val_logits", "test_logits"} <= names:
+            found.append(path)
+    if not found:
+        raise InputError(
+            f"{folder} holds no pool: no .npz file in it has val_logits and test_logits, or logits "
+            "and labels"
+        )
+    return found
+
+
+def read_trace(path: Path) -> Trace:
+    """One file's logits, split where it has no validation rows of its own."""
+    with np.load(path) as held:
+        if "val_logits" in held:
+            parts = [held[n] for n in ("val_logits", "val_labels", "test_logits", "test_labels")]
+        else:
+            logits, labels = held["logits"], held["labels"]
+            if logits.shape[0] != labels.shape[0]:
+                raise InputError(
+                    f"{path.name}: logits has {logits.shape[0]} rows and labels {labels.shape[0]}"
+                )
+            order = np.random.default_rng(SPLIT_SEED).permutation(labels.size)
+            val, test = np.split(order, [labels.size // 2])
+            parts = [logits[val], labels[val], logits[test], labels[test]]
+    val_logits, val_labels, test_logits, test_labels = parts
+    for logits, labels, kind in (
+        (val_logits, val_labels, "val"),
+        (test_logits, test_labels, "test"),
+    ):
+        if logits.shape[-2] != labels.shape[0]:
+            raise InputError(
+                f"{path.name}: {kind}_logits has {logits.shape[-2]} rows and {kind}_labels "
+                f"{labels.shape[0]}"
+            )
+    if val_logits.ndim == 2:
+        val_logits, test_logits = val_logits[None], test_logits[None]
+    return Trace(path.stem, val_logits, val_labels, test_logits, test_labels)
+
+
+def check_pool(files: Sequence[Path]) -> None:
+    """Refuse a pool whose files are not of the same test rows, before any work."""
+    first: NDArray[Any] | None = None
+    for path in files:
+        trace = read_trace(path)
+        if first is None:
+            first = trace.test_labels
+        elif not np.array_equal(first, trace.test_labels):
+            raise InputError(
+                f"{path.name} has other test labels than {files[0].name}: predictors of one pool "
+                "must have been tested on the same rows in the same order"
+            )
+    if len(files) == 1 and len(read_trace(files[0]).val_logits) < 2:
+        raise InputError(
+            f"the pool holds one predictor, {files[0].stem}: to rank takes two or more"
+        )
+
+
+def measured(
+    val_logits: Any, val_labels: Any, test_logits: Any, test_labels: Any
+) -> dict[str, float]:
+    """A predictor's temperature, then its losses and errors on the test rows after scaling."""
+    scaler = cal.TemperatureScaling().fit(val_labels, np.asarray(val_logits, np.float64))
+    p = scaler.transform(np.asarray(test_logits, np.float64))
+    row: dict[str, float] = {
+        "n_test": len(test_labels),
+        "n_classes": p.shape[1],
+        "temperature": scaler.temperature_,
+        "classification_error": cal.classification_error(test_labels, p),
+        "log_loss": cal.log_loss(test_labels, p),
+        "brier": cal.brier_score(test_labels, p),
+        "spherical_loss": cal.spherical_loss(test_labels, p),
+        "confidence_loss": cal.confidence_loss(test_labels, p),
+    }
+    for m in BIN_COUNTS:
+        fixed, quantile = cal.EqualWidth(m, closed="right"), cal.Quantile(m, ties="rank")
+        plain = cal.confidence_ce(test_labels, p, bins=quantile, corrected=False)
+        row[f"conf_ece_{m}"] = cal.ece(test_labels, p, bins=fixed)
+        row[f"conf_ce_{m}"] = plain
+        # The correction is the share of wrong top labels, over n.
+        row[f"conf_ce_corrected_{m}"] = plain + row["classification_error"] / len(test_labels)
+        row[f"classwise_ce_{m}"] = cal.classwise_ce(test_labels, p, bins=quantile)
+    return row
+
+
+def _measured_file(path: Path) -> list[dict[str, Any]]:
+    trace = read_trace(path)
+    return [
+        {
+            "trace": trace.name,
+            "checkpoint": c,
+            **measured(trace.val_logits[c], trace.val_labels, trace.test_logits[c],
+                       trace.test_labels),
+        }
+        for c in range(len(trace.val_logits))
+    ]  # fmt: skip
+
+
+def measure_pool(
+    folder: Path, *, workers: int = 1, done: Callable[[int, int], None] | None = None
+) -> list[dict[str, Any]]:
+    """A row per predictor of a pool; `done` is told how many files of how many are through."""
+    files = pool_files(folder)
+    check_pool(files)
+    rows: list[dict[str, Any]] = []
+    for i, part in enumerate(_in_order(files, workers)):
+        rows += part
+        if done is not None:
+            done(i + 1, len(files))
+    return rows
+
+
+def _in_order(files: Sequence[Path], workers: int) -> Iterator[list[dict[str, Any]]]:
+    if workers == 1:
+        yield from map(_measured_file, files)
+        return
+    with ProcessPoolExecutor(workers) as executor:
+        yield from executor.map(_measured_file, files)
+
+
+def write_table(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """A pool's table as CSV, six digits: what is kept of a pool that is too large to keep."""
+    partial = path.with_suffix(".partial")
+    with partial.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(rows[0])
+        for row in rows:
+            writer.writerow(f"{v:.6g}" if isinstance(v, float) else v for v in row.values())
+    os.replace(partial, path)
+
+
+def read_table(path: Path) -> dict[str, list[Any]]:
+    """The columns of a pool's table."""
+    opened: Any = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    wanted = {"n_test", "n_classes", *LOSSES, *(f"{e}_{m}" for e in ERRORS for m in BIN_COUNTS)}
+    if not rows or not wanted <= set(rows[0]):
+        missing = sorted(wanted - set(rows[0] if rows else ()))
+        raise InputError(f"{path.name} is no table of a pool: it lacks {missing[0]!r}")
+    return {
+        name: [row[name] if name == "trace" else json.loads(row[name]) for row in rows]
+        for name in rows[0]
+    }

@@ -1,0 +1,194 @@
+"""Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, again."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import calibrant as cal
+from calibrant._research.papers import truthful_theory
+from calibrant._research.papers.folder import Figure, Reproduction, Section, Table
+from calibrant._research.papers.pool import (
+    BIN_COUNTS,
+    ERRORS,
+    LOSSES,
+    check_pool,
+    measure_pool,
+    pool_files,
+    read_table,
+)
+from calibrant._research.papers.progress import Progress
+from calibrant._research.papers.truthful_figures import (
+    draw_assumption,
+    draw_checkpoints,
+    draw_dominance,
+    draw_trends,
+)
+from calibrant._research.papers.truthful_printed import TABLE_1
+
+SEED = 42
+KEPT = {"within": "fashion_within.csv.gz", "cross": "fashion_cross.csv.gz"}
+Columns = dict[str, list[Any]]
+
+
+def reproduce(
+    *,
+    progress: Progress,
+    seed: int | None = None,
+    quick: bool = False,
+    data: str | os.PathLike[str] | None = None,
+) -> Reproduction:
+    """The theory's examples, and the ranking of a pool of predictors beside the paper's table 1.
+
+    `data` is a folder of saved logits (see `pool`) or a pool's table; without it the two pools that
+    come with the library are ranked.
+    """
+    seed = SEED if seed is None else seed
+    pools = _pools(data, progress)
+    theory = _theory(seed, quick)
+    sections = [theory, *(_pool_section(name, columns) for name, columns in pools.items())]
+    return Reproduction(
+        name="truthful",
+        title="Truthful calibration errors",
+        paper="Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction",
+        sections=tuple(sections),
+        recipe={
+            "seed": seed,
+            "quick": quick,
+            "pool": "the tables that come with the library" if data is None else str(data),
+        },
+    )
+
+
+def _pools(data: str | os.PathLike[str] | None, progress: Progress) -> dict[str, Columns]:
+    if data is None:
+        folder = resources.files("calibrant._research.papers") / "pools"
+        return {name: read_table(Path(str(folder / file))) for name, file in KEPT.items()}
+    path = Path(data)
+    if path.is_file():
+        return {path.name.split(".")[0]: read_table(path)}
+    files = pool_files(path)
+    check_pool(files)
+    with progress.task("Measuring the pool", len(files)) as step:
+        rows = measure_pool(path, done=lambda i, n: step())
+    if len(rows) < 2:
+        raise cal.InputError(f"{path} holds one predictor: to rank takes two or more")
+    return {path.name: {name: [row[name] for row in rows] for name in rows[0]}}
+
+
+def _theory(seed: int, quick: bool) -> Section:
+    return Section(
+        "What the theory says, computed",
+        (
+            "Example 1.1: the chances are i/n. Reported as they are, the binned error over level "
+            "sets stays near 1/3 at every n; the constant report 1/2 is rewarded for saying "
+            "nothing.",
+            "Example C.1: the confidence error of a uniform report is below that of the truth; "
+            "with the correction (theorem 3.3) the truth wins.",
+            "Theorem 3.1 takes E[LinCE] apart into bias and a variance that no report can change; "
+            "lemma D.1 makes it, for calibrated predictors, a proper loss over n. All outcomes "
+            "are enumerated, so the differences are rounding.",
+        ),
+        (
+            Table("example_1_1", "Example 1.1: mean ECE over level sets.",
+                  truthful_theory.example_1_1(seed, 40 if quick else 300)),
+            Table("example_c_1", "Example C.1: expected errors, k = 10, n = 50.",
+                  truthful_theory.example_c_1()),
+            Table("theorem_3_1", "Theorem 3.1: the identity over all outcomes of eight rows.",
+                  truthful_theory.theorem_3_1(seed)),
+            Table("lemma_d_1", "Lemma D.1: three identities over all outcomes of three rows.",
+                  truthful_theory.lemma_d_1()),
+        ),
+    )  # fmt: skip
+
+
+def ranked(columns: Columns) -> cal.RankRobustness:
+    """The rank correlations of a pool."""
+    errors = {(e, m): np.asarray(columns[f"{e}_{m}"]) for e in ERRORS for m in BIN_COUNTS}
+    return cal.rank_robustness(errors, {name: np.asarray(columns[name]) for name in LOSSES})
+
+
+def table_1(found: cal.RankRobustness, setting: int) -> Columns:
+    """Table 1 as measured, beside the paper's; `setting` 0 is within-model, 1 cross-model."""
+    columns: Columns = {"error": [], "first": [], "second": [], "measured": [], "paper": []}
+    for (error, first, second), printed in TABLE_1.items():
+        label = "classification_error" if first == "loss" else f"{error}({first})"
+        row = next(r for r in found.rows if r.first == label and r.second == f"{error}({second})")
+        value, margin = printed[setting]
+        columns["error"].append(error)
+        columns["first"].append("classification error" if first == "loss" else f"{first} bins")
+        columns["second"].append(f"{second} bins")
+        measured = "" if row.value is None else f"{row.value:.3f} ± {row.margin:.3f}"
+        columns["measured"].append(measured)
+        columns["paper"].append(f"{value:.3f} ± {margin:.3f}")
+    return columns
+
+
+def dominance(found: cal.RankRobustness) -> Columns:
+    """The rank correlation of each error with the order of the maximum dominance set."""
+    columns: Columns = {"error": list(ERRORS)}
+    for m in BIN_COUNTS:
+        values = {r.second: r.value for r in found.rows if r.relation == "dominance"}
+        columns[f"{m} bins"] = [values[f"{e}({m})"] for e in ERRORS]
+    return columns
+
+
+def least_of(found: cal.RankRobustness, error: str) -> float:
+    """The smallest rank correlation of an error with itself at another number of bins."""
+    return min(r.value for r in found.select(measure=error, relation="bins") if r.value is not None)
+
+
+def _pool_section(name: str, columns: Columns) -> Section:
+    found = ranked(columns)
+    setting = 1 if name == "cross" else 0
+    least = {error: least_of(found, error) for error in ERRORS}
+    flips = [error for error, value in least.items() if value < 0]
+    order = sorted(least, key=lambda error: -least[error])
+    held = (
+        f"Between numbers of bins the rank correlation falls to {least['conf_ece']:.3f} for "
+        f"ConfECE, {least['conf_ce']:.3f} for ConfCE, {least['conf_ce_corrected']:.3f} for "
+        f"corrected ConfCE and {least['classwise_ce']:.3f} for classwise LinCE: the order of "
+        f"robustness is {', '.join(order)}."
+    )
+    flipped = (
+        f"The order turns over for {', '.join(flips)}." if flips
+        else "No error turns the order over on this pool, as ConfECE and ConfCE do in the paper's "
+        "within-model setting."
+    )  # fmt: skip
+    return Section(
+        f"The pool {name}: {found.n:,} predictors",
+        (
+            "Each predictor is scaled by a temperature fitted on its validation rows; losses and "
+            f"errors are of the test rows. {len(found.chain)} predictors form the maximum "
+            "dominance set, the longest line of predictors each better than the next on all five "
+            "losses.",
+            held,
+            flipped,
+        ),
+        (
+            Table(f"{name}_table_1", "Spearman rank correlations beside the paper's table 1, which "
+                  "is of other networks on CIFAR-100.", table_1(found, setting)),
+            Table(f"{name}_dominance", "Rank correlation with the dominance order.",
+                  dominance(found)),
+            Table(f"{name}_correlations", "Every rank correlation.", found.columns(),
+                  on_page=False),
+        ),
+        (
+            Figure(f"{name}_checkpoints", "Each checkpoint's error over its classification error, "
+                   "in 2,000 bins above and in 5 below (figure 1).",
+                   partial(draw_checkpoints, columns)),
+            Figure(f"{name}_trends", "Errors over the classification error, each divided by its "
+                   "mean: points are checkpoints, lines kernel regressions (figures 3 and 6).",
+                   partial(draw_trends, columns)),
+            Figure(f"{name}_dominance", "The truthful errors along the maximum dominance set "
+                   "(figures 2 and 5).", partial(draw_dominance, columns, found.chain)),
+            Figure(f"{name}_assumption", "Errors over the loss that they equal for calibrated "
+                   "predictors, over n: the dotted line (figure 4).",
+                   partial(draw_assumption, columns)),
+        ),
+    )  # fmt: skip

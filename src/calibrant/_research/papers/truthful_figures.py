@@ -1,0 +1,128 @@
+"""Figures of a pool: trends over the loss, the dominance set, and the calibrated line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._research.papers.figures import COLOURS, new_figure, style
+from calibrant._research.papers.pool import BIN_COUNTS, ERRORS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+Array = NDArray[np.float64]
+TITLES = {
+    "conf_ece": "ConfECE (not truthful)",
+    "conf_ce": "ConfCE (not truthful)",
+    "conf_ce_corrected": "ConfCE corrected (truthful)",
+    "classwise_ce": "classwise LinCE (truthful)",
+}
+
+
+def trend(x: Array, y: Array, places: Array) -> Array:
+    """Kernel regression: the local mean of y, with a bandwidth of a tenth of the range of x."""
+    width = 0.06 * float(places[-1] - places[0])
+    kernel = np.exp(-0.5 * ((places[:, None] - x) / width) ** 2)
+    out: Array = kernel @ y / kernel.sum(axis=1)
+    return out
+
+
+def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
+    """Each checkpoint's error over its classification error, in many bins and in few."""
+    x = np.asarray(columns["classification_error"])
+    kept = x <= np.quantile(x, 0.95)
+    errors, counts = ("conf_ece", "conf_ce_corrected", "classwise_ce"), (2000, 5)
+    figure, axes = new_figure(2, 3, size=(7.2, 4.4), sharex=True)
+    with style():
+        for row, m in zip(axes, counts, strict=True):
+            for axis, error, colour in zip(row, errors, COLOURS, strict=False):
+                y = np.asarray(columns[f"{error}_{m}"])
+                axis.plot(
+                    x[kept], y[kept], ".", color=colour, alpha=0.3, markersize=2.5,
+                    markeredgewidth=0, rasterized=True,
+                )  # fmt: skip
+                axis.set_ylim(0, 1.05 * float(np.quantile(y[kept], 0.99)))
+                axis.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
+            row[0].set_ylabel(f"error, {m} bins")
+        for axis, error in zip(axes[0], errors, strict=True):
+            axis.set_title(TITLES[error])
+        for axis in axes[1]:
+            axis.set_xlabel("classification error")
+    return figure
+
+
+def draw_trends(columns: dict[str, list[Any]]) -> Drawing:
+    """Each error over the classification error: points, and the trend at each number of bins."""
+    x = np.asarray(columns["classification_error"])
+    low, high = np.quantile(x, [0.0, 0.95])
+    kept = x <= high
+    places = np.linspace(low, high, 120)
+    figure, axes = new_figure(2, 2, size=(7.2, 5.4), sharex=True)
+    with style():
+        for axis, error in zip(axes.ravel(), ERRORS, strict=True):
+            for colour, m in zip(COLOURS, BIN_COUNTS, strict=False):
+                y = np.asarray(columns[f"{error}_{m}"])
+                # Errors at different numbers of bins differ by powers of ten: each over its mean.
+                y = y / y[kept].mean()
+                axis.plot(
+                    x[kept], y[kept], ".", color=colour, alpha=0.12, markersize=2,
+                    markeredgewidth=0, rasterized=True,
+                )  # fmt: skip
+                axis.plot(places, trend(x[kept], y[kept], places), color=colour, label=f"{m} bins")
+            axis.set_title(TITLES[error])
+            axis.set_ylim(0, 2.5)
+        axes[0, 0].legend()
+        for axis in axes[1]:
+            axis.set_xlabel("classification error")
+        for axis in axes[:, 0]:
+            axis.set_ylabel("error / its mean")
+    return figure
+
+
+def draw_dominance(columns: dict[str, list[Any]], chain: Sequence[int]) -> Drawing:
+    """The truthful errors along the maximum dominance set, from the best predictor to the worst."""
+    figure, axes = new_figure(1, 2, size=(7.2, 2.9))
+    place = np.arange(1, len(chain) + 1)
+    with style():
+        for axis, error in zip(axes[0], ("conf_ce_corrected", "classwise_ce"), strict=True):
+            for colour, m in zip(COLOURS, BIN_COUNTS, strict=False):
+                y = np.asarray(columns[f"{error}_{m}"])[list(chain)]
+                axis.plot(place, y, color=colour, label=f"{m} bins")
+            axis.set_yscale("log")
+            axis.set_title(TITLES[error])
+            axis.set_xlabel("place in the maximum dominance set")
+        axes[0, 0].set_ylabel("error")
+        axes[0, 0].legend()
+    return figure
+
+
+def draw_assumption(columns: dict[str, list[Any]]) -> Drawing:
+    """Errors over the loss that they equal, over n, for calibrated predictors: the dotted line."""
+    figure, axes = new_figure(1, 2, size=(7.2, 2.9))
+    n_test, n_classes = columns["n_test"][0], columns["n_classes"][0]
+    pairs = (
+        ("conf_ce_corrected", "confidence_loss", 1.0, "confidence loss"),
+        ("classwise_ce", "brier", float(n_classes), "Brier score"),
+    )
+    with style():
+        for axis, (error, loss, parts, label) in zip(axes[0], pairs, strict=True):
+            x = np.asarray(columns[loss])
+            kept = x <= np.quantile(x, 0.98)
+            for colour, m in zip(COLOURS, BIN_COUNTS, strict=False):
+                y = np.asarray(columns[f"{error}_{m}"])
+                axis.plot(
+                    x[kept], y[kept], ".", color=colour, alpha=0.3, markersize=3,
+                    markeredgewidth=0, label=f"{m} bins", rasterized=True,
+                )  # fmt: skip
+            line = np.linspace(float(x[kept].min()), float(x[kept].max()), 50)
+            axis.plot(line, line / parts / n_test, ":", color="#000000", label="calibrated")
+            axis.set_yscale("log")
+            axis.set_title(TITLES[error])
+            axis.set_xlabel(label)
+        axes[0, 0].set_ylabel("error")
+        axes[0, 0].legend(markerscale=2, loc="upper left")
+    return figure

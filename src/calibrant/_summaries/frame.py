@@ -1,0 +1,184 @@
+"""FrameSummary: the statistics of a frame in another engine. Most come from one query's sums; the
+few that need the rows again ask for them again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable, VectorTable
+from calibrant._core.binning import (
+    Cuts,
+    Edges,
+    EqualWidth,
+    LevelSets,
+    Quantile,
+    Rule,
+    equal_mass_rule,
+    fixed_cuts,
+)
+from calibrant._core.errors import NotDefined
+from calibrant._core.loss_sums import LossSums
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.samples import Notion
+from calibrant._engines import frames
+from calibrant._engines.arrays.counting import stack, without_dropped
+from calibrant._engines.arrays.streams import StreamSums
+from calibrant._engines.cells import Cells
+from calibrant._engines.frames.quantiles import quantile_table
+from calibrant._measures.catalogue import THRESHOLD, Measure
+from calibrant._summaries.samples import none_above
+from calibrant._summaries.smooth import SmoothSummary
+from calibrant._summaries.stream import StreamSummary
+
+# As many as the first query brings groups.
+LEVELS_UP_TO = 1 << 15
+# Each class's own quantile bins, and vectors of all classes, make long queries: so many unasked.
+CLASSES_UP_TO = 20
+BY_CLASS = ("class_quantile_bins", "above", "full_bins")
+
+
+@dataclass
+class FrameSummary(StreamSummary):
+    """A stream's summary whose rows can be read again: what it gives is exact.
+
+    `fixed` is the rule of the ordinary measures, `truthful` that of the truthful ones.
+    """
+
+    samples: FrameSamples = None  # type: ignore[assignment]
+    fixed: Rule = EqualWidth(15)
+    truthful: Rule = Quantile(15)
+    # Distinct reports that may come here; None for as many as may when asked by name.
+    most_levels: int | None = None
+
+    def has(self, measure: Measure) -> bool:
+        """Whether an evaluation of everything includes the measure; by name it always can."""
+        if measure.statistic == "distribution":
+            return self.losses.has_distribution
+        if measure.statistic == "full_bins" and isinstance(self.truthful, LevelSets):
+            return False
+        return self.n_columns <= CLASSES_UP_TO or measure.statistic not in BY_CLASS
+
+    @cached_property
+    def table(self) -> tuple[BinTable, Cuts]:
+        """The scalar problem in the ordinary bins, and their cuts."""
+        return self._table(self.scalar, self.fixed, self.sums["cells"])
+
+    @cached_property
+    def bins(self) -> BinTable:
+        return self.table[0]
+
+    @cached_property
+    def _quantile(self) -> tuple[BinTable, Cuts]:
+        if self.truthful == self.fixed:
+            return self.table
+        return self._table(self.scalar, self.truthful, self.sums["cells"])
+
+    @cached_property
+    def quantile_bins(self) -> BinTable:
+        return self._quantile[0]
+
+    @cached_property
+    def equal_mass_bins(self) -> BinTable:
+        rule = equal_mass_rule(self.truthful)
+        if rule == self.truthful:
+            return self.quantile_bins
+        return self._table(self.scalar, rule, self.sums["cells"])[0]
+
+    @cached_property
+    def levels(self) -> BinTable:
+        if isinstance(self.fixed, LevelSets):
+            return self.bins
+        if isinstance(self._levels, NotDefined):
+            raise self._levels
+        return self._levels
+
+    @cached_property
+    def _levels(self) -> BinTable | NotDefined:
+        """The level sets, or why there are none: a query finds out either, and is asked once."""
+        try:
+            return frames.level_sets(self.samples, self.scalar, self.most_levels)[0]
+        except NotDefined as too_many:
+            return too_many
+
+    @cached_property
+    def confidence_bins(self) -> BinTable:
+        if self.n_columns > 1:
+            return self.quantile_bins
+        return self._table("confidence", self.truthful, self.sums["top_cells"])[0]
+
+    def _table(
+        self, notion: Notion, rule: Rule, cells: NDArray[np.float64]
+    ) -> tuple[BinTable, Cuts]:
+        if isinstance(rule, EqualWidth | Edges):
+            return self.cells.bins(cells), fixed_cuts(rule, self.samples.precision)
+        if isinstance(rule, LevelSets):
+            return frames.bin_table(self.samples, notion, rule)[:2]
+        return quantile_table(self.samples, notion, rule.m, self.cells, cells)
+
+    @cached_property
+    def class_bins(self) -> BinTable:
+        if isinstance(self.fixed, EqualWidth | Edges):
+            return without_dropped(self.sums["classwise"].copy(), self.fixed, True)
+        return frames.classwise_table(self.samples, self.fixed)[0]
+
+    @cached_property
+    def class_quantile_bins(self) -> BinTable:
+        if self.truthful == self.fixed:
+            return self.class_bins
+        return self.class_equal_mass_bins
+
+    @cached_property
+    def class_equal_mass_bins(self) -> BinTable:
+        problems = self._classes.refined(equal_mass_rule(self.truthful).m)
+        return stack([groups.table for groups in problems.values()])
+
+    @cached_property
+    def _classes(self) -> frames.ClassQuantiles:
+        return frames.ClassQuantiles(self.samples, THRESHOLD)
+
+    @cached_property
+    def distribution(self) -> LossSums:
+        if self.losses.has_distribution:
+            return self.losses
+        return frames.loss_sums(self.samples, distribution=True)[0]
+
+    @cached_property
+    def full_bins(self) -> VectorTable:
+        """The whole distribution as a vector report."""
+        rule = self.truthful
+        if isinstance(rule, Quantile):
+            # Where the bins of the top label begin is known: its queries need not be asked again.
+            inner = np.unique(self._quantile[1].inner)
+            rule = Edges([0.0, *inner[(inner > 0) & (inner < 1)], 1.0])
+        return frames.vector_table(self.samples, rule)[0]
+
+    def above(self, threshold: float) -> BinTable:
+        """Reports above a threshold in bins of equal mass, for each class that has any."""
+        assert threshold == THRESHOLD
+        problems = self._classes.refined(equal_mass_rule(self.truthful).m, above=True)
+        if not problems:
+            raise NotDefined(none_above(threshold))
+        return stack([groups.table for groups in problems.values()])
+
+    @cached_property
+    def smooth(self) -> float:
+        try:
+            return super().smooth
+        except NotDefined:  # finer than the grid that was summed
+            return SmoothSummary(self.samples, self.scalar).smooth_ece(None)
+
+
+def summary_of(
+    samples: FrameSamples, sums: StreamSums, cells: Cells, fixed: Rule, truthful: Rule
+) -> FrameSummary:
+    """The summary of a frame's sums."""
+    columns = samples.n_classes if samples.multiclass else 1
+    return FrameSummary(
+        cells, sums.arrays, columns, sums.findings, fixed == truthful, False, samples, fixed,
+        truthful,
+    )  # fmt: skip

@@ -1,0 +1,267 @@
+"""Summary: every statistic of one set of samples, each computed when a measure first asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable, VectorTable, squared
+from calibrant._core.binning import (
+    Cuts,
+    Edges,
+    EqualWidth,
+    LevelSets,
+    Quantile,
+    Rule,
+    equal_mass_rule,
+    fixed_cuts,
+)
+from calibrant._core.errors import InputError, NotDefined, one_of, refuse_total
+from calibrant._core.grid import LogitGrid
+from calibrant._core.loss_sums import LossSums
+from calibrant._data.explain import explained, refuse_swapped
+from calibrant._data.samples import Notion, Samples
+from calibrant._data.source import Source
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.arrays.counting import stack
+from calibrant._engines.arrays.passes import MatrixSums
+from calibrant._engines.dispatch import engine_of
+from calibrant._engines.protocol import Findings
+from calibrant._measures.smooth import LS_SIGMA
+from calibrant._summaries.smooth import SmoothSummary
+
+NOTIONS = ("binary", "confidence", "classwise", "full")
+
+
+def settle_notion(samples: Source, notion: str | None) -> Notion:
+    """The notion asked for, or the usual one: P(y = 1) for (n,), the top label for (n, k)."""
+    if notion is None:
+        return "confidence" if samples.multiclass else "binary"
+    one_of("notion", notion, NOTIONS)
+    if samples.multiclass and notion == "binary":
+        raise InputError(
+            f"notion='binary' needs y_proba of the shape (n,); it is (n, {samples.n_classes}). "
+            "Give one class's column, or use notion='confidence' or 'classwise'"
+        )
+    if not samples.multiclass and notion in ("classwise", "full"):
+        raise InputError(
+            f"notion={notion!r} needs y_proba of the shape (n, k); it is (n,). "
+            "Use notion='binary', or give both columns: np.stack([1 - p, p], axis=1)"
+        )
+    return notion  # type: ignore[return-value]
+
+
+@dataclass
+class Summary:
+    """Statistics of samples on demand, and what was found on the way.
+
+    `fixed` is the rule of the ordinary measures, `quantile` that of the truthful ones.
+    """
+
+    samples: Source
+    fixed: Rule = EqualWidth(15)
+    quantile: Rule = Quantile(15)
+    notion: str | None = None
+    # Whether to read (n, k) reports once for all that the ordinary bins and the losses need.
+    together: bool = False
+    findings: Findings = Findings()
+    n_logits_clipped: int = 0
+
+    def __post_init__(self) -> None:
+        self.scalar: Notion = settle_notion(self.samples, self.notion)
+        if self.scalar in ("classwise", "full"):
+            self.scalar = "confidence"
+        self.engine = engine_of(self.samples)
+
+    def _note(self, found: Findings) -> None:
+        mine = self.findings
+        if found.soft and not mine.soft:
+            refuse_swapped(self.samples)
+        # Passes see the same rows again: the largest count is the count.
+        self.findings = Findings(
+            max(mine.n_reports_clipped, found.n_reports_clipped),
+            max(mine.n_rows_off_simplex, found.n_rows_off_simplex),
+            max(mine.n_log_clipped, found.n_log_clipped),
+            mine.soft or found.soft,
+        )
+
+    def table(self, notion: Notion, rule: Rule, *, squares: bool = True) -> BinTable:
+        """The bin table of a notion and a rule."""
+        with explained(self.samples):
+            if notion == "classwise":
+                table, found = self.engine.classwise_table(self.samples, rule, squares=squares)
+            else:
+                table, _, found = self.engine.bin_table(self.samples, notion, rule, squares=squares)
+        self._note(found)
+        return self._checked(table)
+
+    def table_with_cuts(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
+        with explained(self.samples):
+            table, cuts, found = self.engine.bin_table(self.samples, notion, rule)
+        self._note(found)
+        return self._checked(table), cuts
+
+    @property
+    def _n_rows(self) -> int:
+        """Rows that are not left out; of a frame nobody has counted them yet."""
+        samples = self.samples
+        return samples.n if isinstance(samples, Samples | TensorSamples) else 1
+
+    def _checked(self, table: BinTable) -> BinTable:
+        refuse_total(table.total_weight[0], self._n_rows)
+        return table
+
+    # --- what the catalogue's measures read ------------------------------------------------------
+
+    @cached_property
+    def _matrix(self) -> MatrixSums:
+        """One read of (n, k) reports: the ordinary bins of every class, the top label, losses."""
+        assert isinstance(self.fixed, EqualWidth | Edges)
+        cuts = fixed_cuts(self.fixed, self.samples.precision)
+        with explained(self.samples):
+            total = self.engine.matrix_sums(
+                self.samples, classwise=cuts, confidence=cuts, losses=True
+            )
+        self._note(total.findings)
+        return total
+
+    @property
+    def _fused(self) -> bool:
+        plain = isinstance(self.fixed, EqualWidth | Edges) and not getattr(
+            self.fixed, "drop_one", False
+        )
+        return self.together and self.samples.multiclass and plain
+
+    @cached_property
+    def bins(self) -> BinTable:
+        """The scalar problem (binary or confidence) in the ordinary bins."""
+        if self._fused:
+            top = self._matrix.confidence
+            assert top is not None
+            return self._checked(BinTable(top[None]))
+        return self.table(self.scalar, self.fixed)
+
+    @cached_property
+    def quantile_bins(self) -> BinTable:
+        """The scalar problem in bins of equal mass."""
+        return self.table(self.scalar, self.quantile)
+
+    @cached_property
+    def confidence_bins(self) -> BinTable:
+        """The top-label problem in bins of equal mass."""
+        return self.table("confidence", self.quantile)
+
+    @cached_property
+    def levels(self) -> BinTable:
+        """The scalar problem by distinct report."""
+        return self.table(self.scalar, LevelSets())
+
+    @cached_property
+    def class_bins(self) -> BinTable:
+        """Each class against the rest in the ordinary bins."""
+        if self._fused:
+            table = self._matrix.classwise
+            assert table is not None
+            return self._checked(BinTable(table, has_squares=squared(table)))
+        return self.table("classwise", self.fixed)
+
+    @cached_property
+    def class_quantile_bins(self) -> BinTable:
+        """Each class against the rest in bins of equal mass."""
+        return self.table("classwise", self.quantile)
+
+    @cached_property
+    def equal_mass_bins(self) -> BinTable:
+        """The scalar problem for measures that are defined by bins of equal mass."""
+        rule = equal_mass_rule(self.quantile)
+        return self.quantile_bins if rule == self.quantile else self.table(self.scalar, rule)
+
+    @cached_property
+    def class_equal_mass_bins(self) -> BinTable:
+        """Each class against the rest, for the same measures."""
+        rule = equal_mass_rule(self.quantile)
+        return self.class_quantile_bins if rule == self.quantile else self.table("classwise", rule)
+
+    @cached_property
+    def losses(self) -> LossSums:
+        """Sums of the proper losses."""
+        if self._fused:
+            sums = self._matrix.losses
+            assert sums is not None
+            return LossSums(sums, self.samples.n_classes)
+        with explained(self.samples):
+            out, found = self.engine.loss_sums(self.samples)
+        self._note(found)
+        return self._weighed(out)
+
+    @cached_property
+    def distribution(self) -> LossSums:
+        """Sums of distances between report and target distributions."""
+        with explained(self.samples):
+            out, found = self.engine.loss_sums(self.samples, distribution=True)
+        self._note(found)
+        return self._weighed(out)
+
+    def _weighed(self, losses: LossSums) -> LossSums:
+        refuse_total(losses.sums[1], self._n_rows)
+        return losses
+
+    def vectors(self, phi: NDArray[np.float64] | None = None) -> VectorTable:
+        """Vector reports by cell, for a linear property of the label (None: the label itself)."""
+        with explained(self.samples):
+            table, found = self.engine.vector_table(self.samples, self.quantile, phi)
+        self._note(found)
+        refuse_total(table.sum_w.sum(), self._n_rows)
+        return table
+
+    @cached_property
+    def logit_grid(self) -> LogitGrid:
+        """The scalar problem on the logit grid."""
+        smooth = SmoothSummary(self.samples, self.scalar)
+        grid = smooth.logit_grid(LS_SIGMA)
+        self._note(smooth.findings)
+        self.n_logits_clipped = smooth.n_logits_clipped
+        return grid
+
+    @cached_property
+    def smooth(self) -> float:
+        """smECE of the scalar problem, at its fixed point."""
+        smooth = SmoothSummary(self.samples, self.scalar)
+        value = smooth.smooth_ece(None)
+        self._note(smooth.findings)
+        return value
+
+    @cached_property
+    def full_bins(self) -> VectorTable:
+        """The whole distribution as a vector report."""
+        return self.vectors()
+
+    def above(self, threshold: float) -> BinTable:
+        """Reports above a threshold in bins of equal mass, for each class that has any."""
+        samples, engine = self.samples, self.engine
+        with explained(samples):
+            if samples.multiclass:
+                self._note(engine.matrix_sums(samples).findings)
+                columns: Iterable[Any] = engine.class_columns(samples)
+            else:
+                columns = [samples]
+            self._checked(self.table(self.scalar, EqualWidth(1)))
+            kept = [rows for c in columns if (rows := engine.rows_above(c, threshold)) is not None]
+            rule = equal_mass_rule(self.quantile)
+            tables = [engine.bin_table(part, "binary", rule)[0] for part in kept]
+        if not tables:
+            raise NotDefined(none_above(threshold))
+        return stack(tables)
+
+
+def none_above(threshold: float) -> str:
+    """Why there is no `tace`."""
+    return (
+        f"no prediction is above the threshold of {threshold:g}: tace(..., threshold=...) takes a "
+        "lower one"
+    )

@@ -1,0 +1,236 @@
+"""SmoothSummary: the smoothing grids of one problem, and what they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import refuse_total
+from calibrant._core.grid import LOGIT_LIMIT, STREAM_SPACING, LogitGrid, UnitGrid
+from calibrant._data.explain import explained, refuse_swapped
+from calibrant._data.samples import Notion, Samples
+from calibrant._data.source import Source
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.arrays.passes import NO_CUTS
+from calibrant._engines.arrays.streams import EPS
+from calibrant._engines.dispatch import engine_of
+from calibrant._engines.protocol import Findings
+from calibrant._measures.smooth import (
+    LS_SIGMA,
+    NODES_PER_SIGMA,
+    logit_curve,
+    ls_ece_monte_carlo,
+    ls_ece_of_grid,
+    ls_ece_uniform,
+    smooth_ece_of_grid,
+    unit_curve,
+)
+from calibrant._measures.smooth_rows import effective_rows
+
+NOISES = ("gaussian", "uniform")
+# The sigmoid itself must be resolved, however wide the noise.
+WIDEST_SPACING = 2.0**-5
+# Nodes that a grid may have.
+MOST_NODES = 1 << 22
+UNIT_CELLS = 1 << 14
+# Cells of the unit grid per bandwidth.
+CELLS_PER_SIGMA = 32
+MOST_UNIT_CELLS = 1 << 20
+
+Rows = tuple[NDArray[np.float64] | None, float]
+
+
+def spacing_for(sigma: float) -> float:
+    """The spacing of the logit grid for a bandwidth. That of the default is the grid of streams,
+    so that a stream has the same value to the last digits.
+    """
+    if sigma == LS_SIGMA:
+        return STREAM_SPACING
+    return min(WIDEST_SPACING, sigma / NODES_PER_SIGMA)
+
+
+def is_fine_enough(value: float, width: float, cells: int) -> bool:
+    """Whether a unit grid resolves the bandwidth."""
+    # Without any residual there is nothing that a finer grid would show.
+    return value == 0.0 or width * cells >= CELLS_PER_SIGMA
+
+
+def smallest_sigma() -> float:
+    """The smallest bandwidth whose grid fits."""
+    return NODES_PER_SIGMA * 2 * LOGIT_LIMIT / MOST_NODES
+
+
+def smallest_unit_sigma() -> float:
+    """The smallest bandwidth that the finest grid on [0, 1] resolves."""
+    return CELLS_PER_SIGMA / MOST_UNIT_CELLS
+
+
+def unit_cells_for(sigma: float) -> int:
+    """Cells of a grid on [0, 1] that resolves a bandwidth."""
+    cells = UNIT_CELLS
+    while cells < MOST_UNIT_CELLS and sigma * cells < CELLS_PER_SIGMA:
+        cells *= 2
+    return cells
+
+
+@dataclass
+class SmoothSummary:
+    """Grids of a problem on demand, and what was found on the way."""
+
+    samples: Source
+    notion: Notion
+    eps: float = EPS
+    findings: Findings = field(default_factory=Findings)
+    n_logits_clipped: int = 0
+
+    def __post_init__(self) -> None:
+        self.engine = engine_of(self.samples)
+
+    def logit_grid(self, sigma: float) -> LogitGrid:
+        """Masses of what happened and what did not, on the logit grid."""
+        with explained(self.samples):
+            grid, found, clipped = self.engine.logit_grid(
+                self.samples, self.notion, spacing_for(sigma), self.eps
+            )
+        self._note(found)
+        self.n_logits_clipped = clipped
+        refuse_total(grid.total_weight[0])
+        return grid
+
+    def ls_ece(self, sigma: float, noise: str) -> float:
+        """LS-ECE as the integral it is."""
+        if noise == "gaussian":
+            return ls_ece_of_grid(self.logit_grid(sigma), sigma)
+        values = [ls_ece_uniform(h, z, w, sigma) for h, z, w in self._problems()]
+        return float(np.mean(values))
+
+    def monte_carlo(
+        self, sigma: float, noise: str, n_draws: int, rng: np.random.Generator
+    ) -> float:
+        """LS-ECE by draws, as the paper does it."""
+        values = [
+            ls_ece_monte_carlo(h, z, w, sigma, noise, n_draws, rng)[0]
+            for h, z, w in self._problems()
+        ]
+        return float(np.mean(values))
+
+    def smooth_ece(self, sigma: float | None) -> float:
+        """smECE at its fixed point or at a bandwidth, on a grid fine enough for it."""
+        cells, total = UNIT_CELLS, self.total_weight
+        while True:
+            value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma)
+            width = value if sigma is None else sigma
+            if is_fine_enough(value, width, cells) or cells >= MOST_UNIT_CELLS:
+                return value
+            cells = min(MOST_UNIT_CELLS, 4 * cells)
+
+    def unit_grid(self, cells: int = UNIT_CELLS, *, residual_only: bool = True) -> UnitGrid:
+        """Masses on [0, 1]."""
+        with explained(self.samples):
+            grid, found = self.engine.unit_grid(
+                self.samples, self.notion, cells, residual_only=residual_only
+            )
+        self._note(found)
+        return grid
+
+    def _note(self, found: Findings) -> None:
+        if found.soft and not self.findings.soft:
+            refuse_swapped(self.samples)
+        self.findings = found
+
+    @cached_property
+    def _weights(self) -> tuple[float, float]:
+        """The sums of weights and of squared weights, once every row is known to be sound."""
+        samples = self.samples
+        if isinstance(samples, Samples) and samples.weights is None:
+            return float(samples.n), float(samples.n)
+        notion: Notion = "confidence" if self.notion == "classwise" else self.notion
+        with explained(samples):
+            sums, _ = self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)
+        refuse_total(sums[0, 1])
+        return float(sums[0, 1]), float(sums[0, 2])
+
+    @property
+    def total_weight(self) -> float:
+        return self._weights[0]
+
+    def schedule(self) -> float:
+        """n^(-1/3), n being the effective number of rows."""
+        total, squares = self._weights
+        return float((total**2 / squares) ** (-1.0 / 3.0))
+
+    def curve(self, kind: str, sigma: float) -> dict[str, NDArray[np.float64]]:
+        """The smoothed curve: places, density, mean target, and the difference integrated."""
+        if kind == "logit":
+            return logit_curve(self.logit_grid(sigma), sigma)
+        grid = self.unit_grid(unit_cells_for(sigma), residual_only=False)
+        return unit_curve(grid, self.total_weight, sigma)
+
+    def rows_behind(self, kind: str, sigma: float, places: NDArray[np.float64]) -> Rows:
+        """The effective number of rows at each place of a curve, and in all; None for soft labels.
+
+        Of weights elsewhere than in memory there are no squares, and none either.
+        """
+        squared = self._squared()
+        if squared is None or self.findings.soft:
+            return None, self._weights[0] ** 2 / self._weights[1]
+        if kind == "logit":
+            masses = [part.logit_grid(sigma) for part in (self, squared)]
+            both = [grid.plus[0] + grid.minus[0] for grid in masses]
+            middle = (both[0].size - 1) // 2
+            nodes = (np.arange(both[0].size) - middle) * masses[0].spacing
+        else:
+            cells = unit_cells_for(sigma)
+            grids = [part.unit_grid(cells, residual_only=False) for part in (self, squared)]
+            both = [grid.sums[0, 0] for grid in grids]
+            nodes = np.arange(both[0].size) / grids[0].cells
+        n = effective_rows(places, nodes, both[0], both[1], sigma, reflected=kind == "unit")
+        return n, self._weights[0] ** 2 / self._weights[1]
+
+    def _squared(self) -> SmoothSummary | None:
+        """The same rows with their weights squared."""
+        if not self.samples.weighted:
+            return self
+        if not isinstance(self.samples, Samples) or self.samples.weights is None:
+            return None
+        weights = self.samples.weights.astype(np.float64) ** 2
+        return SmoothSummary(replace(self.samples, weights=weights), self.notion, self.eps)
+
+    def _problems(
+        self,
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
+        """Logits, targets and weights of the problem, or of each class's."""
+        samples = self.samples
+        with explained(samples):
+            if self.notion == "classwise":
+                parts = [
+                    self._problem(column, "binary") for column in self.engine.class_columns(samples)
+                ]
+            else:
+                parts = [self._problem(samples, self.notion)]
+        refuse_total(parts[0][2].sum())
+        return parts
+
+    def _problem(
+        self, samples: Source, notion: Notion
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        raw = samples.from_logits and not samples.multiclass
+        if raw and isinstance(samples, Samples | TensorSamples):
+            self._note(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
+            here = samples if isinstance(samples, Samples) else samples.in_memory()
+            h = here.reports.astype(np.float64)
+            z = here.targets.astype(np.float64)
+            if notion == "confidence":
+                z, h = np.where(h > 0, z, 1.0 - z), np.abs(h)
+            h = np.clip(h, -LOGIT_LIMIT, LOGIT_LIMIT)
+            weights = here.weights
+        else:
+            u, z, weights, found = self.engine.whole_problem(samples, notion)
+            self._note(found)
+            u = np.clip(u, self.eps, 1.0 - self.eps)
+            h = np.log(u / (1.0 - u))
+        w = np.ones(h.size) if weights is None else weights.astype(np.float64)
+        return h, z, w

@@ -1,0 +1,124 @@
+"""StreamSummary: the statistics that measures read, put together from a stream's sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable, squared
+from calibrant._core.binning import EqualWidth
+from calibrant._core.errors import NotDefined
+from calibrant._core.grid import STREAM_SPACING, LogitGrid, UnitGrid
+from calibrant._core.loss_sums import LossSums
+from calibrant._data.samples import Notion
+from calibrant._engines.cells import Cells
+from calibrant._engines.protocol import Findings
+from calibrant._measures.catalogue import EQUAL_MASS, Measure
+from calibrant._measures.ordered import merge_levels
+from calibrant._measures.smooth import smooth_ece_of_grid
+from calibrant._summaries.smooth import is_fine_enough
+
+
+@dataclass
+class StreamSummary:
+    """What the catalogue's measures read, put together from a stream's sums."""
+
+    cells: Cells
+    sums: dict[str, NDArray[np.float64]]
+    n_columns: int
+    findings: Findings
+    # Whether the cells' rule is that of all measures (a rule was given), or a count was.
+    own_bins: bool = False
+    # Whether quantile bins, and reports in order, may be taken from the cells.
+    approximate: bool = False
+
+    @property
+    def scalar(self) -> Notion:
+        return "confidence" if self.n_columns > 1 else "binary"
+
+    def has(self, measure: Measure) -> bool:
+        """Whether a stream's sums give the value that the rows themselves would."""
+        if measure.statistic == "distribution":
+            return self.losses.has_distribution
+        if measure.statistic in ("above", "full_bins"):
+            return False
+        if measure.statistic == "class_quantile_bins":
+            return self.own_bins and measure.name not in EQUAL_MASS
+        return self.approximate or not self.is_from_cells(measure)
+
+    def is_from_cells(self, measure: Measure) -> bool:
+        """Whether the measure goes by reports in order, which the cells tell only nearly."""
+        if measure.statistic in ("quantile_bins", "confidence_bins"):
+            return not self.own_bins or measure.name in EQUAL_MASS
+        # The uncertainty is that of the mean target, which any cells give.
+        return measure.statistic == "levels" and measure.name != "brier_uncertainty"
+
+    @cached_property
+    def bins(self) -> BinTable:
+        return self.cells.bins(self.sums["cells"])
+
+    @cached_property
+    def levels(self) -> BinTable:
+        return BinTable(self.sums["cells"][None].copy())
+
+    @cached_property
+    def quantile_bins(self) -> BinTable:
+        return self.bins if self.own_bins else self.equal_mass_bins
+
+    @cached_property
+    def confidence_bins(self) -> BinTable:
+        if self.n_columns > 1:
+            return self.quantile_bins
+        cells = self.sums["top_cells"]
+        return self.cells.bins(cells) if self.own_bins else self._equal_mass(cells)
+
+    @cached_property
+    def equal_mass_bins(self) -> BinTable:
+        return self._equal_mass(self.sums["cells"])
+
+    def _equal_mass(self, cells: NDArray[np.float64]) -> BinTable:
+        return merge_levels(cells[cells[:, FIELDS.index("sum_w")] > 0], self.cells.rule.m)
+
+    @cached_property
+    def class_bins(self) -> BinTable:
+        sums = self.sums["classwise"]
+        if isinstance(self.cells.rule, EqualWidth) and self.cells.rule.drop_one:
+            return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), squared(sums))
+        return BinTable(sums.copy(), has_squares=squared(sums))
+
+    @cached_property
+    def logit_grid(self) -> LogitGrid:
+        plus, minus = self.sums["logits"]
+        return LogitGrid(STREAM_SPACING, plus[None], minus[None])
+
+    @property
+    def n_logits_clipped(self) -> int:
+        return int(self.sums["logits_clipped"][0]) if "logits_clipped" in self.sums else 0
+
+    @cached_property
+    def smooth(self) -> float:
+        grid = UnitGrid(self.sums["residuals"])
+        value = smooth_ece_of_grid(grid, float(self.bins.total_weight[0]))
+        if not (self.approximate or is_fine_enough(value, value, grid.cells)):
+            raise NotDefined(
+                f"it is about {value:.1g}, finer than the grid of a stream tells: use "
+                "evaluate(y_true, y_proba), or approximate=True for what the grid tells"
+            )
+        return value
+
+    @property
+    def class_quantile_bins(self) -> BinTable:
+        return self.class_bins
+
+    @cached_property
+    def losses(self) -> LossSums:
+        state = self.sums
+        complete = float(state["distribution_weight"][0]) == float(state["losses"][1])
+        return LossSums(state["losses"], max(2, self.n_columns), complete)
+
+    @property
+    def distribution(self) -> LossSums:
+        return self.losses

@@ -1,0 +1,115 @@
+"""Results in a notebook: compact HTML that takes its colours from the page, light or dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from calibrant.results._rendering import Columns, shown
+
+# A longer table is cut: its first rows and its last ones.
+MOST_ROWS = 30
+_FIRST, _LAST = 20, 5
+# Letters of a cell; the whole is in its title.
+_MOST_LETTERS = 120
+# A word longer than this may be broken.
+_WORD = 30
+
+_LEFT = ",".join(f".calibrant .l{j} :is(th,td):nth-child({j})" for j in range(1, 13))
+_STYLE = (
+    ".calibrant{font-size:90%;line-height:1.4}"
+    ".calibrant table{border-collapse:collapse;margin:.3em 0 .6em}"
+    ".calibrant caption{caption-side:top;text-align:left;font-weight:600;color:inherit;"
+    "padding:.2em 0;white-space:normal}"
+    ".calibrant th,.calibrant td{text-align:right;padding:.15em .9em .15em 0;max-width:28em;"
+    "white-space:nowrap;font-variant-numeric:tabular-nums;"
+    "border-bottom:1px solid rgba(128,128,128,.25);vertical-align:top}"
+    ".calibrant tbody tr:last-child td{border-bottom:0}"
+    ".calibrant ul{margin:.2em 0 .5em;padding-left:1.3em}"
+    ".calibrant summary{cursor:pointer;font-weight:600;margin:.2em 0}"
+    ".calibrant p{margin:.2em 0;font-weight:600}"
+    ".calibrant .side{display:flex;flex-wrap:wrap;gap:.5em 1.5em;align-items:flex-start}"
+    ".calibrant .side>div{flex:1 1 22em;min-width:0}.calibrant .side>:first-child{flex:none}"
+    ".calibrant .scroll{overflow-x:auto}"
+    f"{_LEFT}{{text-align:left;white-space:normal}}"
+)
+
+
+class Drawing(str):
+    """A cell that is HTML already: a drawing of our own, never a user's text."""
+
+
+def boxed(*parts: str) -> str:
+    """The parts of a result in one box, with the style that they share."""
+    return f'<div class="calibrant"><style>{_STYLE}</style>{"".join(parts)}</div>'
+
+
+def html_table(
+    columns: Columns, caption: str = "", *, tips: Mapping[str, Sequence[str]] = {}
+) -> str:
+    """Columns as an HTML table, text to the left and numbers to the right; all text is escaped.
+
+    `tips` are what a pointer over a column's cells shows.
+    """
+    rows = list(zip(*columns.values(), strict=True))
+    places: list[int | None] = list(range(len(rows)))
+    if len(rows) > MOST_ROWS:
+        places = [*places[:_FIRST], None, *places[len(rows) - _LAST :]]
+    left = [
+        f"l{j}" for j, values in enumerate(columns.values(), 1)
+        if not any(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+    ]  # fmt: skip
+    head = "".join(f"<th>{_breakable(name)}</th>" for name in columns)
+    body = "".join(
+        _omitted(len(rows), len(columns)) if i is None
+        else "<tr>" + "".join(
+            _cell(value, tips[name][i] if name in tips else "")
+            for name, value in zip(columns, rows[i], strict=True)
+        ) + "</tr>"
+        for i in places
+    )  # fmt: skip
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="scroll {" ".join(left)}"><table>{title}<thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _cell(value: Any, tip: str) -> str:
+    if isinstance(value, Drawing):
+        return f"<td>{value}</td>"
+    text = shown(value)
+    if len(text) > _MOST_LETTERS:
+        tip, text = tip or text, f"{text[: _MOST_LETTERS - 1]}…"
+    inside = _breakable(text)
+    return f'<td title="{escape(tip)}">{inside}</td>' if tip else f"<td>{inside}</td>"
+
+
+def _breakable(text: str) -> str:
+    """The text escaped, with places where a very long word may be broken."""
+    if all(len(word) <= _WORD for word in text.split()):
+        return escape(text)
+    pieces = (text[i : i + _WORD] for i in range(0, len(text), _WORD))
+    return "<wbr>".join(map(escape, pieces))
+
+
+def _omitted(n: int, width: int) -> str:
+    left_out = n - _FIRST - _LAST
+    return f'<tr><td colspan="{width}">… {left_out:,} more rows: to_frame() has them</td></tr>'
+
+
+def notes(lines: Iterable[str]) -> str:
+    """Sentences as a list; nothing where there are none."""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def folded(title: str, inside: str) -> str:
+    """A part that opens when it is asked for."""
+    return f"<details><summary>{escape(title)}</summary>{inside}</details>"
+
+
+def side_by_side(*parts: str) -> str:
+    """Parts next to one another where there is room."""
+    return f'<div class="side">{"".join(f"<div>{part}</div>" for part in parts)}</div>'

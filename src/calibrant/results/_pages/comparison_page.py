@@ -1,0 +1,164 @@
+"""The comparison page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.results._comparison import Comparison
+from calibrant.results._pages import charts
+from calibrant.results._pages.assemble import assembled
+from calibrant.results._pages.embed import table_columns
+from calibrant.results._pages.provenance import checked_name, checked_source, versions
+from calibrant.results._pages.report_page import axis_titles
+from calibrant.results._rendering import shortened, shown
+
+# Curves that are shown together at first: more are a tangle.
+_CURVES = 5
+
+
+def comparison_page(comparison: Comparison, name: str | None = None, source: Any = None) -> str:
+    """The page of a comparison, as one text."""
+    names, main = comparison.names, comparison.measures[0]
+    colours = {each: charts.SERIES[i % len(charts.SERIES)] for i, each in enumerate(names)}
+    measures = [_measure(comparison, measure, colours) for measure in comparison.measures]
+    first = set(comparison.order(main)[:_CURVES])
+    title = checked_name(name, f"{len(names)} predictors compared")
+    return assembled(
+        "comparison.html",
+        {"kind": "comparison", "measures": measures, "curves": _curves(comparison, colours, first),
+         "specs": _specs(comparison)},
+        title=title,
+        comparison=comparison,
+        answer=_answer(comparison, main),
+        main=measures[0],
+        series=[(each, colours[each], each in first) for each in names],
+        rows=_value_rows(comparison),
+        robustness=_robustness(comparison),
+        slices=_slices(comparison),
+        level=f"{comparison.level:.0%}".replace("%", " %"),
+        source=checked_source(source),
+        versions=versions(),
+    )  # fmt: skip
+
+
+def _specs(comparison: Comparison) -> dict[str, Any]:
+    specs = {
+        "ranks": charts.spans("rank, 1 is best", whole=True),
+        "differences": charts.spans("difference from the best", whole=False),
+    }
+    if comparison.tables:
+        table = comparison.tables[0]
+        specs["overlay"] = charts.overlay(*axis_titles(table.notion, hard=table.is_hard))
+    return specs
+
+
+def _answer(comparison: Comparison, measure: str) -> str:
+    """Which comes first, and whether the data tell it from the next ones."""
+    best = comparison.order(measure)[0]
+    alike = _alike(comparison, measure)
+    if not alike:
+        return f"{shortened(best)} comes first."
+    if len(alike) == len(comparison.names) - 1:
+        return "None of them is clearly the best."
+    return f"{shortened(best)} comes first, but not clearly."
+
+
+def _alike(comparison: Comparison, measure: str) -> list[str]:
+    """The predictors that the data do not tell from the best one."""
+    return [d.first for d in comparison.differences(measure) if d.better is None]
+
+
+def _said(comparison: Comparison, measure: str) -> str:
+    ranking = comparison.ranking(measure)
+    best, share = ranking["predictor"][0], ranking["best"][0]
+    alike = _alike(comparison, measure)
+    percent = f"{share:.0%}".replace("%", " %")
+    said = f"By {measure}, {shortened(best)} comes first in {percent} of the resamples. "
+    if not alike:
+        return said + "Every other one is behind it by more than chance."
+    if len(alike) == len(comparison.names) - 1:
+        return said + "These rows tell none of the others from it."
+    return said + f"These rows do not tell {', '.join(map(shortened, alike))} from it."
+
+
+def _measure(comparison: Comparison, measure: str, colours: dict[str, str]) -> dict[str, Any]:
+    """One measure's ranks and differences, as charts and as tables."""
+    ranking = comparison.ranking(measure)
+    rows = list(zip(*ranking.values(), strict=True))
+    differences = comparison.differences(measure)
+    best = rows[0][0]
+    return {
+        "name": measure,
+        "said": _said(comparison, measure),
+        "ranks": [
+            {"name": name, "value": rank, "lo": low, "hi": high, "colour": colours[name],
+             "shown": str(rank), "interval": f"{low} to {high}"}
+            for name, _, rank, low, high, _ in rows
+        ],
+        "rank_table": [
+            [name, shown(float(value)), str(rank), f"{low} to {high}", f"{100 * share:.0f} %"]
+            for name, value, rank, low, high, share in rows
+        ],
+        "differences": [
+            {"name": d.first, "value": d.value, "lo": d.low, "hi": d.high,
+             "colour": charts.MUTED if d.better is None else colours[d.first],
+             "shown": shown(d.value), "interval": f"{shown(d.low)} to {shown(d.high)}"}
+            for d in differences
+        ],
+        "difference_table": [
+            [d.first, shown(d.value), f"{shown(d.low)} to {shown(d.high)}",
+             "not told apart" if d.better is None else ("worse" if d.better == best else "better")]
+            for d in differences
+        ],
+    }  # fmt: skip
+
+
+def _curves(
+    comparison: Comparison, colours: dict[str, str], first: set[str]
+) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "colour": colours[name], "first": name in first,
+         **table_columns(table, comparison.level)}
+        for name, table in zip(comparison.names, comparison.tables, strict=False)
+    ]  # fmt: skip
+
+
+def _value_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """Every predictor's values, with a mark on the best of each measure."""
+    best = {m: comparison.value(comparison.order(m)[0], m) for m in comparison.measures}
+    return [
+        {"name": name, "cells": [
+            {"value": value, "best": value == best[measure]}
+            for measure in comparison.measures
+            for value in (comparison.value(name, measure),)
+        ]}
+        for name in comparison.names
+    ]  # fmt: skip
+
+
+def _robustness(comparison: Comparison) -> dict[str, Any] | None:
+    """The rank correlations with a row for each pair of orders: there are few measures."""
+    found = comparison.robustness
+    if found is None:
+        return None
+    columns = found.table()
+    measures = columns.pop("measure")
+    chain = [found.names[i] for i in found.chain] if found.names else []
+    return {
+        "caption": found.caption, "measures": measures, "rows": list(columns.items()),
+        "chain": [shortened(name) for name in chain],
+    }  # fmt: skip
+
+
+def _slices(comparison: Comparison) -> list[dict[str, Any]]:
+    if comparison.slices is None:
+        return []
+    return [
+        {"name": name, "by": slices.by, "measure": slices.measure, "rows": [
+            {"name": part.name, "n": part.n, "value": part.values[slices.measure],
+             "noise": part.noise_95, "corrected": part.p_corrected,
+             "stands_out": part.p_corrected < 1.0 - slices.level}
+            for part in slices
+        ]}
+        for name, slices in comparison.slices.items()
+    ]  # fmt: skip

@@ -1,0 +1,171 @@
+"""The report page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.results._pages import charts
+from calibrant.results._pages.assemble import assembled
+from calibrant.results._pages.embed import all_shown, curve_columns, table_columns
+from calibrant.results._pages.measure_rows import measure_row
+from calibrant.results._pages.report_rows import change_rows, class_rows, slice_rows
+from calibrant.results._rendering import shown
+from calibrant.results._report import BinView, Report, spoken
+
+_TONES = {
+    "calibrated within noise": "good", "not enough data": "unsure", "miscalibrated": "bad",
+}  # fmt: skip
+_RULES = {"equal-width": "equal width", "quantile": "equal mass"}
+
+
+def report_page(report: Report) -> str:
+    """The page of a report, as one text."""
+    evaluation = report.evaluation
+    tolerance = float(report.recipe["options"]["tolerance"])
+    rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
+    return assembled(
+        "report.html",
+        _data(report),
+        title=report.name,
+        report=report,
+        evaluation=evaluation,
+        tone=_tone(report),
+        facts=_facts(report),
+        headlines=[rows[name] for name in report.headlines],
+        groups=[
+            {"title": title, "what": what, "rows": [rows[name] for name in names]}
+            for title, what, names in report.groups
+        ],
+        rules=_RULES,
+        classes=class_rows(report),
+        changes=change_rows(report.before_after),
+        change_name="" if report.before_after is None else spoken(report.before_after.method),
+        slices=slice_rows(report),
+        level=f"{report.level:.0%}".replace("%", " %"),
+        n_resamples=report.recipe["options"]["n_resamples"],
+        call=_call(report),
+    )
+
+
+def _tone(report: Report) -> str:
+    verdict = report.evaluation.verdict
+    if verdict is None:
+        return "unsure"
+    if verdict.verdict == "miscalibrated" and verdict.within_tolerance:
+        return "unsure"
+    return _TONES[verdict.verdict]
+
+
+def _facts(report: Report) -> list[tuple[str, str]]:
+    """What the reader must know to read on: rows, classes, labels."""
+    recipe = report.evaluation.recipe
+    facts = [("rows", f"{recipe['n']:,}")]
+    if report.evaluation.reliability.notion == "confidence":
+        facts.append(("classes", f"{recipe['n_classes']:,}"))
+    facts.append(("labels", "hard" if len(report.views) == 1 else "soft"))
+    if recipe["weighted"]:
+        facts.append(("weights", "yes"))
+    return facts
+
+
+def _data(report: Report) -> dict[str, Any]:
+    table = report.evaluation.reliability
+    x, y = axis_titles(table.notion, hard=len(report.views) == 1)
+    rule, m, given = _start(report)
+    titles = {entry.name: entry.title for entry in report.glossary}
+    return {
+        "kind": "report",
+        "level": report.level,
+        "counts": list(report.views[0].counts),
+        "start": {"rule": rule, "m": m},
+        "views": [_view(view, report.level) for view in report.views],
+        "given": given,
+        "strip": _strip(report, titles),
+        "changes": _change_bins(report),
+        "specs": {
+            "diagram": charts.diagram(x, y),
+            "counts": charts.counts(),
+            "strip": charts.strip(max(report.views[0].counts)),
+            "overlay": charts.overlay(x, y),
+        },
+    }
+
+
+def axis_titles(notion: str, *, hard: bool) -> tuple[str, str]:
+    """What reports and targets are called on the axes."""
+    if notion == "confidence":
+        return "mean confidence", "accuracy" if hard else "mean soft label of the top class"
+    return "mean reported probability", "observed frequency" if hard else "mean soft label"
+
+
+def _start(report: Report) -> tuple[str, int, dict[str, Any] | None]:
+    """The rule and number of bins that the diagram starts with, and the evaluation's own bins where
+    they are neither of equal width nor of equal mass.
+    """
+    own = report.evaluation.reliability
+    view = report.views[0]
+    for rule, tables in view.tables.items():
+        for m, table in zip(view.counts, tables, strict=True):
+            if table.rule == own.rule:
+                return rule, m, None
+    given = {
+        "table": table_columns(own, report.level),
+        "shown": {"ece": shown(report.evaluation["ece"])},
+    }
+    return "given", 15, given
+
+
+def _view(view: BinView, level: float) -> dict[str, Any]:
+    return {
+        "labels": view.labels,
+        "tables": {
+            rule: [table_columns(table, level) for table in tables]
+            for rule, tables in view.tables.items()
+        },
+        "shown": {
+            rule: {name: all_shown(values) for name, values in measures.items()}
+            for rule, measures in view.values.items()
+        },
+        "curve": curve_columns(view.curve, level),
+        "sigma": shown(view.curve.sigma),
+        "curve_notes": " ".join(view.curve.notes),
+    }
+
+
+def _strip(report: Report, titles: dict[str, str]) -> list[dict[str, Any]]:
+    """A chart for each measure, with a line for each rule."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for part in report.sensitivity:
+        rows = found.setdefault(part.measure, [])
+        for m, value, text in zip(part.counts, part.values, all_shown(part.values), strict=True):
+            rows.append({"m": m, "value": value, "rule": part.rule, "shown": text})
+    return [
+        {"name": name, "title": titles.get(name, name), "values": rows}
+        for name, rows in found.items()
+    ]
+
+
+def _change_bins(report: Report) -> list[dict[str, Any]] | None:
+    change = report.before_after
+    if change is None:
+        return None
+    return [
+        {"name": "as they are", "colour": charts.ONE, **table_columns(change.before, report.level)},
+        {"name": "recalibrated", "colour": charts.TWO, **table_columns(change.after, report.level)},
+    ]
+
+
+def _call(report: Report) -> str:
+    """The call that gives the same numbers again."""
+    options = report.recipe["options"]
+    told = {"bins": 15, "tolerance": 0.05, "level": 0.95, "seed": 0}
+    said = [
+        f"{key}={options[key]}" for key, usual in told.items() if str(options[key]) != str(usual)
+    ]
+    if options["missing"] != "error":
+        said.append(f"missing={options['missing']!r}")
+    said += ["from_logits=True"] if options["from_logits"] else []
+    names = {"weighted": "sample_weight", "grouped": "groups", "votes": "votes", "sliced": "by",
+             "classes": "classes"}  # fmt: skip
+    said += [f"{argument}=..." for key, argument in names.items() if options[key]]
+    return f"cal.report({', '.join(['y_true', 'y_proba', *said])})"

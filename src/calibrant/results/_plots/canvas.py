@@ -1,0 +1,139 @@
+"""Where a figure is drawn: on the caller's axes, or on a new figure in the house style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant._core.errors import InputError, MissingExtra
+from calibrant.results._plots.style import COLUMN_STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Writing systems that DejaVu Sans lacks, where a font for them is installed.
+_MORE_FONTS = (
+    "Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "WenQuanYi Zen Hei", "IPAexGothic",
+    "Hiragino Sans", "PingFang SC", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic",
+    "Noto Sans Devanagari", "Noto Sans Thai",
+)  # fmt: skip
+# Marks axes of our own: what is drawn on them later is in the same style.
+_OURS = "calibrant axes"
+
+
+class Drawn:
+    """What is common to every Display: the figure it is on, and how to save it."""
+
+    figure_: Any
+
+    def save(self, path: Any, *, dpi: float = 300) -> Path:
+        """Write the figure: .pdf and .svg as lines with their fonts, .png with `dpi` dots an inch.
+
+        Nothing of the day or the machine goes into the file: the same program makes the same bytes.
+        """
+        if getattr(self, "figure_", None) is None:
+            raise InputError("nothing has been drawn yet: call plot() first")
+        where = Path(path)
+        dates: dict[str, Any] = {".pdf": "CreationDate", ".svg": "Date", ".ps": "CreationDate"}
+        key = dates.get(where.suffix.lower())
+        figure = self.figure_.figure  # of a part, the whole
+        with need_matplotlib().rc_context(_style()):
+            figure.savefig(
+                where, dpi=dpi, metadata=None if key is None else {key: None},
+                # A layout that makes room keeps the size that was asked for.
+                bbox_inches=None if figure.get_layout_engine() is not None else "tight",
+            )  # fmt: skip
+        return where
+
+
+def need_matplotlib(purpose: str = "drawing a diagram") -> Any:
+    """matplotlib with its pyplot, or an error that says how to get it."""
+    try:
+        import matplotlib
+        import matplotlib.pyplot
+    except ImportError:
+        raise MissingExtra("matplotlib", "plot", purpose) from None
+    return matplotlib
+
+
+@contextmanager
+def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
+    """The axes to draw on, with the settings to draw by: the caller's, or ours of this size."""
+    matplotlib = need_matplotlib()
+    if ax is not None:
+        with in_style_of(ax):
+            yield ax
+        return
+    with matplotlib.rc_context(_style()):
+        _, new = matplotlib.pyplot.subplots(figsize=size, layout="constrained")
+        new.set_gid(_OURS)
+        yield new
+
+
+@contextmanager
+def panels(
+    ax: Axes | None,
+    rows: int,
+    columns: int,
+    size: tuple[float, float],
+    *,
+    sharex: bool = False,
+    sharey: bool = False,
+) -> Iterator[tuple[Any, Any]]:
+    """A figure and an array (rows, columns) of axes on it, in the place of `ax` or a new one."""
+    matplotlib = need_matplotlib()
+    if ax is None:
+        with matplotlib.rc_context(_style()):
+            figure = matplotlib.pyplot.figure(figsize=size, layout="constrained")
+            axes = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
+            for each in axes.flat:
+                each.set_gid(_OURS)
+            yield figure, axes
+        return
+    place = ax.get_subplotspec()
+    if place is None:
+        raise InputError(
+            "ax must be one of plt.subplots(): several diagrams are drawn in its place, and axes "
+            "that were put by hand have none"
+        )
+    ax.set_axis_off()
+    part = ax.figure.add_subfigure(place)
+    with in_style_of(ax):
+        yield part, part.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
+
+
+def is_ours(ax: Axes) -> bool:
+    """Whether the axes were made here, and not by the caller."""
+    return bool(ax.get_gid() == _OURS)
+
+
+def in_style_of(ax: Axes) -> Any:
+    """The settings that axes were made with: ours, or the caller's."""
+    if is_ours(ax):
+        return need_matplotlib().rc_context(_style())
+    return nullcontext()
+
+
+def fit_height(ax: Axes) -> None:
+    """Make a figure of ours as high as what is on it, its width left as it is.
+
+    A square as wide as the figure, a strip over it and a legend under it have no height that could
+    be told beforehand.
+    """
+    if not is_ours(ax) or len(ax.figure.axes) > 1:
+        return
+    figure: Any = ax.figure
+    ax.set_anchor("N")  # what is over a square stays next to it
+    figure.set_figheight(3 * figure.get_figwidth())
+    figure.draw_without_rendering()
+    figure.set_figheight(figure.get_tightbbox().height + 0.08)
+
+
+def _style() -> dict[str, Any]:
+    from matplotlib import font_manager
+
+    installed = set(font_manager.fontManager.get_font_names())
+    more = [name for name in _MORE_FONTS if name in installed]
+    return {**COLUMN_STYLE, "font.family": ["DejaVu Sans", *more]}

@@ -1,0 +1,150 @@
+"""The parts of a reliability diagram: the empty square, the strip of counts, the legend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.results._plots.canvas import is_ours
+from calibrant.results._plots.legends import below
+from calibrant.results._plots.style import GREY, PALE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
+CURVE = "calibrant reliability"
+# Bins that are drawn over a curve because it contradicts them.
+OUTSIDE = "bins outside its band"
+# Where the strip begins over the square, its width and height, in parts of the square; and how high
+# it may reach in a figure.
+_STRIP = (1.04, 1.0, 0.15)
+_TOP = 0.97
+# By these the strip, and the words in the corners, are found again for a second curve.
+_COUNTS = "calibrant counts"
+_CORNER = "calibrant corner"
+# Where the words in the corners are, as (left, bottom, right, top).
+_CORNERS = {
+    "reports too low": (0.0, 0.88, 0.42, 1.0),
+    "reports too high": (0.58, 0.0, 1.0, 0.12),
+}
+
+
+def turn_of(ax: Axes) -> int:
+    """How many curves are on the axes already."""
+    return sum(line.get_gid() == CURVE for line in ax.get_lines())
+
+
+def prepare(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> None:
+    """The empty diagram: a square, its diagonal, and on which side reports are too high."""
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
+    ax.set_box_aspect(1)
+    ax.set_xticks(np.linspace(0, 1, 6))
+    ax.set_yticks(np.linspace(0, 1, 6))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
+    ax.grid(True, color="#e8e8e8", linewidth=0.6)
+    ax.set_axisbelow(True)
+    if ref_line:
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=2)
+        for words, (left, bottom, right, top) in _CORNERS.items():
+            high = top == 1
+            ax.text(
+                left + 0.02 if high else right - 0.02, top - 0.025 if high else bottom + 0.025,
+                words, ha="left" if high else "right", va="top" if high else "bottom",
+                fontsize="small", color=PALE, zorder=1, gid=_CORNER,
+            )  # fmt: skip
+
+
+def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
+    """Take the words out of a corner that a curve, or a bar from `low` to `high`, runs through."""
+    for text in ax.texts:
+        if text.get_gid() == _CORNER:
+            left, bottom, right, top = _CORNERS[text.get_text()]
+            hit = (x >= left) & (x <= right) & (high >= bottom) & (low <= top)
+            text.set_visible(text.get_visible() and not bool(np.any(hit)))
+
+
+def x_label_of(notion: str) -> str:
+    return "mean confidence" if notion == "confidence" else "mean reported probability"
+
+
+def y_label_of(notion: str, is_hard: bool) -> str:
+    if not is_hard:
+        return "mean soft label" + (" of the top class" if notion == "confidence" else "")
+    return "accuracy" if notion == "confidence" else "observed frequency"
+
+
+def legend(ax: Axes) -> None:
+    """The curves, then what their bars and bands are; below the diagram, clear of the data."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = [line for line in ax.get_lines() if line.get_gid() == CURVE]
+    handles += [line for line in ax.get_lines() if line.get_gid() == OUTSIDE][:1]
+    worth = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
+    for label in sorted(worth):
+        if label.endswith("pointwise"):
+            handles.append(Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=label))
+        else:
+            handles.append(
+                Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8,
+                       markeredgewidth=1.6, alpha=0.7, label=label)
+            )  # fmt: skip
+    below(ax, handles)
+
+
+def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
+    """The share of rows in each bin, over the diagram; one strip for all that is drawn on it."""
+    rows = np.array_equal(cells["weight"], cells["n"])
+    over = strip_axes(ax, "rows" if rows else "weight")
+    share = cells["weight"] / cells["weight"].sum()
+    width = cells["upper"] - cells["lower"]
+    if np.ptp(width) < 1e-9 < width[0]:
+        edges = np.append(cells["lower"], cells["upper"][-1])
+        over.stairs(share, edges, fill=True, color=colour, alpha=0.2)
+        over.stairs(share, edges, color=colour, linewidth=1, clip_on=False)
+    else:  # bins of several widths: where each one's reports lie
+        many = share.size > 60
+        over.vlines(
+            cells["mean_report"], 0, share, color=colour, linewidth=0.2 if many else 2,
+            alpha=0.4 if many else 0.6, clip_on=False,
+        )  # fmt: skip
+    peak = max(over.get_ylim()[1], float(share.max()))
+    over.set(ylim=(0, peak), yticks=[peak], yticklabels=[_percent(peak)])
+    return over
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
+
+
+def _make_room(ax: Axes) -> None:
+    """Lower the caller's axes where the strip over them would leave the figure."""
+    figure: Any = ax.figure.figure
+    if is_ours(ax) or figure.get_layout_engine() is not None:
+        return
+    ax.apply_aspect()
+    box = ax.get_position()
+    over_them = _STRIP[0] + _STRIP[2]
+    if box.y0 + box.height * over_them > _TOP:
+        height = (_TOP - box.y0) / over_them
+        ax.set_position((box.x0, box.y0, box.width, height))
+
+
+def strip_axes(ax: Axes, label: str) -> Any:
+    """The axes over the diagram on which it is shown where reports lie."""
+    known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
+    over: Any = next(known, None)
+    if over is None:
+        over = ax.inset_axes((0, *_STRIP), label=_COUNTS)
+        _make_room(ax)
+        over.set(xlim=(0, 1), xticks=[], ylim=(0, 1e-9))
+        over.spines[["left", "right", "top"]].set_visible(False)
+        over.spines["bottom"].set(color=GREY, linewidth=0.8)
+        over.tick_params(labelsize="small", length=0)
+        over.grid(False)
+        over.set_ylabel(label, fontsize="small")
+    return over

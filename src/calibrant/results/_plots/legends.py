@@ -1,0 +1,117 @@
+"""Legends: below the axes where there is room, inside them where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from calibrant.results._plots.canvas import is_ours
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LOOKS: dict[str, Any] = {"frameon": False, "handlelength": 1.8, "columnspacing": 1.2}
+# More than this of the height of several panels is not given up for their legend.
+_MOST = 0.6
+
+
+def below(ax: Axes, handles: list[Any]) -> None:
+    """A legend under the axes' own label, in as many columns as its texts have room for.
+
+    Nobody made room under the caller's axes: there it is smaller if need be, and at last inside.
+    """
+    labels = _labels(handles)
+    most = _columns(labels)
+    if is_ours(ax):
+        _hang(ax, handles, labels, most)
+        return
+    for columns, size in _shapes(most, _fits_itself(ax)):
+        _hang(ax, handles, labels, columns, fontsize=size)
+        if _has_room(ax):
+            return
+    ax.legend(handles, labels, loc="best", fontsize="small", framealpha=0.7, edgecolor="none")
+
+
+def below_all(figure: Any, handles: list[Any]) -> None:
+    """A legend under all that is on a figure, or on a part of one."""
+    labels = _labels(handles)
+    if _fits_itself(figure):
+        figure.legend(handles, labels, loc="outside lower center", ncols=_columns(labels), **_LOOKS)
+        return
+    legend = figure.legend(handles, labels, loc="lower center", ncols=_columns(labels), **_LOOKS)
+    pixels = max(_height_of_labels(ax) for ax in figure.axes) * figure.dpi / 72
+    needed = (legend.get_window_extent().height + pixels) / figure.bbox.height
+    for ax in figure.axes:
+        place = ax.get_subplotspec()
+        grid = place.get_gridspec()
+        grid.bottom = min(max(needed, figure.subplotpars.bottom), _MOST)
+        ax.set_subplotspec(place)
+
+
+def below_panels(figure: Any, last: Axes, handles: list[Any]) -> None:
+    """A legend under the last of several panels, one over the other."""
+    if _fits_itself(figure):
+        below(last, handles)
+    else:
+        below_all(figure, handles)
+
+
+def _fits_itself(part: Any) -> bool:
+    """Whether a layout makes room for what hangs out of axes."""
+    return part.figure.figure.get_layout_engine() is not None
+
+
+def _shapes(most: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
+    """Numbers of columns and sizes of letters, the most readable first."""
+    for size in (None,) if roomy else (None, "small", "x-small"):
+        for columns in range(most, 0, -1):
+            yield columns, size
+
+
+def _hang(
+    ax: Axes, handles: list[Any], labels: list[str], columns: int, fontsize: str | None = None
+) -> None:
+    from matplotlib.transforms import ScaledTranslation
+
+    down = _height_of_labels(ax)
+    ax.legend(
+        handles, labels, loc="upper center", ncols=columns, bbox_to_anchor=(0.5, 0.0),
+        borderaxespad=0.2, fontsize=fontsize, **_LOOKS,
+        bbox_transform=ax.transAxes + ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans),
+    )  # fmt: skip
+
+
+def _has_room(ax: Axes) -> bool:
+    """Whether the axes' legend is wholly on the figure, and over nothing else."""
+    ax.apply_aspect()
+    legend: Any = ax.get_legend()
+    box = legend.get_window_extent()
+    whole: Any = ax.figure.figure
+    if _fits_itself(ax):
+        # Where things will be is not known before the layout; how wide they are about is.
+        return bool(box.width <= 1.1 * ax.get_window_extent().width)
+    edges = whole.bbox
+    if box.x0 < edges.x0 or box.x1 > edges.x1 or box.y0 < edges.y0 or box.y1 > edges.y1:
+        return False
+    others = (each.get_tightbbox() for each in whole.axes if each is not ax and each.axison)
+    return not any(other is not None and box.overlaps(other) for other in others)
+
+
+def _labels(handles: list[Any]) -> list[str]:
+    labels = [str(handle.get_label()) for handle in handles]
+    # A name that begins with an underscore is a name too.
+    return [f" {label}" if label.startswith("_") else label for label in labels]
+
+
+def _columns(labels: list[str]) -> int:
+    longest = max(map(len, labels), default=0)
+    columns = next((c for c in (3, 2) if longest * c <= 46), 1)
+    return min(columns, max(len(labels), 1))
+
+
+def _height_of_labels(ax: Axes) -> float:
+    """Points that tick labels and the axis label take below the axes."""
+    ticks = ax.get_xticklabels()
+    size = float(ticks[0].get_fontsize()) if ticks else 0.0
+    lines = ax.get_xlabel().count("\n") + 1 if ax.get_xlabel() else 0
+    return 1.25 * (size + lines * float(ax.xaxis.label.get_fontsize())) + 9.0

@@ -1,0 +1,191 @@
+"""Interactive charts for notebooks, built with Altair: the tables again, with what is under the
+pointer told in numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from calibrant._core.errors import InputError, MissingExtra
+from calibrant.results._bin_sensitivity import BinSensitivity
+from calibrant.results._comparison import Comparison
+from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
+from calibrant.results._plots.style import COLOURS, GREY
+from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._windows import Windows
+
+# Rows that Altair takes without being told to.
+_MOST_ROWS = 5000
+_BLUE = COLOURS[0]
+
+
+def need_altair() -> Any:
+    """Altair, or an error that says how to get it."""
+    try:
+        import altair
+    except ImportError:
+        raise MissingExtra("altair", "report", "an interactive chart") from None
+    return altair
+
+
+def reliability_chart(table: ReliabilityTable, *, level: float = 0.95) -> Any:
+    """The reliability diagram over a strip of rows; drag and scroll to look closer."""
+    alt = need_altair()
+    columns = table.intervals(level)
+    data = _data(alt, columns)
+    x_label, y_label = x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
+    unit = alt.Scale(domain=[0, 1])
+    x = alt.X("mean_report:Q", title=x_label, scale=unit)
+    y = alt.Y("mean_target:Q", title=y_label, scale=unit)
+    told = [
+        alt.Tooltip("lower:Q", format=".3f"), alt.Tooltip("upper:Q", format=".3f"),
+        alt.Tooltip("n:Q", title="rows", format=","),
+        alt.Tooltip("mean_report:Q", title="mean report", format=".4f"),
+        alt.Tooltip("mean_target:Q", title="mean target", format=".4f"),
+        alt.Tooltip("low:Q", title=f"{level:.0%} from", format=".4f"),
+        alt.Tooltip("high:Q", title="to", format=".4f"), alt.Tooltip("gap:Q", format=".4f"),
+    ]  # fmt: skip
+    held = alt.Chart(data).transform_filter("datum.weight > 0")
+    ends = alt.Data(values=[{"mean_report": 0, "mean_target": 0},
+                            {"mean_report": 1, "mean_target": 1}])  # fmt: skip
+    diagonal = alt.Chart(ends).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y)
+    bars = held.mark_rule(color=_BLUE, opacity=0.5, strokeWidth=2).encode(
+        x=x, y=alt.Y("low:Q", title=y_label), y2="high:Q"
+    )
+    line = held.mark_line(color=_BLUE, point={"size": 50, "filled": True}).encode(
+        x=x, y=y, order=alt.Order("mean_report:Q"), tooltip=told
+    )
+    diagram = alt.layer(diagonal, bars, line).properties(width=320, height=320).interactive()
+    rows = (
+        alt.Chart(data)
+        .mark_rect(color=_BLUE, opacity=0.4)
+        .encode(
+            x=alt.X("lower:Q", title=None, scale=unit, axis=alt.Axis(labels=False)), x2="upper:Q",
+            y=alt.Y("weight:Q", title="rows"), y2=alt.datum(0), tooltip=told,
+        )
+        .properties(width=320, height=60, title=f"{table.title}: ECE {table.ece:.4f}")
+    )  # fmt: skip
+    return alt.vconcat(rows, diagram, spacing=4)
+
+
+def comparison_chart(comparison: Comparison) -> Any:
+    """Every predictor's value with its interval; the measure is chosen from a list."""
+    alt = need_altair()
+    rows = []
+    for measure in comparison.measures:
+        found, ranks = comparison.intervals(measure), comparison.ranking(measure)
+        for i, name in enumerate(found["predictor"]):
+            rows.append({
+                "measure": measure, "predictor": name, "value": found[measure][i],
+                "low": found["low"][i], "high": found["high"][i], "rank": ranks["rank"][i],
+                "ranks": f"{ranks['rank_low'][i]} to {ranks['rank_high'][i]}",
+            })  # fmt: skip
+    _check(len(rows))
+    data = alt.Data(values=_finite(rows))
+    chosen = alt.param(
+        name="measure", value=comparison.measures[0],
+        bind=alt.binding_select(options=list(comparison.measures), name="measure "),
+    )  # fmt: skip
+    y = alt.Y("predictor:N", title=None, sort=alt.SortField("rank"), axis=alt.Axis(labelLimit=220))
+    told = [
+        alt.Tooltip("predictor:N"), alt.Tooltip("value:Q", format=".5g"),
+        alt.Tooltip("low:Q", title=f"{comparison.level:.0%} from", format=".5g"),
+        alt.Tooltip("high:Q", title="to", format=".5g"), alt.Tooltip("rank:Q"),
+        alt.Tooltip("ranks:N", title="in resamples"),
+    ]  # fmt: skip
+    x = alt.X("value:Q", title=None, scale=alt.Scale(zero=False))
+    base = alt.Chart(data).transform_filter("datum.measure == measure")
+    return (
+        alt.layer(
+            base.mark_rule(color=_BLUE, opacity=0.4, strokeWidth=4).encode(
+                x=alt.X("low:Q", title=None), x2="high:Q", y=y, tooltip=told
+            ),
+            base.mark_circle(color=_BLUE, size=70, opacity=1).encode(x=x, y=y, tooltip=told),
+        )
+        .add_params(chosen)
+        .properties(width=380)
+    )
+
+
+def bin_sensitivity_chart(found: BinSensitivity) -> Any:
+    """Each measure over all numbers of bins, scales one above the other; click a name to see it
+    alone.
+    """
+    alt = need_altair()
+    rows = [
+        {"bins": m, "measure": name, "value": value, "scale": found.scales[name]}
+        for name, values in found.values.items()
+        for m, value in zip(found.bins, values, strict=True)
+    ]
+    _check(len(rows))
+    one = alt.selection_point(fields=["measure"], bind="legend")
+    palette = alt.Scale(domain=list(found.values), range=list(COLOURS))
+    told = [alt.Tooltip("measure:N"), alt.Tooltip("bins:Q"), alt.Tooltip("value:Q", format=".5g")]
+    lines = alt.Chart().mark_line(point={"size": 12}).encode(
+        x=alt.X("bins:Q", scale=alt.Scale(type="log")),
+        y=alt.Y("value:Q", title=None),
+        color=alt.Color("measure:N", scale=palette, sort=list(found.values)),
+        opacity=alt.condition(one, alt.value(1), alt.value(0.12)),
+        tooltip=told,
+    )  # fmt: skip
+    return (
+        alt.layer(lines, data=alt.Data(values=_finite(rows)))
+        .properties(width=380, height=150)
+        .facet(row=alt.Row("scale:N", title=None))
+        .resolve_scale(y="independent")
+        .add_params(one)
+    )
+
+
+def windows_chart(windows: Windows) -> Any:
+    """A measure over time with what chance alone would show; drag and scroll to look closer."""
+    alt = need_altair()
+    columns = windows.columns()
+    name = windows.measure or next(iter(windows.parts[0].values))
+    noise = columns.get("noise_95", [math.nan] * len(windows))
+    rows = [
+        {"start": start.isoformat(), "n": n, "value": value, "noise": chance}
+        for start, n, value, chance in zip(
+            columns["start"], columns["n"], columns[name], noise, strict=True
+        )
+    ]
+    _check(len(rows))
+    base = alt.Chart(alt.Data(values=_finite(rows)))
+    x = alt.X("utcyearmonthdatehoursminutes(start):T", title="start of window, UTC")
+    told = [
+        alt.Tooltip("start:N"), alt.Tooltip("n:Q", title="rows", format=","),
+        alt.Tooltip("value:Q", title=name, format=".5g"),
+        alt.Tooltip("noise:Q", title="95% point of chance", format=".5g"),
+    ]  # fmt: skip
+    line = base.mark_line(color=_BLUE, point={"size": 40, "filled": True}).encode(
+        x=x, y=alt.Y("value:Q", title=name), tooltip=told
+    )
+    area = base.mark_area(color=GREY, opacity=0.25).encode(x=x, y=alt.Y("noise:Q", title=name))
+    return alt.layer(area, line).properties(width=480, height=220).interactive(bind_y=False)
+
+
+def _data(alt: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    _check(len(rows))
+    return alt.Data(values=_finite(rows))
+
+
+def _finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows as JSON has them: what is not a finite number is null."""
+    return [
+        {
+            key: None if isinstance(v, float) and not math.isfinite(v) else v
+            for key, v in row.items()
+        }
+        for row in rows
+    ]
+
+
+def _check(n: int) -> None:
+    if n > _MOST_ROWS:
+        raise InputError(
+            f"a chart of {n:,} marks is too much for a notebook: use fewer bins, windows or "
+            "predictors, or plot(), which has no such limit"
+        )

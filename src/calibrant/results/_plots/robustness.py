@@ -1,0 +1,81 @@
+"""Rank robustness as rows of dots: does an error keep its order of predictors?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.validation import public
+from calibrant.results._plots.canvas import Drawn, canvas
+from calibrant.results._plots.rows_of_dots import dots, height_of, name_rows
+from calibrant.results._plots.style import COLUMN, GREY
+from calibrant.results._robustness import RankCorrelation, RankRobustness, Relation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RELATIONS = ("bins", "loss", "dominance")
+
+
+class RankRobustnessDisplay(Drawn):
+    """Rank correlations of errors with themselves at other "bins", with a "loss", or with the
+    order of "dominance"; bars are their margins.
+
+    Use `RankRobustness.plot`. Near 1 an error keeps the order; below 0 it turns it round.
+
+    Attributes
+    ----------
+    robustness : the `RankRobustness` that is drawn
+    ax_, figure_ : matplotlib's axes and figure
+    dots_, bars_ : the correlations and their margins
+    """
+
+    def __init__(self, robustness: RankRobustness) -> None:
+        self.robustness = robustness
+
+    @public
+    def plot(
+        self,
+        *,
+        relation: Relation = "bins",
+        measures: Sequence[str] | None = None,
+        ax: Axes | None = None,
+        color: Any = None,
+    ) -> RankRobustnessDisplay:
+        """Draw the correlations of one relation on `ax`, or on a new figure.
+
+        `measures` chooses some; correlations that there are none of, for want of anything to rank,
+        are left out.
+        """
+        one_of("relation", relation, RELATIONS)
+        rows = [
+            row for row in self.robustness.select(relation=relation)
+            if row.value is not None and (measures is None or row.measure in measures)
+        ]  # fmt: skip
+        if not rows:
+            raise InputError(
+                f"there is no rank correlation with relation={relation!r}"
+                + ("" if measures is None else f" of {list(measures)!r}")
+            )
+        value = np.array([row.value for row in rows])
+        margin = np.array([row.margin for row in rows])
+        with canvas(ax, (COLUMN, height_of(len(rows)))) as axes:
+            self.ax_, self.figure_ = axes, axes.figure
+            limits = np.maximum(value - margin, -1), np.minimum(value + margin, 1)
+            self.dots_, self.bars_ = dots(axes, value, limits, color=color)
+            name_rows(axes, [_said(row) for row in rows], 32)
+            low = min(0.0, float(limits[0].min()) - 0.05)
+            axes.set(xlim=(low, 1), xlabel=f"rank correlation (N = {rows[0].n})")
+            axes.axvline(0, color=GREY, linewidth=0.8, zorder=1)
+        return self
+
+
+def _said(row: RankCorrelation) -> str:
+    """What is correlated with what: of bins, their numbers alone."""
+    if row.relation != "bins":
+        return f"{row.second}, {row.first}"
+    first, second = (part.removeprefix(row.measure).strip("()") for part in (row.first, row.second))
+    return f"{row.measure}, {first} / {second}"

@@ -1,0 +1,86 @@
+"""Slices as rows of dots, the worst first, each with what chance alone would show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant._core.validation import public
+from calibrant.results._plots.canvas import Drawn, canvas
+from calibrant.results._plots.legends import below, below_all
+from calibrant.results._plots.names import shown_name
+from calibrant.results._plots.rows_of_dots import checked_cap, dots, height_of, name_rows
+from calibrant.results._plots.style import COLOURS, COLUMN, GREY
+from calibrant.results._slices import Slices
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# A corrected p-value below this is not put down to chance.
+_CHANCE = 0.05
+
+
+class SlicesDisplay(Drawn):
+    """The calibration error of each slice, the hardest to explain by chance first.
+
+    Use `Slices.plot`. An upright mark is what a calibrated model would stay below in 95 of 100
+    slices of that size; a ring is a slice that chance explains, once their number is taken into
+    account.
+
+    Attributes
+    ----------
+    slices : the `Slices` that are drawn
+    ax_, figure_ : matplotlib's axes and figure
+    dots_ : the errors
+    noise_ : the marks, or None where there is no noise floor
+    """
+
+    def __init__(self, slices: Slices) -> None:
+        self.slices = slices
+
+    @public
+    def plot(self, *, cap: int = 30, ax: Axes | None = None, color: Any = None) -> SlicesDisplay:
+        """Draw on `ax`, or on a new figure; `cap` is the largest number of slices shown."""
+        found = self.slices
+        n = min(checked_cap(cap), len(found))
+        columns = {key: values[:n] for key, values in found.columns().items()}
+        noise, chance = np.array(columns["noise_95"]), np.array(columns["p_corrected"])
+        with canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
+            self.ax_, self.figure_ = axes, axes.figure
+            self.dots_, _ = dots(
+                axes, columns[found.measure], None, filled=~(chance >= _CHANCE), color=color
+            )
+            self.noise_ = None
+            if not np.isnan(noise).all():
+                self.noise_ = axes.scatter(
+                    noise, np.arange(n), marker="|", s=40, color=GREY, linewidths=1.4, zorder=2
+                )
+            name_rows(axes, [f"{name} ({rows})" for name, rows in
+                             zip(columns[found.by], columns["n"], strict=True)], 26)  # fmt: skip
+            axes.set_xlim(left=0)
+            axes.set_xlabel(f"{found.measure} by {shown_name(found.by)} (rows)")
+            handles = self._handles(n, color)
+            if ax is None:
+                below_all(axes.figure, handles)
+            else:
+                below(axes, handles)
+        return self
+
+    def _handles(self, n: int, color: Any) -> list[Any]:
+        from matplotlib.lines import Line2D
+
+        dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
+        colour = COLOURS[0] if color is None else color
+        handles = [Line2D([], [], color=colour, label="beyond chance", **dot)]
+        if self.noise_ is not None:
+            handles += [
+                Line2D([], [], color=colour, markerfacecolor="white", label="chance explains it",
+                       **dot),
+                Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=7,
+                       markeredgewidth=1.4, label="95% point of chance"),
+            ]  # fmt: skip
+        if n < len(self.slices):
+            label = f"{n} of {len(self.slices)} slices, worst first"
+            handles.append(Line2D([], [], linestyle="none", label=label))
+        return handles

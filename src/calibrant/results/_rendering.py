@@ -1,0 +1,128 @@
+"""A table of columns as text, HTML, JSON values or a frame: what every result shares."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from calibrant._core.errors import InputError, MissingExtra, one_of
+
+Columns = Mapping[str, Sequence[Any]]
+_BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def shown(value: Any) -> str:
+    """A cell as a person reads it: four places, an empty cell for what is not there."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        if 0 < abs(value) < 0.01:  # small errors keep their digits: 0.000412, 3.1e-07
+            return f"{value:.3g}"
+        return f"{value:.4f}" if abs(value) < 100 else f"{value:.10g}"
+    return str(value)
+
+
+def told_apart(values: Sequence[float], beside: Sequence[float] = ()) -> list[str]:
+    """Numbers of one sentence, with as many digits as tell them apart from each other and from
+    those `beside` them, which are printed in full (`in_full`): what decides can be seen.
+    """
+    for more in range(15):
+        texts = [_with_digits(value, more) for value in values]
+        pairs = [*zip(values, map(float, texts), strict=True), *((b, b) for b in beside)]
+        if all(x < y for a, x in pairs for b, y in pairs if _is_below(a, b)):
+            return texts
+    return [in_full(value) for value in values]
+
+
+def _is_below(a: float, b: float) -> bool:
+    """Whether one number is below another by more than rounding."""
+    return a < b - 1e-13 * max(abs(a), abs(b))
+
+
+def in_full(value: float) -> str:
+    """A number with all its digits: 0.05, 5, 1e-06."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _with_digits(value: float, more: int) -> str:
+    if value == 0 or not math.isfinite(value):
+        return in_full(value)
+    if abs(value) < 0.01:
+        return f"{value:.{3 + more}g}"
+    return f"{value:.{4 + more}f}" if abs(value) < 100 else f"{value:.{10 + more}g}"
+
+
+def percent(level: float) -> str:
+    """A level of confidence: 95%, 99.975%."""
+    return f"{100 * level:.6g}%"
+
+
+def shortened(name: str, most: int = 60) -> str:
+    """A name for a sentence; tables have it in full."""
+    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
+
+
+def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> str:
+    """Aligned columns, numbers to the right; of more than `most` rows the first and the last."""
+    names = list(columns)
+    n = len(next(iter(columns.values()), ()))
+    cut = 0
+    if most is not None and n > most:
+        cut, last = most - most // 4, n - most // 4
+        columns = {name: [*columns[name][:cut], *columns[name][last:]] for name in names}
+    cells = [[name, *map(shown, columns[name])] for name in names]
+    numeric = [any(isinstance(v, int | float) for v in columns[name]) for name in names]
+    widths = [max(map(len, column)) for column in cells]
+    lines = []
+    for row in zip(*cells, strict=True):
+        padded = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ]
+        lines.append((indent + "  ".join(padded)).rstrip())
+    if cut and most is not None:
+        lines.insert(cut + 1, f"{indent}... {n - most:,} more rows ...")
+    return "\n".join(lines)
+
+
+def as_html(columns: Columns, caption: str = "") -> str:
+    """One HTML table for a notebook; every text is escaped."""
+    from calibrant.results._notebook import boxed, html_table
+
+    return boxed(html_table(columns, caption))
+
+
+def as_frame(columns: Columns, backend: str | None = None) -> Any:
+    """A pandas, polars or pyarrow frame: the one asked for, or the first that is installed."""
+    if backend is None:
+        found = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
+        if not found:
+            raise MissingExtra("pandas", None, "to_frame()")
+        backend = found[0]
+    one_of("backend", backend, _BACKENDS)
+    try:
+        library = importlib.import_module(backend)
+    except ImportError:
+        raise InputError(f"backend={backend!r} is not installed: pip install {backend}") from None
+    data = {name: list(values) for name, values in columns.items()}
+    if backend == "pyarrow":
+        return library.table(data)
+    return library.DataFrame(data)
+
+
+def json_value(value: Any) -> Any:
+    """A value that JSON can hold: what is not a finite number becomes null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if hasattr(value, "tolist"):
+        return json_value(value.tolist())
+    return value

@@ -1,0 +1,46 @@
+"""Dirichlet calibration: a linear map of log probabilities."""
+
+from __future__ import annotations
+
+from calibrant._core.validation import public
+from calibrant.scaling._matrix import MatrixScaling
+from calibrant.scaling._reports import FloatArray, Reports
+
+
+class DirichletCalibration(MatrixScaling):
+    r"""Dirichlet calibration: what is right if each class's reports are Dirichlet-distributed.
+
+    .. math:: q_i = \mathrm{softmax}(W \ln p_i + b)
+
+    where p are the reported probabilities (the softmax of logits, with ``from_logits=True``),
+    lifted to 1e-12. W and b minimise the log loss plus
+
+    .. math:: \lambda \Bigl[ \frac{1}{k(k-1)} \sum_{r \ne t} W_{rt}^2 + \frac{1}{k} \sum_r b_r^2
+        \Bigr]
+
+    with ``l2`` for lambda (ODIR; 0 by default). Reports (n,) are the two classes (1 - p, p), for
+    which this is beta calibration without its constraints.
+
+    After the fit: ``coef_`` (W), ``intercept_`` (b), ``loss_before_``, ``loss_``, ``n_iter_``.
+
+    References
+    ----------
+    Kull, Perello-Nieto, Kängsepp, Silva Filho, Song and Flach (2019), Beyond temperature scaling,
+    NeurIPS, arXiv:1910.12656.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import DirichletCalibration
+    >>> fashion = examples.load("fashion")
+    >>> scaler = DirichletCalibration(l2=0.01).fit(fashion.val_labels, fashion.val_proba)
+    >>> scaler.loss_ < scaler.loss_before_
+    True
+    """
+
+    @public
+    def __init__(self, *, l2: float = 0.0, from_logits: bool = False) -> None:
+        super().__init__(l2=l2, from_logits=from_logits)
+
+    def _scores(self, reports: Reports) -> FloatArray:
+        return reports.log_probabilities()

@@ -1,0 +1,106 @@
+"""Histogram binning: every report becomes its bin's mean target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.binning import (
+    Bins,
+    Cuts,
+    Edges,
+    EqualWidth,
+    LevelSets,
+    Quantile,
+    as_rule,
+    fixed_cuts,
+)
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant._data.accept import accept
+from calibrant._engines.arrays.counting import bin_table
+from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
+from calibrant.scaling._reports import FloatArray, Reports
+
+
+class HistogramBinning(OneVsRest):
+    r"""Histogram binning: every report becomes the mean target of its bin.
+
+    .. math:: q_i = \frac{\sum_{l \in B(i)} w_l z_l}{\sum_{l \in B(i)} w_l}
+
+    where B(i) is the bin of report i. ``bins`` is a number of equal-width bins or any rule that
+    puts equal reports together, such as ``calibrant.Quantile(15)``. A report in a bin that was
+    empty in the fit stays as it is.
+
+    Reports (n, k) get a map for each class against the rest, and rows are divided by their sum; a
+    row whose classes are all mapped to 0 is kept as reported.
+
+    After the fit: ``edges_``, the inner edges (a report's bin is the number of edges at or below
+    it), and ``values_``, each bin's mean target or NaN where it was empty; an array for each map.
+
+    References
+    ----------
+    Zadrozny and Elkan (2001), Obtaining calibrated probability estimates from decision trees and
+    naive Bayesian classifiers, ICML.
+
+    Examples
+    --------
+    >>> from calibrant.scaling import HistogramBinning
+    >>> scaler = HistogramBinning(bins=4).fit([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.8])
+    >>> scaler.transform([0.05, 0.4, 0.6, 0.9]).tolist()
+    [0.5, 0.0, 0.6, 1.0]
+    """
+
+    _of_logarithms = False
+    _learned = ("edges_", "values_")
+    edges_: tuple[FloatArray, ...]
+    values_: tuple[FloatArray, ...]
+
+    @public
+    def __init__(self, *, bins: Bins = 15, from_logits: bool = False) -> None:
+        self.bins = bins
+        self.from_logits = from_logits
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._rule()
+
+    def _rule(self) -> EqualWidth | Quantile | Edges:
+        rule = as_rule(self.bins)
+        by_rank = isinstance(rule, Quantile) and rule.ties == "rank"
+        dropping = isinstance(rule, EqualWidth) and rule.drop_one
+        if isinstance(rule, LevelSets) or by_rank or dropping:
+            raise InputError(
+                f"bins={self.bins!r} does not give every new report one bin: use a number of "
+                "equal-width bins, Quantile(m) or Edges([...])"
+            )
+        return rule
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        rule = self._rule()
+        for edges, values in zip(self.edges_, self.values_, strict=True):
+            inner = len(edges) if isinstance(rule, Quantile) else rule.m - 1
+            if np.ndim(edges) != 1 or np.shape(values) != (inner + 1,):
+                raise ValueError("there is not a value for each bin")
+            if not (np.isnan(values) | ((values >= 0) & (values <= 1))).all():
+                raise ValueError("a value of a bin is not a probability")
+
+    def _read(self, reports: Reports) -> FloatArray:
+        return reports.probabilities()
+
+    def _fit_column(self, column: Column) -> ColumnFit:
+        # In its own precision, so that 0.7 in single precision is at the edge 0.7.
+        reports = column.reports.astype(column.precision)
+        samples = accept(column.targets, reports, sample_weight=column.weights)
+        table, cuts, _ = bin_table(samples, "binary", self._rule())
+        mass, total = table.sum_w[0], table.sum_wz[0]
+        values = np.divide(total, mass, out=np.full(mass.shape, np.nan), where=mass > 0)
+        return ColumnFit((cuts.inner, np.clip(values, 0.0, 1.0)))
+
+    def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        rule = self._rule()
+        cuts = Cuts(self.edges_[j]) if isinstance(rule, Quantile) else fixed_cuts(rule, precision)
+        found = self.values_[j][cuts.find(values)]
+        return np.where(np.isnan(found), values, found)

@@ -1,0 +1,118 @@
+"""Softmax of a linear map of class scores: the fits that vector and matrix maps share.
+
+Vector scaling, matrix scaling and Dirichlet calibration differ in which scores they read and which
+weights are free. Scores of classes go together and have any scale, so the search runs in
+coordinates where they are uncorrelated and of unit spread, seen from their mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant.scaling._problem import Problem
+from calibrant.scaling._reports import FloatArray
+from calibrant.scaling._softmax_fit import Minimum, SoftmaxLoss, not_reached, spread
+from calibrant.scaling._solution import Solution
+
+SEPARABLE = (
+    "the fitted map is right on every row, and a steeper one would fit better still, without end: "
+    "the parameters are where the search stopped. Fit on more rows, or use {instead}"
+)
+
+
+def fit_vector(problem: Problem, scores: FloatArray) -> Solution:
+    """The best v and b of softmax(v s + b), from v = 1 and b = 0."""
+    k = problem.n_classes
+    mean, deviation = spread(scores, problem.shares)
+    unit = (scores - mean) / deviation
+    found = SoftmaxLoss(
+        forward=lambda theta: unit * theta[:k] + theta[k:],
+        back=lambda eta: np.concatenate([(eta * unit).sum(axis=0), eta.sum(axis=0)]),
+        targets=problem.targets,
+        shares=problem.shares,
+    ).minimum(np.concatenate([deviation, mean - mean.mean()]))
+    factors = found.at[:k] / deviation
+    bias = found.at[k:] - factors * mean
+    cautions = _cautions(found, scores * factors + bias, problem, "TemperatureScaling")
+    return Solution({"coef_": factors, "intercept_": _centred(bias)}, cautions, found.n_iter)
+
+
+def fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
+    """The best W and b of softmax(W s + b) with the penalty, from W = I and b = 0."""
+    k, shares = problem.n_classes, problem.shares
+    mean = shares @ scores
+    whitening = _whitening(scores - mean, mean, shares, l2)
+    unit = (scores - mean) @ whitening
+
+    def pull(theta: FloatArray) -> FloatArray:
+        # The penalty is on W and b themselves, not on these coordinates.
+        matrix = theta[k:].reshape(k, k) @ whitening
+        d_matrix, d_bias = penalty_gradients(matrix, theta[:k] - matrix @ mean, l2)
+        d_turned = (d_matrix - np.outer(d_bias, mean)) @ whitening
+        return np.concatenate([d_bias, d_turned.ravel()])
+
+    found = SoftmaxLoss(
+        forward=lambda theta: unit @ theta[k:].reshape(k, k).T + theta[:k],
+        back=lambda eta: np.concatenate([eta.sum(axis=0), (eta.T @ unit).ravel()]),
+        targets=problem.targets,
+        shares=shares,
+        pull=pull if l2 else None,
+    ).minimum(np.concatenate([mean - mean.mean(), np.linalg.inv(whitening).ravel()]))
+    matrix = found.at[k:].reshape(k, k) @ whitening
+    bias = found.at[:k] - matrix @ mean
+    instead = "" if l2 else "l2=..."
+    cautions = _cautions(found, scores @ matrix.T + bias, problem, instead)
+    return Solution({"coef_": matrix, "intercept_": _centred(bias)}, cautions, found.n_iter)
+
+
+def penalty_gradients(
+    matrix: FloatArray, bias: FloatArray, l2: float
+) -> tuple[FloatArray, FloatArray]:
+    """Gradients of l2 (mean of W's squares off the diagonal + mean of b's) in W and b."""
+    k = len(bias)
+    off = matrix - np.diag(np.diag(matrix))
+    return 2 * l2 * off / (k * (k - 1)), 2 * l2 * bias / k
+
+
+def _centred(bias: FloatArray) -> FloatArray:
+    """The same number added to every class changes nothing; the one chosen makes the mean 0."""
+    out: FloatArray = bias - bias.mean()
+    return out
+
+
+def _whitening(centred: FloatArray, mean: FloatArray, shares: FloatArray, l2: float) -> FloatArray:
+    """The symmetric matrix that makes scores uncorrelated, of unit spread.
+
+    A penalty curves the loss too; what it adds, relative to a class of mass 1/k, is counted in.
+    """
+    k = len(mean)
+    total = (shares[:, None] * centred).T @ centred
+    total += 2 * l2 * (np.eye(k) / (k - 1) + np.outer(mean, mean))
+    values, vectors = np.linalg.eigh(total)
+    # Directions in which scores do not move at all keep their scale.
+    moving = values > max(1e-10 * float(values[-1]), 1e-24)
+    scale = np.sqrt(np.where(moving, values, 1.0))
+    out: FloatArray = (vectors / scale) @ vectors.T
+    return out
+
+
+def _cautions(found: Minimum, eta: FloatArray, problem: Problem, instead: str) -> tuple[str, ...]:
+    """What to warn of; `instead` is what separable data need, empty where they do no harm."""
+    if instead and problem.hard and _right_everywhere(eta, problem):
+        return (SEPARABLE.format(instead=instead),)
+    return () if found.reached else (not_reached(found.n_iter),)
+
+
+def _right_everywhere(eta: FloatArray, problem: Problem) -> bool:
+    """Whether the target leads in every row: then twice the map is better still."""
+    own = problem.targets == 1.0
+    margin = np.where(own, eta, -np.inf).max(axis=1) - np.where(own, -np.inf, eta).max(axis=1)
+    return bool((margin[problem.weights > 0] > 0).all())
+
+
+def check_l2(l2: object) -> None:
+    """An InputError unless l2 is a finite number that is not negative."""
+    number = isinstance(l2, int | float | np.floating | np.integer) and not isinstance(l2, bool)
+    if not number or not 0 <= float(l2) < np.inf:  # type: ignore[arg-type]
+        raise InputError(f"l2 must be a finite number, at least 0; got {l2!r}")

@@ -1,0 +1,78 @@
+"""Logistic regression of soft targets on a few features: what Platt and beta calibration share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from calibrant.scaling._reports import FloatArray
+from calibrant.scaling._softmax_fit import SoftmaxLoss, spread
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit:
+    """Slopes, intercept and log loss; the steps taken; whether a minimum was reached; and whether
+    the map is right on every row, so that no slope is steep enough.
+    """
+
+    slopes: FloatArray
+    intercept: float
+    loss: float
+    n_iter: int
+    reached: bool
+    separable: bool
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return (*self.slopes.tolist(), self.intercept)
+
+
+def fit_logistic(features: FloatArray, targets: FloatArray, shares: FloatArray) -> LogisticFit:
+    """The best slopes and intercept of sigmoid(features . slopes + intercept), from slopes 1."""
+    d = features.shape[1]
+    mean, deviation = spread(features, shares)
+    unit = np.column_stack([(features - mean) / deviation, np.ones(len(targets))])
+    halves = np.array([-0.5, 0.5])  # a logit as a pair of scores
+    loss = SoftmaxLoss(
+        forward=lambda theta: np.outer(unit @ theta, halves),
+        back=lambda eta: (eta @ halves) @ unit,
+        targets=np.stack([1.0 - targets, targets], axis=1),
+        shares=shares,
+    )
+    found = loss.minimum(np.append(deviation, mean.sum()))
+    slopes = found.at[:d] / deviation
+    intercept = float(found.at[d] - slopes @ mean)
+    eta, held = features @ slopes + intercept, shares > 0
+    both = 0 < targets[held].mean() < 1
+    hard = ((targets == 0) | (targets == 1))[held].all()
+    right = (np.where(targets == 1, eta, -eta)[held] > 0).all()
+    value = loss.value_and_gradient(found.at)[0]
+    return LogisticFit(
+        slopes, intercept, value, found.n_iter, found.reached, bool(both and hard and right)
+    )
+
+
+def fit_increasing(features: FloatArray, targets: FloatArray, shares: FloatArray) -> LogisticFit:
+    """The same with no slope below 0.
+
+    The loss is convex, so its least value there is that of some set of features on their own, the
+    other slopes being 0: the best of those that keep the rule.
+    """
+    free = fit_logistic(features, targets, shares)
+    if (free.slopes >= 0).all():
+        return free
+    d = features.shape[1]
+    kept = []
+    for size in range(d):
+        for chosen in combinations(range(d), size):
+            part = fit_logistic(features[:, chosen], targets, shares)
+            slopes = np.zeros(d)
+            slopes[list(chosen)] = part.slopes
+            if (slopes >= 0).all():
+                kept.append(
+                    LogisticFit(slopes, part.intercept, part.loss, part.n_iter, part.reached,
+                                part.separable)
+                )  # fmt: skip
+    return min(kept, key=lambda fit: fit.loss)

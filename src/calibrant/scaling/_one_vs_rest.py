@@ -1,0 +1,119 @@
+"""Maps of one probability, used on each class against the rest."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.scaling._problem import Problem
+from calibrant.scaling._reports import FloatArray, Reports
+from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._softmax_fit import not_reached
+from calibrant.scaling._solution import Learned, Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One class against the rest: what its reports are, its targets, raw weights."""
+
+    reports: FloatArray
+    targets: FloatArray
+    weights: FloatArray
+    precision: np.dtype[Any]
+
+    @property
+    def shares(self) -> FloatArray:
+        shares: FloatArray = self.weights / self.weights.sum()
+        return shares
+
+
+@dataclass(frozen=True)
+class ColumnFit:
+    """What one class's map learnt, in the order of `Scaler._learned`."""
+
+    learned: tuple[float | FloatArray, ...]
+    n_iter: int = 0
+    reached: bool = True
+    separable: bool = False
+
+
+class OneVsRest(Scaler):
+    """A binary map for each class; rows are divided by their sum afterwards.
+
+    Two columns need one map only, that of class 1. A row whose classes are all mapped to 0 says
+    nothing, and is kept as it was reported.
+    """
+
+    @abstractmethod
+    def _read(self, reports: Reports) -> FloatArray:
+        """The number that the map reads, for each report."""
+
+    @abstractmethod
+    def _fit_column(self, column: Column) -> ColumnFit:
+        """Fit the map of one class."""
+
+    @abstractmethod
+    def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        """The map of the j-th class, on what `_read` gave."""
+
+    def _check_learned(self) -> None:
+        n_maps = self.n_classes_ if self.n_classes_ > 2 else 1
+        for name in self._learned:
+            values = getattr(self, name)
+            flat = isinstance(values, tuple) or np.ndim(values) == 1
+            if not flat or len(values) != n_maps or any(np.ndim(each) > 1 for each in values):
+                raise ValueError(f"{name} is not of {n_maps} maps")
+
+    def _solve(self, problem: Problem) -> Solution:
+        read = _as_columns(self._read(problem.reports))
+        targets = problem.targets[:, 1:] if problem.n_classes == 2 else problem.targets
+        fits = [
+            self._fit_column(
+                Column(read[:, j], targets[:, j], problem.weights, problem.reports.precision)
+            )
+            for j in range(read.shape[1])
+        ]
+        learned: dict[str, Learned] = {}
+        for i, name in enumerate(self._learned):
+            values = [fit.learned[i] for fit in fits]
+            numbers = all(isinstance(value, float) for value in values)
+            learned[name] = np.array(values) if numbers else tuple(map(np.asarray, values))
+        names = problem.class_names if len(fits) > 1 else ("",)
+        steep = [name for name, fit in zip(names, fits, strict=True) if fit.separable]
+        n_iter = max(fit.n_iter for fit in fits)
+        reached = all(fit.reached or fit.separable for fit in fits)
+        cautions = (*_about_separable(steep), *(() if reached else (not_reached(n_iter),)))
+        return Solution(learned, cautions, n_iter)
+
+    def _apply(self, reports: Reports) -> FloatArray:
+        read = _as_columns(self._read(reports))
+        mapped = np.stack(
+            [self._map(j, read[:, j], reports.precision) for j in range(read.shape[1])], axis=1
+        )
+        if read.shape[1] == 1:
+            one = mapped[:, 0]
+            return one if reports.columns is None else np.stack([1.0 - one, one], axis=1)
+        total = mapped.sum(axis=1, keepdims=True)
+        kept = reports.probabilities()
+        mapped = np.where(total > 0, mapped, kept)
+        out: FloatArray = mapped / mapped.sum(axis=1, keepdims=True)
+        return out
+
+
+def _as_columns(values: FloatArray) -> FloatArray:
+    if values.ndim == 1:
+        return values[:, None]
+    return values[:, 1:] if values.shape[1] == 2 else values
+
+
+def _about_separable(names: list[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    which = f" of class {', '.join(names[:10])}" if names[0] else ""
+    return (
+        f"the map{which} is right on every row, and a steeper one would fit better still, without "
+        "end: the parameters are where the search stopped. Fit on more rows, or smooth the targets",
+    )

@@ -1,0 +1,72 @@
+"""Platt scaling: a logistic curve over the logit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant._data.links import sigmoid
+from calibrant.scaling._logistic import fit_logistic
+from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
+from calibrant.scaling._reports import FloatArray, Reports
+
+
+class PlattScaling(OneVsRest):
+    r"""Platt scaling: a logistic curve over the logit of a report.
+
+    .. math:: q_i = \sigma(a h_i + b)
+
+    where h is the logit (the logit of a probability lifted to 1e-12, unless ``from_logits=True``),
+    and a, b minimise the log loss. ``smooth_targets=True`` replaces the targets 1 and 0 by
+    ``(N1 + 1) / (N1 + 2)`` and ``1 / (N0 + 2)``, as Platt did against overfitting; N counts weight.
+
+    Reports (n, k) get a map for each class against the rest, and rows are divided by their sum.
+
+    After the fit: ``slope_`` (a) and ``intercept_`` (b), one for each map; ``loss_before_``,
+    ``loss_``, ``n_iter_``.
+
+    References
+    ----------
+    Platt (1999), Probabilistic outputs for support vector machines, in Advances in Large Margin
+    Classifiers, MIT Press.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import PlattScaling
+    >>> shirt = examples.load("fashion-shirt")
+    >>> scaler = PlattScaling().fit(shirt.val_labels, shirt.val_proba)
+    >>> scaler.transform(shirt.test_proba).shape
+    (4000,)
+    """
+
+    _learned = ("slope_", "intercept_")
+    slope_: FloatArray
+    intercept_: FloatArray
+
+    @public
+    def __init__(self, *, smooth_targets: bool = False, from_logits: bool = False) -> None:
+        self.smooth_targets = smooth_targets
+        self.from_logits = from_logits
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if not isinstance(self.smooth_targets, bool | np.bool_):
+            raise InputError(f"smooth_targets must be True or False; got {self.smooth_targets!r}")
+
+    def _read(self, reports: Reports) -> FloatArray:
+        return reports.log_odds()
+
+    def _fit_column(self, column: Column) -> ColumnFit:
+        z = column.targets
+        if self.smooth_targets:
+            n1, n0 = column.weights @ z, column.weights @ (1.0 - z)
+            z = z * (n1 + 1) / (n1 + 2) + (1.0 - z) / (n0 + 2)
+        fit = fit_logistic(column.reports[:, None], z, column.shares)
+        return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
+
+    def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        return sigmoid(self.slope_[j] * values + self.intercept_[j])

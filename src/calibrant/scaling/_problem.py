@@ -1,0 +1,98 @@
+"""What a recalibration map is fitted to: checked reports, soft targets, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrant._data.accept import accept
+from calibrant._data.links import LOG_FLOOR
+from calibrant._summaries.samples import Summary
+from calibrant.scaling._reports import FloatArray, Reports, reports_of
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Reports, targets as rows on the simplex (n, k), and weights. `loss_before` is the log loss of
+    the reports as they came.
+    """
+
+    reports: Reports
+    targets: FloatArray
+    weights: FloatArray
+    loss_before: float
+    class_names: tuple[str, ...]
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.targets.shape[1])
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """Weights that sum to 1."""
+        shares: FloatArray = self.weights / self.weights.sum()
+        return shares
+
+    @cached_property
+    def hard(self) -> bool:
+        """Whether every target of positive weight is one class for certain."""
+        return bool((self.targets.max(axis=1)[self.weights > 0] == 1.0).all())
+
+    def absent(self) -> list[str]:
+        """The classes that no target gives any mass."""
+        mass = self.weights @ self.targets
+        return [name for name, m in zip(self.class_names, mass, strict=True) if m == 0]
+
+    def ruled_out(self) -> tuple[int, float]:
+        """Rows that happened although their report had said they cannot, and their part of the
+        log loss, which is as large as the floor makes it.
+        """
+        if self.reports.from_logits:
+            return 0, 0.0
+        u = self.reports.values
+        rows = u if u.ndim == 2 else np.stack([1.0 - u, u], axis=1)
+        mass = np.where(rows <= LOG_FLOOR, self.targets, 0.0).sum(axis=1)
+        loss = -np.log(LOG_FLOOR) * float(self.shares @ mass)
+        return int(np.count_nonzero(mass)), loss / max(self.loss_before, LOG_FLOOR)
+
+    def log_loss(self, proba: FloatArray) -> float:
+        """Weighted cross-entropy of probabilities (n,) or (n, k), with the one floor."""
+        rows = proba if proba.ndim == 2 else np.stack([1.0 - proba, proba], axis=1)
+        logs = np.log(np.maximum(rows, LOG_FLOOR))
+        return 0.0 - float(self.shares @ (self.targets * logs).sum(axis=1))
+
+
+def accept_problem(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any,
+    from_logits: bool,
+    classes: Sequence[Any] | None,
+    data: Any,
+) -> Problem:
+    """A problem from whatever the user has, or a clear error."""
+    samples = accept(
+        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        data=data,
+    )  # fmt: skip
+    loss_before = Summary(samples).losses.mean("log")  # checks every value on its way
+    k, raw = samples.n_classes, samples.targets
+    if raw.ndim == 1 and samples.multiclass:
+        targets = np.zeros((samples.n, k))
+        targets[np.arange(samples.n), raw.astype(np.int64)] = 1.0
+    elif raw.ndim == 1:
+        one = np.clip(raw.astype(np.float64), 0.0, 1.0)
+        targets = np.stack([1.0 - one, one], axis=1)
+    else:
+        targets = np.clip(raw.astype(np.float64), 0.0, 1.0)
+        targets /= targets.sum(axis=1, keepdims=True)
+    weights = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
+    names = samples.class_names or ()
+    if len(names) != k:  # a single column's name is not that of a class
+        names = tuple(str(r) for r in range(k))
+    return Problem(reports_of(samples), targets, weights, loss_before, names)

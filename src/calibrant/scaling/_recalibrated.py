@@ -1,0 +1,146 @@
+"""A classifier with its probabilities recalibrated. Needs scikit-learn."""
+
+# ruff: noqa: N803, N806 - X is the name that scikit-learn calls these methods with.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, MissingExtra
+from calibrant._data.links import LOG_FLOOR
+from calibrant.scaling._reports import FloatArray
+
+if TYPE_CHECKING:
+    from calibrant.scaling._scaler import Scaler
+
+try:
+    from sklearn.base import (  # type: ignore[import-untyped]
+        BaseEstimator,
+        ClassifierMixin,
+        MetaEstimatorMixin,
+        clone,
+    )
+    from sklearn.model_selection import check_cv  # type: ignore[import-untyped]
+    from sklearn.utils import _safe_indexing, get_tags, indexable  # type: ignore[import-untyped]
+    from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
+    from sklearn.utils.validation import (  # type: ignore[import-untyped]
+        _check_sample_weight,
+        _num_samples,
+        check_is_fitted,
+        column_or_1d,
+        has_fit_parameter,
+    )
+except ImportError as error:
+    raise MissingExtra("scikit-learn", "sklearn", "recalibrating a classifier") from error
+
+
+class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier and a scaler as one classifier.
+
+    With ``cv="prefit"`` the classifier is fitted already, and `fit` fits the scaler alone: give it
+    rows that the classifier has not seen. Otherwise the scaler is fitted to out-of-fold reports
+    (`cv` is a number of folds or a splitter), and the classifier to all rows.
+
+    A scaler of logits reads ``decision_function``, or the logarithm of ``predict_proba`` where
+    there is none; a scaler of probabilities reads ``predict_proba``. The default is temperature
+    scaling.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from calibrant.scaling import DirichletCalibration, Recalibrated
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = Recalibrated(GaussianNB(), DirichletCalibration(l2=0.01), cv=5).fit(X, y)
+    >>> model.predict_proba(X).shape
+    (150, 3)
+    """
+
+    def __init__(self, estimator: Any, scaler: Scaler | None = None, *, cv: Any = 5) -> None:
+        self.estimator = estimator
+        self.scaler = scaler
+        self.cv = cv
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Recalibrated:
+        """Fit the scaler and, unless it is fitted already, the classifier."""
+        from calibrant.scaling._temperature import TemperatureScaling
+
+        X, y = indexable(X, y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X)
+        scaler = TemperatureScaling() if self.scaler is None else clone(self.scaler)
+        if isinstance(self.cv, str) and self.cv == "prefit":
+            check_is_fitted(self.estimator)
+            self.estimator_, self.classes_ = self.estimator, np.asarray(self.estimator.classes_)
+            reports = _read(self.estimator_, X, scaler.from_logits)
+        else:
+            self.classes_ = np.unique(y)
+            if len(self.classes_) < 2:
+                raise InputError("y holds 1 class only: a classifier needs rows of at least 2")
+            reports = self._out_of_fold(X, y, sample_weight, scaler.from_logits)
+            self.estimator_ = self._fitted(X, y, sample_weight)
+        self.scaler_ = scaler.fit(y, reports, sample_weight=sample_weight, classes=self.classes_)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Recalibrated probabilities, one column per class."""
+        check_is_fitted(self)
+        proba = self.scaler_.transform(_read(self.estimator_, X, self.scaler_.from_logits))
+        return proba if proba.ndim == 2 else np.stack([1.0 - proba, proba], axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest recalibrated probability."""
+        proba = self.predict_proba(X)
+        labels: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
+        return labels
+
+    def _fitted(self, X: Any, y: NDArray[Any], weights: Any) -> Any:
+        if weights is None or not has_fit_parameter(self.estimator, "sample_weight"):
+            return clone(self.estimator).fit(X, y)
+        return clone(self.estimator).fit(X, y, sample_weight=weights)
+
+    def _out_of_fold(self, X: Any, y: NDArray[Any], weights: Any, from_logits: bool) -> FloatArray:
+        """Each row's report from a classifier that has not seen it."""
+        k = len(self.classes_)
+        out = np.full((_num_samples(X), k) if k > 2 else _num_samples(X), np.nan)
+        for train, test in check_cv(self.cv, y, classifier=True).split(X, y):
+            some = None if weights is None else weights[train]
+            model = self._fitted(_safe_indexing(X, train), y[train], some)
+            if not np.array_equal(model.classes_, self.classes_):
+                raise InputError(
+                    f"a fold of cv={self.cv!r} lacks a class of y: give more rows of each class, "
+                    "or fewer folds"
+                )
+            out[test] = _read(model, _safe_indexing(X, test), from_logits)
+        if np.isnan(out).any():
+            raise InputError(f"cv={self.cv!r} leaves rows out: every row must be in one test fold")
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        return tags
+
+
+def _read(model: Any, X: Any, from_logits: bool) -> FloatArray:
+    """A classifier's reports: (n,) for two classes, (n, k) for more."""
+    if from_logits and hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X), dtype=np.float64)
+    if not hasattr(model, "predict_proba"):
+        raise InputError(
+            f"{type(model).__name__} has no predict_proba: give a scaler with from_logits=True, "
+            "which reads decision_function"
+        )
+    proba = np.asarray(model.predict_proba(X), dtype=np.float64)
+    if from_logits:
+        logs: FloatArray = np.log(np.maximum(proba, LOG_FLOOR))
+        return logs if proba.shape[1] > 2 else logs[:, 1] - logs[:, 0]
+    return proba if proba.shape[1] > 2 else proba[:, 1]

@@ -1,0 +1,108 @@
+"""Checked reports, in the forms that recalibration maps read: scores, log-odds, probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._data.accept import accept
+from calibrant._data.arrays import to_array
+from calibrant._data.columns import pick
+from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
+from calibrant._data.samples import Samples
+from calibrant._summaries.samples import Summary
+
+FloatArray = NDArray[np.float64]
+
+# Logits beyond this are as good as infinite; up to it, squares and sums stay finite.
+LARGEST_LOGIT = 1e100
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """Reports (n,) or (n, k) in float64. Logits are used as they are; probabilities are lifted to
+    1e-12 where a logarithm is taken, because nothing can be learnt from an infinite one.
+    """
+
+    values: FloatArray
+    from_logits: bool
+    precision: np.dtype[Any]
+
+    @property
+    def columns(self) -> int | None:
+        """The number of columns; None for (n,)."""
+        return int(self.values.shape[1]) if self.values.ndim == 2 else None
+
+    def probabilities(self) -> FloatArray:
+        """The reports as probabilities, in their own shape."""
+        if not self.from_logits:
+            return self.values
+        return sigmoid(self.values) if self.values.ndim == 1 else softmax(self.values)
+
+    def class_scores(self) -> FloatArray:
+        """One score per class, (n, k): logits as they came, or logarithms of probabilities.
+
+        A binary logit h is the pair (-h/2, h/2), which treats both classes alike.
+        """
+        h = self.values
+        if self.from_logits:
+            return h if h.ndim == 2 else np.stack([-h / 2, h / 2], axis=1)
+        rows = h if h.ndim == 2 else np.stack([1.0 - h, h], axis=1)
+        return np.log(np.maximum(rows, LOG_FLOOR))
+
+    def log_probabilities(self) -> FloatArray:
+        """The logarithm of each class's probability, (n, k)."""
+        scores = self.class_scores()
+        if not self.from_logits:
+            return scores
+        shifted = scores - scores.max(axis=1, keepdims=True)
+        out: FloatArray = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        return out
+
+    def log_odds(self) -> FloatArray:
+        """The logit of each class against the rest, in the reports' own shape."""
+        if not self.from_logits:
+            u = np.clip(self.values, LOG_FLOOR, 1.0 - LOG_FLOOR)
+            return np.log(u) - np.log1p(-u)
+        return self.values if self.values.ndim == 1 else _against_rest(self.values)
+
+
+def _against_rest(logits: FloatArray) -> FloatArray:
+    """Each class's logit, less the log-sum-exp of the others.
+
+    Only for the top class can 'the sum, less its own' cancel: its others are summed by themselves.
+    """
+    rows, top = np.arange(len(logits)), logits.argmax(axis=1)
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    others = shifted.copy()
+    others[rows, top] = -np.inf
+    second = others.max(axis=1)
+    log_others = second + np.log(np.exp(others - second[:, None]).sum(axis=1))
+    powers = np.exp(shifted)
+    log_rest = np.log(np.maximum(powers.sum(axis=1, keepdims=True) - powers, 1.0))
+    log_rest[rows, top] = log_others
+    out: FloatArray = shifted - log_rest
+    return out
+
+
+def reports_of(samples: Samples) -> Reports:
+    """The reports of samples whose values were checked."""
+    values = samples.reports.astype(np.float64)
+    if samples.from_logits:
+        values = np.clip(values, -LARGEST_LOGIT, LARGEST_LOGIT)
+    else:
+        values = np.clip(values, 0.0, 1.0)
+    return Reports(np.ascontiguousarray(values), samples.from_logits, samples.precision)
+
+
+def accept_reports(y_proba: Any, *, from_logits: bool, data: Any = None) -> Reports:
+    """Reports without targets, checked as strictly as those with them."""
+    if data is not None:
+        y_proba = pick(data, y_proba, "y_proba")
+    shape = to_array(y_proba, "y_proba").shape if y_proba is not None else ()
+    samples = accept(np.zeros(shape[0] if shape else 1, np.int64), y_proba, from_logits=from_logits)
+    _ = Summary(samples).losses  # the pass that checks every value
+    return reports_of(samples)

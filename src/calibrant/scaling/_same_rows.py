@@ -1,0 +1,298 @@
+"""Rows that a map was fitted to are no judge of it: how they are recognised, in any order and part.
+
+A fitted map keeps a 64-bit hash of each row of predictions (never of labels), or of the 4,096 rows
+whose hashes are smallest: a sample that two sets of rows share whatever their order, so that the
+share of rows in common can be estimated for any number of them.
+
+Equal predictions are not always the same row: rounded ones repeat by chance. How often a new row
+repeats one of the fit is known from how often rows of one set repeat each other, and only what is
+more than that allows is told.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import CalibrantWarning
+from calibrant.scaling._reports import Reports
+
+Hashes = NDArray[np.uint64]
+
+KEPT = 4096
+# Rows of a batch that are looked at: far more than any share needs to be told by.
+LOOKED_AT = 1 << 15
+# How often rows that only repeat by chance are taken for rows of the fit, at most.
+BY_CHANCE = 0.01
+_LARGEST = 2**64 - 1
+_BLOCK = 1 << 20
+
+
+class SameRows(CalibrantWarning):
+    """A map is applied to rows that it was fitted to, where it looks better than it is."""
+
+
+ADVICE = (
+    "on them it looks better than it is. Judge it on held-out rows; where it is only applied, use "
+    "fit_transform, or silence calibrant.scaling.SameRows with warnings.filterwarnings"
+)
+
+
+def among(share: float, name: str) -> str:
+    """The sentence about rows that a map was fitted to."""
+    said = "all" if share >= 0.995 else "less than 1%" if share < 0.005 else f"{share:.0%}"
+    return f"{said} of these rows were among the rows that {name} was fitted to"
+
+
+def fingerprint(reports: Reports) -> str:
+    """A digest of reports in their order: the only sign of rows that repeat too much to be told."""
+    digest = hashlib.blake2b(str(reports.values.shape).encode(), digest_size=16)
+    digest.update(reports.values.data)
+    return digest.hexdigest()
+
+
+def row_hashes(values: NDArray[Any]) -> Hashes:
+    """A hash of each row: equal for equal rows in single precision, whatever they came in."""
+    rows = values.reshape(len(values), -1)
+    factors = _mixed(np.arange(1, rows.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    out = np.empty(len(rows), dtype=np.uint64)
+    step = max(1, _BLOCK // max(1, rows.shape[1]))
+    with np.errstate(over="ignore"):
+        for at in range(0, len(rows), step):
+            # Zero is added so that -0 and 0 are one.
+            bits = (rows[at : at + step].astype(np.float32) + np.float32(0)).view(np.uint32)
+            out[at : at + step] = bits.astype(np.uint64) @ factors
+    return _mixed(out)
+
+
+def _mixed(x: Hashes) -> Hashes:
+    """SplitMix64: numbers that differ in one bit become numbers that differ in half of them."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """How many of some rows were among those of a fit.
+
+    `share` is None where rows repeat so much that those of the fit would not be recognised, and 0.0
+    where none was. `looked_at` says which rows were looked at, `seen` which of them are equal to a
+    row of the fit, `by_chance` which part of them is expected to be if none is one.
+    """
+
+    share: float | None
+    looked_at: NDArray[np.intp]
+    seen: NDArray[np.bool_]
+    by_chance: float = 0.0
+
+
+def all_of(n: int) -> Overlap:
+    """The overlap of a fit's rows with themselves."""
+    looked_at = np.arange(0, n, max(1, -(-n // LOOKED_AT)))
+    return Overlap(1.0, looked_at, np.ones(looked_at.size, dtype=np.bool_))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRows:
+    """The smallest distinct hashes of a fit's rows, in order, and how many rows have each."""
+
+    hashes: Hashes
+    counts: NDArray[np.int64]
+    n_distinct: int
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> FittedRows:
+        """The hashes of some rows of predictions."""
+        hashes, counts = np.unique(row_hashes(values), return_counts=True)
+        return cls(hashes[:KEPT], counts[:KEPT].astype(np.int64), int(hashes.size))
+
+    def overlap(self, values: NDArray[Any]) -> Overlap:
+        """How many of these rows are rows of the fit, and not merely like some of them."""
+        new = row_hashes(values)
+        last = int(self.hashes[-1]) if self.n_distinct > self.hashes.size else _LARGEST
+        looked_at = np.flatnonzero(new <= np.uint64(last))
+        if looked_at.size > LOOKED_AT:
+            last = int(last * (LOOKED_AT / looked_at.size))
+            looked_at = np.flatnonzero(new <= np.uint64(last))
+        new, kept = new[looked_at], self.hashes <= np.uint64(last)
+        old, counts = self.hashes[kept], self.counts[kept]
+        if not new.size or not old.size:
+            return Overlap(None, looked_at, np.zeros(new.size, dtype=np.bool_))
+        seen = old[np.minimum(np.searchsorted(old, new), old.size - 1)] == new
+        # How rows repeat each other: those of the fit; the new ones too, where they are as many,
+        # for the more rows there are the likelier is a twin.
+        sets = [counts]
+        if new.size >= counts.sum():
+            sets.append(np.unique(new, return_counts=True)[1])
+        n_seen, n = int(seen.sum()), int(new.size)
+        p, by_chance = min(
+            (len(sets) * _as_many(n_seen, n, each), _repeated(each)) for each in sets
+        )
+        if p < BY_CHANCE:
+            return Overlap((n_seen / n - by_chance) / (1 - by_chance), looked_at, seen, by_chance)
+        told_apart = min(len(sets) * _as_many(n, n, each) for each in sets) < BY_CHANCE
+        return Overlap(0.0 if told_apart else None, looked_at, seen, by_chance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file: little-endian bytes in base 64."""
+        return {
+            "n_distinct": self.n_distinct,
+            "hashes": base64.b64encode(self.hashes.astype("<u8").tobytes()).decode(),
+            "repeated": {str(i): int(self.counts[i]) for i in np.flatnonzero(self.counts > 1)},
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> FittedRows:
+        """What `to_dict` wrote; a ValueError if it cannot be."""
+        raw = np.frombuffer(base64.b64decode(content["hashes"], validate=True), dtype="<u8")
+        hashes, n_distinct = raw.astype(np.uint64), int(content["n_distinct"])
+        counts = np.ones(hashes.size, dtype=np.int64)
+        for place, count in content["repeated"].items():
+            counts[int(place)] = count
+        if not 0 < hashes.size <= min(KEPT, n_distinct) or (hashes[1:] <= hashes[:-1]).any():
+            raise ValueError("its rows are not hashes in order")
+        if (counts < 1).any() or (n_distinct > hashes.size and hashes.size < KEPT):
+            raise ValueError("its rows are not counted rightly")
+        return cls(hashes, counts, n_distinct)
+
+
+def _repeated(counts: NDArray[np.int64]) -> float:
+    """The share of a set's rows that have a twin in it, from how many rows there are of each kind.
+
+    It is Good and Turing's estimate of the chance that another row repeats one of them.
+    """
+    return float(counts[counts > 1].sum() / counts.sum())
+
+
+def _as_many(n_seen: int, n: int, counts: NDArray[np.int64]) -> float:
+    """The chance that as many of n new rows repeat one of a set, if they do so by chance only.
+
+    The rate has the distribution that Jeffreys' prior gives it, after Good and Turing's estimate
+    was raised by three of its standard errors (Esty 1983): where rows are of few kinds, one kind
+    that came once does not yet mean that there are others.
+    """
+    from scipy.special import betaln, gammaln
+
+    if n_seen == 0:
+        return 1.0
+    rows, once, twice = (int(c) for c in (counts.sum(), (counts == 1).sum(), (counts == 2).sum()))
+    error = math.sqrt(once * (rows - once) / rows + 2 * twice)
+    once_at_least = max(0.0, once - 3 * error)
+    a, b = rows - once_at_least + 0.5, once_at_least + 0.5
+    j = np.arange(n_seen, n + 1, dtype=np.float64)
+    logs = gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1)
+    logs += betaln(a + j, b + n - j) - betaln(a, b)
+    return min(1.0, float(np.exp(logs).sum()))
+
+
+# --- predictions that came out of a map --------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """Some rows by their hashes, in order, and which part of each hash's rows a map has seen."""
+
+    hashes: Hashes
+    seen: NDArray[np.float64]
+    n: int
+
+    @classmethod
+    def of(cls, hashes: Hashes, seen: NDArray[np.bool_]) -> _Known:
+        kinds, index = np.unique(hashes, return_inverse=True)
+        return cls(kinds, np.bincount(index, seen) / np.bincount(index), int(hashes.size))
+
+    @property
+    def tells(self) -> bool:
+        """Whether most rows are of a kind of their own, so that each is known by its hash."""
+        return self.hashes.size > 0.9 * self.n
+
+    def found(self, new: Hashes) -> NDArray[np.float64]:
+        """For each row that is known, which part of its kind was seen."""
+        places = np.minimum(np.searchsorted(self.hashes, new), self.hashes.size - 1)
+        seen: NDArray[np.float64] = self.seen[places[self.hashes[places] == new]]
+        return seen
+
+
+@dataclass(frozen=True, eq=False)
+class _Mapped:
+    """What a map has made of rows among which were rows of its fit; all rows of it, by a digest."""
+
+    name: str
+    given: _Known
+    made: _Known
+    # The part of all rows that is known one by one.
+    looked_at: float
+    share: float
+    digest: str
+
+    def share_of(self, made: Hashes, others: list[Hashes]) -> float:
+        """The share of rows of the fit among those of which these predictions were made; 0 if they
+        are not known to be of this map.
+        """
+        if self.digest == _digest(made):
+            return self.share
+        if self.made.tells:
+            return self._share(self.made.found(made), made.size)
+        # Predictions that repeat do not say of which rows they are: what they were made of does.
+        enough = 0.5 * self.looked_at * made.size
+        if not self.given.tells or self.made.found(made).size < enough:
+            return 0.0
+        return max((self._share(self.given.found(each), each.size) for each in others), default=0.0)
+
+    def _share(self, seen: NDArray[np.float64], n: int) -> float:
+        return float(seen.mean()) if seen.size > 0.5 * self.looked_at * n else 0.0
+
+
+def _digest(hashes: Hashes) -> str:
+    """A digest of rows in any order."""
+    return hashlib.blake2b(np.sort(hashes).tobytes(), digest_size=16).hexdigest()
+
+
+# The last few: a comparison may be given them, whole or in part.
+_MAPPED: deque[_Mapped] = deque(maxlen=16)
+
+
+def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overlap) -> None:
+    """Keep what is needed to recognise a map's predictions of rows that it was fitted to."""
+    if not overlap.share:
+        return
+    rows, hashes = overlap.looked_at, row_hashes(made)
+    _MAPPED.append(
+        _Mapped(
+            name,
+            _Known.of(row_hashes(given[rows]), overlap.seen),
+            _Known.of(hashes[rows], overlap.seen),
+            rows.size / len(made),
+            overlap.share,
+            _digest(hashes),
+        )
+    )
+
+
+def about_mapped(predictions: Mapping[str, NDArray[Any]]) -> dict[str, str]:
+    """What to tell of predictors whose predictions a map made, in this session, of rows that it was
+    fitted to. They are recognised by their hashes: in any order, and in part.
+    """
+    if not _MAPPED:
+        return {}
+    hashes = {name: row_hashes(values) for name, values in predictions.items()}
+    said = {}
+    for name, made in hashes.items():
+        others = [each for other, each in hashes.items() if other != name]
+        share, by = max((each.share_of(made, others), each.name) for each in _MAPPED)
+        if share > 0:
+            said[name] = (
+                f"{among(share, by)}, which made these predictions of them: they look better than "
+                "they are. Compare on held-out rows"
+            )
+    return said

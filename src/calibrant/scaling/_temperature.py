@@ -1,0 +1,117 @@
+"""Temperature scaling: one number for all classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant._core.validation import public
+from calibrant._data.links import softmax
+from calibrant.scaling._problem import Problem
+from calibrant.scaling._reports import FloatArray, Reports
+from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._solution import Solution
+
+LOWEST, HIGHEST = 1e-3, 1e3
+
+
+class TemperatureScaling(Scaler):
+    r"""Temperature scaling: logits divided by one number, so that the top label stays.
+
+    .. math:: q_i = \mathrm{softmax}(s_i / T)
+
+    where s are logits or, with ``from_logits=False``, logarithms of probabilities, and T minimises
+    the log loss. The loss is convex in 1/T; its minimum is found by Newton's method on the exact
+    derivatives. T is kept in [0.001, 1000], with a warning at either end: reports that are right
+    on every row have no best temperature. A binary report is a single logit, divided by T.
+
+    After the fit: ``temperature_``, ``loss_before_``, ``loss_``, ``n_iter_``.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks, ICML,
+    arXiv:1706.04599.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import TemperatureScaling
+    >>> fashion = examples.load("fashion")
+    >>> scaler = TemperatureScaling().fit(fashion.val_labels, fashion.val_logits)
+    >>> round(scaler.temperature_, 3)
+    1.79
+    >>> scaler.transform(fashion.test_logits).shape
+    (4000, 10)
+    """
+
+    _learned = ("temperature_",)
+    _class_by_class = False
+    temperature_: float
+
+    @public
+    def __init__(self, *, from_logits: bool = True) -> None:
+        self.from_logits = from_logits
+
+    def _check_learned(self) -> None:
+        if not isinstance(self.temperature_, float) or not LOWEST <= self.temperature_ <= HIGHEST:
+            raise ValueError(f"a temperature outside [{LOWEST}, {HIGHEST:.0f}]")
+
+    def _solve(self, problem: Problem) -> Solution:
+        scores = problem.reports.class_scores()
+        # Equal scores become exact zeros: a report that says nothing leaves T where it is.
+        scores = scores - scores.max(axis=1, keepdims=True)
+        slope, n_iter = _best_slope(scores, problem.targets, problem.shares)
+        temperature = 1.0 / slope
+        cautions: tuple[str, ...] = ()
+        if slope >= 1 / LOWEST:
+            cautions = (
+                f"the temperature ran to its lower end, {LOWEST}: the reports are right on every "
+                "row, and any lower temperature fits better still. Fit on more rows",
+            )
+        elif slope <= 1 / HIGHEST:
+            cautions = (
+                f"the temperature ran to its upper end, {HIGHEST:.0f}: the reports say nothing "
+                "about the targets, or the wrong way round. Check the order of the rows and of "
+                "the classes",
+            )
+        return Solution({"temperature_": temperature}, cautions, n_iter)
+
+    def _apply(self, reports: Reports) -> FloatArray:
+        out = softmax(reports.class_scores() / self.temperature_)
+        return out if reports.columns else out[:, 1]
+
+
+def derivatives(
+    slope: float, scores: FloatArray, targets: FloatArray, shares: FloatArray
+) -> tuple[float, float]:
+    """The first and second derivative of the log loss in slope = 1/T."""
+    p = softmax(slope * scores)
+    mean = (p * scores).sum(axis=1)
+    first = shares @ (mean - (targets * scores).sum(axis=1))
+    second = shares @ (p * (scores - mean[:, None]) ** 2).sum(axis=1)
+    return float(first), float(second)
+
+
+def _best_slope(scores: FloatArray, targets: FloatArray, shares: FloatArray) -> tuple[float, int]:
+    """Newton's method on 1/T, kept inside a bracket that shrinks with every step."""
+    if not scores.any():
+        return 1.0, 0
+    low, high = 1 / HIGHEST, 1 / LOWEST
+    if derivatives(low, scores, targets, shares)[0] >= 0:
+        return low, 0
+    if derivatives(high, scores, targets, shares)[0] <= 0:
+        return high, 0
+    slope = 1.0
+    for n_iter in range(1, 200):  # noqa: B007 - halving alone would end well before
+        first, second = derivatives(slope, scores, targets, shares)
+        if first == 0:
+            break
+        low, high = (slope, high) if first < 0 else (low, slope)
+        step = first / second if second > 0 else np.inf
+        if abs(step) <= 1e-14 * slope:
+            break
+        # Past the bracket Newton's step is no use: take the middle, in orders of magnitude.
+        after = slope - step if low < slope - step < high else float(np.sqrt(low * high))
+        if abs(after - slope) <= 1e-14 * slope:
+            break
+        slope = after
+    return slope, n_iter

@@ -1,0 +1,52 @@
+"""Vector scaling: a factor and a bias for each class."""
+
+from __future__ import annotations
+
+from calibrant._core.validation import public
+from calibrant._data.links import softmax
+from calibrant.scaling._linear import fit_vector
+from calibrant.scaling._problem import Problem
+from calibrant.scaling._reports import FloatArray, Reports
+from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._solution import Solution
+
+
+class VectorScaling(Scaler):
+    r"""Vector scaling: each class's logit gets its own factor and its own bias.
+
+    .. math:: q_i = \mathrm{softmax}(v \odot s_i + b)
+
+    where s are logits or, with ``from_logits=False``, logarithms of probabilities, and v, b
+    minimise the log loss; b has mean 0. Reports (n,) are two classes: a logit h is (-h/2, h/2).
+    Logits that differ by a constant in each row give different fits, as in the paper.
+
+    After the fit: ``coef_`` (v), ``intercept_`` (b), ``loss_before_``, ``loss_``, ``n_iter_``.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), arXiv:1706.04599, section 4.2.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import VectorScaling
+    >>> fashion = examples.load("fashion")
+    >>> scaler = VectorScaling().fit(fashion.val_soft_labels, fashion.val_logits)
+    >>> scaler.coef_.shape, scaler.intercept_.shape
+    ((10,), (10,))
+    """
+
+    _learned = ("coef_", "intercept_")
+    coef_: FloatArray
+    intercept_: FloatArray
+
+    @public
+    def __init__(self, *, from_logits: bool = True) -> None:
+        self.from_logits = from_logits
+
+    def _solve(self, problem: Problem) -> Solution:
+        return fit_vector(problem, problem.reports.class_scores())
+
+    def _apply(self, reports: Reports) -> FloatArray:
+        out = softmax(reports.class_scores() * self.coef_ + self.intercept_)
+        return out if reports.columns else out[:, 1]
