@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 import calibrant as cal
 from calibrant._core.binning import Edges, EqualWidth, Quantile, Rule
-from calibrant._data.accept import accept
 from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, class_columns
-from calibrant._inference.worth import Worth
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.binned import binned_errors
 from calibrant._measures.catalogue import Measure, catalogue
 from calibrant._measures.truthful import linear_errors
@@ -217,7 +217,7 @@ class Truth:
             VERY_MANY if not self._many() else 40_000, np.random.default_rng(12345)
         )
         self.u, self.q = u, q
-        self.samples = accept(q, u)
+        self.samples = to_samples(q, u)
 
     def _many(self) -> bool:
         return self.population.draw(2, np.random.default_rng(0))[0].ndim == 2
@@ -292,7 +292,7 @@ class Truth:
     def _one(measure: Measure, mine: Samples, own: Samples, rule: Rule) -> float | None:
         if measure.statistic == "above":
             mine, own = (
-                Samples(s.reports[s.reports > 0.01], s.targets[s.reports > 0.01])
+                Samples(s.predictions[s.predictions > 0.01], s.targets[s.predictions > 0.01])
                 for s in (mine, own)
             )
             if not own.n:
@@ -376,8 +376,8 @@ def coverage(
     truth, chosen = truth_of(kind, name), measured(kind, name, measures)
     counts = {m.name: [0, 0, 0] for m in chosen}
     for sample in samples_of(truth.population, n, reps, seed):
-        samples = accept(sample.y, sample.u, sample_weight=sample.w)
-        worth = Worth(
+        samples = to_samples(sample.y, sample.u, sample_weight=sample.w)
+        worth = Uncertainty(
             samples, FIXED, MASS, chosen, level=level, n_resamples=n_resamples, groups=sample.groups
         )
         summary = Summary(samples, FIXED, MASS)

@@ -2,7 +2,7 @@
 
     python benchmarks/files.py [--rows 200000000] [--repeats 5] [--folder DIR] [--json FILE]
 
-The error of 15 equal-width bins over float32 reports and int8 labels. The file is written to a
+The error of 15 equal-width bins over float32 predictions and int8 labels. The file is written to a
 temporary folder and deleted; it is read once before, so that all find it in the page cache. Every
 tool runs in a process of its own, which tells its own peak of memory; tools take turns, and times
 are medians. Calibrant checks every value on its way; the queries check nothing.
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def write(path: str, rows: int) -> int:
-    """Reports that are a little too sure, in row groups of the usual size."""
+    """Predictions that are a little too sure, in row groups of the usual size."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -2,9 +2,9 @@
 
     python benchmarks/frames.py [--rows 20000000] [--repeats 3] [--engines polars duckdb ...]
 
-`ece` is one query for fifteen bins; `everything` is all that `evaluate` says of (n,) reports: fine
-cells, quantile bins, losses and the moments behind the smooth errors. Times are medians of calls in
-one process, the file in the page cache; values must agree with arrays.
+`ece` is one query for fifteen bins; `everything` is all that `evaluate` says of (n,) predictions:
+fine cells, quantile bins, losses and the moments behind the smooth errors. Times are medians of
+calls in one process, the file in the page cache; values must agree with arrays.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = os.path.join(folder, "rows.parquet")
         write(path, options.rows)
-        print(f"{options.rows:,} rows, float32 reports and int8 labels")
+        print(f"{options.rows:,} rows, float32 predictions and int8 labels")
         print(f"{'engine':10}{'ece, s':>10}{'everything, s':>16}", flush=True)
         expected = None
         for name in options.engines:

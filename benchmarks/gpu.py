@@ -68,7 +68,7 @@ def logits_of(n: int, k: int, dtype: torch.dtype) -> TensorSamples:
 def check(samples: TensorSamples, rows: int = 20_000) -> str:
     """Top-label counts must be equal; sums within float32's rounding."""
     k = samples.n_classes
-    part = TensorSamples(samples.reports[:rows], samples.targets[:rows], None, True)
+    part = TensorSamples(samples.predictions[:rows], samples.targets[:rows], None, True)
     by_class = BINS if k <= fused.LONGEST_IN_REGISTERS else None
     for cuts in (BINS, CELLS):
         a = fused.row_pass(part, by_class, cuts, True)
@@ -93,7 +93,7 @@ def torchmetrics_call(samples: TensorSamples) -> Callable[[], object] | None:
     except ImportError:
         return None
     rows = max(1, min(samples.n, (1 << 28) // samples.n_classes))
-    x, y = samples.reports[:rows], samples.targets[:rows]
+    x, y = samples.predictions[:rows], samples.targets[:rows]
     return lambda: multiclass_calibration_error(
         x, y, num_classes=samples.n_classes, n_bins=15, validate_args=False
     )
@@ -102,7 +102,7 @@ def torchmetrics_call(samples: TensorSamples) -> Callable[[], object] | None:
 def measure(k: int, dtype: torch.dtype, gigabytes: float) -> list[dict[str, object]]:
     size = torch.empty(0, dtype=dtype).element_size()
     samples = logits_of(int(gigabytes * 1e9) // (k * size), k, dtype)
-    x = samples.reports
+    x = samples.predictions
     n_bytes = x.numel() * size
     checked = check(samples)
     copy = copy_milliseconds(x)

@@ -162,17 +162,19 @@ def quantile(shrink: int) -> dict[str, float]:
     y, p = binary_samples(n)
     skewed = p**8
 
-    def scikit_learn(reports: np.ndarray) -> Any:
+    def scikit_learn(predictions: np.ndarray) -> Any:
         from sklearn.calibration import calibration_curve
 
-        true, predicted = calibration_curve(y, reports, n_bins=15, strategy="quantile")
+        true, predicted = calibration_curve(y, predictions, n_bins=15, strategy="quantile")
         return np.abs(true - predicted).mean()
 
     tools: Tools = {
         "calibrant.ece, Quantile(15)": lambda: cal.ece(y, p, bins=cal.Quantile(15)),
         "scikit-learn calibration_curve": lambda: scikit_learn(p),
-        "calibrant.ece, reports crowded at 0": lambda: cal.ece(y, skewed, bins=cal.Quantile(15)),
-        "scikit-learn, reports crowded at 0": lambda: scikit_learn(skewed),
+        "calibrant.ece, predictions crowded at 0": lambda: cal.ece(
+            y, skewed, bins=cal.Quantile(15)
+        ),
+        "scikit-learn, predictions crowded at 0": lambda: scikit_learn(skewed),
     }
     return compare(tools, 1e9 / n, "ns")
 

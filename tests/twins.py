@@ -1,6 +1,6 @@
 """Slow twins of every measure and every binning rule: plain Python, one sample at a time.
 
-They share nothing with the package. Reports, targets and weights are lists of floats; rows are
+They share nothing with the package. Predictions, targets and weights are lists of floats; rows are
 lists of lists. Sums are ``math.fsum`` (correctly rounded), and wherever a comparison decides
 something, a bin or the end of a sweep, it is made between fractions, so that a twin never owes its
 answer to rounding.
@@ -18,14 +18,14 @@ from typing import NamedTuple
 LOG_FLOOR = 1e-12
 
 Rows = Sequence[Sequence[float]]
-# A bin's name for each report; None for a report that is in no bin.
+# A bin's name for each prediction; None for a prediction that is in no bin.
 Bins = list[Hashable | None]
-# From reports and weights to bins: a rule never sees a target.
+# From predictions and weights to bins: a rule never sees a target.
 Rule = Callable[[Sequence[float], Sequence[float]], Bins]
 
 
 class Problem(NamedTuple):
-    """A scalar problem: reports u held against targets z, with weights w."""
+    """A scalar problem: predictions u held against targets z, with weights w."""
 
     u: list[float]
     z: list[float]
@@ -84,7 +84,7 @@ def quantile_by_rank(m: int) -> Rule:
 
 
 def quantile_ties_together(m: int) -> Rule:
-    """Equal reports share the bin of their middle rank; ranks are cumulative weights."""
+    """Equal predictions share the bin of their middle rank; ranks are cumulative weights."""
 
     def rule(u: Sequence[float], w: Sequence[float]) -> Bins:
         mass: dict[float, Fraction | int] = {}
@@ -104,7 +104,7 @@ def quantile_ties_together(m: int) -> Rule:
 
 
 def level_sets() -> Rule:
-    """One bin per distinct report."""
+    """One bin per distinct prediction."""
     return lambda u, w: list(u)
 
 
@@ -147,8 +147,8 @@ def class_problems(p: Rows, q: Rows, w: Sequence[float]) -> list[Problem]:
 
 
 def above(problem: Problem, threshold: float) -> Problem:
-    """The samples whose report is above the threshold."""
-    kept = [i for i, report in enumerate(problem.u) if report > threshold]
+    """The samples whose prediction is above the threshold."""
+    kept = [i for i, prediction in enumerate(problem.u) if prediction > threshold]
     return Problem(*([column[i] for i in kept] for column in problem))
 
 
@@ -160,7 +160,7 @@ class Bin(NamedTuple):
 
     n: int
     weight: float
-    mean_report: float
+    mean_predicted: float
     mean_target: float
     residual: float
     target_square: float
@@ -168,7 +168,7 @@ class Bin(NamedTuple):
 
 
 def bins_of(problem: Problem, rule: Rule) -> list[Bin]:
-    """The bins that hold weight, in increasing order of their reports."""
+    """The bins that hold weight, in increasing order of their predictions."""
     members: dict[Hashable, list[int]] = {}
     for i, name in enumerate(rule(problem.u, problem.w)):
         if name is not None:
@@ -227,7 +227,9 @@ def debiased_l2(problems: Sequence[Problem], rule: Rule) -> float:
 
 
 def sweep_bin_count(problem: Problem) -> int:
-    """The most equal-mass bins, no more than distinct reports, before a mean target first falls."""
+    """The most equal-mass bins, no more than distinct predictions, before a mean target first
+    falls.
+    """
     held = [i for i, weight in enumerate(problem.w) if weight > 0]
     u, z, w = ([column[i] for i in held] for column in problem)
     best = 1
@@ -247,14 +249,14 @@ def sweep_bin_count(problem: Problem) -> int:
 
 
 def ks_error(problem: Problem) -> float:
-    """max over t of |sum of w (u - z) over reports up to t| / W."""
+    """max over t of |sum of w (u - z) over predictions up to t| / W."""
     rows = list(zip(*problem, strict=True))
     partial = [math.fsum(w * (u - z) for u, z, w in rows if u <= t) for t in set(problem.u)]
     return max(abs(gap) for gap in partial) / math.fsum(problem.w)
 
 
 def tace(problems: Sequence[Problem], m: int, threshold: float, norm: str = "l1") -> float:
-    """Adaptive error of the reports above a threshold, over the classes that have any."""
+    """Adaptive error of the predictions above a threshold, over the classes that have any."""
     kept = [above(problem, threshold) for problem in problems]
     errors = [
         binned_error(problem, quantile_ties_together(m), norm)
@@ -290,43 +292,43 @@ def mean_of_property(rows: Rows, phi: Rows) -> list[list[float]]:
     ]
 
 
-def vector_cells(reports: Rows, w: Sequence[float], rule: Rule | None, phi: Rows) -> Bins:
+def vector_cells(predictions: Rows, w: Sequence[float], rule: Rule | None, phi: Rows) -> Bins:
     """Which coordinate is largest, and that coordinate's bin; None as a rule is exact level sets.
 
     Coordinates are compared and binned as shares of the range that phi gives them.
     """
     if rule is None:
-        return [tuple(row) for row in reports]
+        return [tuple(row) for row in predictions]
     low = [min(values[j] for values in phi) for j in range(len(phi[0]))]
     high = [max(values[j] for values in phi) for j in range(len(phi[0]))]
     span = [b - a if b > a else 1.0 for a, b in zip(low, high, strict=True)]
-    shares = [[(x - a) / s for x, a, s in zip(row, low, span, strict=True)] for row in reports]
+    shares = [[(x - a) / s for x, a, s in zip(row, low, span, strict=True)] for row in predictions]
     top = [argmax(row) for row in shares]
     bins = rule([row[r] for row, r in zip(shares, top, strict=True)], w)
     return [None if b is None else (r, b) for r, b in zip(top, bins, strict=True)]
 
 
-def vector_lin_ce(reports: Rows, targets: Rows, w: Sequence[float], cells: Bins) -> float:
-    """sum_B ||R_B||_2^2 / W^2 for vector reports in given cells."""
+def vector_lin_ce(predictions: Rows, targets: Rows, w: Sequence[float], cells: Bins) -> float:
+    """sum_B ||R_B||_2^2 / W^2 for vector predictions in given cells."""
     members: dict[Hashable, list[int]] = {}
     for i, name in enumerate(cells):
         if name is not None:
             members.setdefault(name, []).append(i)
     squares = [
-        math.fsum(w[i] * (reports[i][j] - targets[i][j]) for i in held) ** 2
+        math.fsum(w[i] * (predictions[i][j] - targets[i][j]) for i in held) ** 2
         for held in members.values()
-        for j in range(len(reports[0]))
+        for j in range(len(predictions[0]))
     ]
     return math.fsum(squares) / math.fsum(w) ** 2
 
 
-def vector_lin_ece(reports: Rows, targets: Rows, w: Sequence[float], cells: Bins) -> float:
-    """sum_B ||R_B||_1 / W for vector reports in given cells (definition 2.1)."""
+def vector_lin_ece(predictions: Rows, targets: Rows, w: Sequence[float], cells: Bins) -> float:
+    """sum_B ||R_B||_1 / W for vector predictions in given cells (definition 2.1)."""
     total = 0.0
     for name in {name for name in cells if name is not None}:
         held = [i for i, cell in enumerate(cells) if cell == name]
-        for j in range(len(reports[0])):
-            total += abs(math.fsum(w[i] * (reports[i][j] - targets[i][j]) for i in held))
+        for j in range(len(predictions[0])):
+            total += abs(math.fsum(w[i] * (predictions[i][j] - targets[i][j]) for i in held))
     return total / math.fsum(w)
 
 
@@ -372,7 +374,7 @@ def entropy_difference(p: Sequence[float], q: Sequence[float]) -> float:
 
 
 def same_ranking(p: Sequence[float], q: Sequence[float]) -> float:
-    """1 if every pair that the target ranks strictly is ranked strictly alike by the report."""
+    """1 if every pair that the target ranks strictly is ranked strictly alike by the prediction."""
     k = len(p)
     kept = all(p[a] > p[b] for a in range(k) for b in range(k) if q[a] > q[b])
     return 1.0 if kept else 0.0
@@ -400,8 +402,8 @@ def pool_adjacent_violators(values: Sequence[float], weights: Sequence[float]) -
     return [float(total / weight) for total, weight, count in blocks for _ in range(count)]
 
 
-def _brier_against(reports: Sequence[float], problem: Problem) -> float:
-    squares = [(u - z) ** 2 for u, z in zip(reports, problem.z, strict=True)]
+def _brier_against(predictions: Sequence[float], problem: Problem) -> float:
+    squares = [(u - z) ** 2 for u, z in zip(predictions, problem.z, strict=True)]
     return weighted_mean(squares, problem.w)
 
 
@@ -424,12 +426,12 @@ def isotonic_decomposition(problem: Problem) -> Decomposition:
 
 
 def binned_decomposition(problem: Problem, rule: Rule) -> Decomposition:
-    """Murphy's parts, and what the bins hide. The rule must put every report into a bin."""
+    """Murphy's parts, and what the bins hide. The rule must put every prediction into a bin."""
     total = math.fsum(problem.w)
     base = weighted_mean(problem.z, problem.w)
     bins = bins_of(problem, rule)
     brier_now = _brier_against(problem.u, problem)
-    gaps = [b.weight * (b.mean_report - b.mean_target) ** 2 for b in bins]
+    gaps = [b.weight * (b.mean_predicted - b.mean_target) ** 2 for b in bins]
     miscalibration = math.fsum(gaps) / total
     discrimination = math.fsum(b.weight * (b.mean_target - base) ** 2 for b in bins) / total
     uncertainty = _brier_against([base] * len(problem.z), problem)

@@ -16,7 +16,7 @@ from calibrant.plots import BinSensitivityDisplay, ClasswiseDisplay
 # What each one shows, for those who do not see it.
 SAID = {
     "reliability": "Reliability diagram in ten bins: all points but the lowest lie below the "
-    "diagonal, so reports are too high",
+    "diagonal, so predictions are too high",
     "smooth": "Smoothed reliability curve with its band, below the diagonal nearly everywhere",
     "classwise": "Six small reliability diagrams, one for each of the worst classes",
     "comparison": "Four models with the intervals of two measures, best first",

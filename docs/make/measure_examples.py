@@ -9,7 +9,7 @@ from calibrant._measures.catalogue import Measure
 
 
 def examples_of(entries: list[Measure]) -> Iterator[str]:
-    """A session for each shape of reports."""
+    """A session for each shape of predictions."""
     for entry in entries:
         for shape in entry.shapes:
             yield _session(entry, shape)

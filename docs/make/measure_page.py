@@ -26,10 +26,10 @@ SYMBOLS = {
     "n_B": "the effective number of rows in a bin",
     "r": "a class",
     "k": "the number of classes",
-    "u": "the report: the probability of class 1, or of the top label",
+    "u": "the prediction: the probability of class 1, or of the top label",
     "z": "the target: 0 or 1, or a probability",
-    "t": "a place on the axis of reports (or of their logits)",
-    "h": "the logit of the report",
+    "t": "a place on the axis of predictions (or of their logits)",
+    "h": "the logit of the prediction",
     "c": "the largest reported probability",
     "p": "the reported probabilities of a row",
     "q": "the target probabilities of a row",
@@ -52,7 +52,7 @@ def function_of(measure: Measure) -> Any:
 
 
 def page_of(entries: list[Measure], known: Verdicts) -> str:
-    """The page of a name: an entry of the catalogue, or one for each shape of reports."""
+    """The page of a name: an entry of the catalogue, or one for each shape of predictions."""
     first = entries[0]
     parts = [
         f"# `{first.name}`: {first.title}",
@@ -95,9 +95,9 @@ def _range(measure: Measure) -> str:
 
 def _measured(measure: Measure, shape: str) -> str:
     if shape == "multiclass":
-        return f"of reports (n, k), {_OF_ROWS.get(measure.notion, 'the top label')}"
+        return f"of predictions (n, k), {_OF_ROWS.get(measure.notion, 'the top label')}"
     top = measure.notion == "confidence"
-    return f"of reports (n,), {'the larger of u and 1 - u' if top else 'class 1'}"
+    return f"of predictions (n,), {'the larger of u and 1 - u' if top else 'class 1'}"
 
 
 def _formula(entries: list[Measure]) -> Iterator[str]:
@@ -142,10 +142,10 @@ def _promises(entries: list[Measure], known: Verdicts) -> Iterator[str]:
     if not rows:
         yield "Nothing: it is one part of a sum, and says nothing of calibration by itself."
         return
-    yield table(["property", "reports", "claimed", "found", "what shows it"], rows)
+    yield table(["property", "predictions", "claimed", "found", "what shows it"], rows)
     for entry in entries:
         for shape in entry.shapes:
             row = known.get((entry.name, shape, "bin_sensitivity"))
             if row is not None:
-                yield f"Other numbers of bins, {shape} reports: {row['sentence']}."
+                yield f"Other numbers of bins, {shape} predictions: {row['sentence']}."
     yield f"`calibrant audit {entries[0].name}` tries all this again."

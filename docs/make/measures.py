@@ -22,8 +22,8 @@ Every measure of the catalogue (`cal.catalogue()`), with what it promises. [Whic
 use](../which-measure.md) is another page.
 
 A predictor that lies has something to gain under a measure that is not *truthful*. A measure that
-is not *continuous* may jump when a report moves by a hair. *Complete* ones tend to 0 for calibrated
-predictors, and *sound* ones stay above that for all others. Each yes and no is what [the
+is not *continuous* may jump when a prediction moves by a hair. *Complete* ones tend to 0 for
+calibrated predictors, and *sound* ones stay above that for all others. Each yes and no is what [the
 audit](../audit.md) found and the catalogue claims; a `!` would mark a claim that is not borne out.
 """
 _END = """\
@@ -52,7 +52,7 @@ def groups() -> dict[str, list[str]]:
 
 
 def _index(by_name: dict[str, list[Measure]], known: Verdicts) -> str:
-    head = ["measure", "what it is", "reports", "range", *PROPERTIES]
+    head = ["measure", "what it is", "predictions", "range", *PROPERTIES]
     parts = ["# The measures", _INTRODUCTION.strip()]
     for title, names in groups().items():
         rows = [row for name in names for row in _rows(by_name[name], known)]
@@ -61,7 +61,7 @@ def _index(by_name: dict[str, list[Measure]], known: Verdicts) -> str:
 
 
 def _rows(entries: list[Measure], known: Verdicts) -> list[list[str]]:
-    """One row for both shapes of reports if the same is to be said of them."""
+    """One row for both shapes of predictions if the same is to be said of them."""
     told: dict[tuple[str, ...], list[str]] = {}
     for entry in entries:
         for shape in entry.shapes:

@@ -91,7 +91,8 @@ def _page_of(thing: Any) -> str:
 def _index(named: dict[str, dict[str, Any]]) -> str:
     parts = [
         "# Reference",
-        "Every public name. `import calibrant as cal`, and all functions of labels and reports are "
+        "Every public name. `import calibrant as cal`, and all functions of labels and "
+        "predictions are "
         "called `f(y_true, y_proba, ...)`, with every option by its name.",
     ]
     for page, things in named.items():

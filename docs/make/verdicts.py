@@ -10,7 +10,7 @@ from calibrant._measures.catalogue import Measure
 AUDIT = Path(__file__).parents[1] / "measures" / "audit.csv"
 PROPERTIES = ("truthful", "continuous", "complete", "sound")
 WORDS = {True: "yes", False: "no", None: "-"}
-# (measure, shape of reports, property) -> the row.
+# (measure, shape of predictions, property) -> the row.
 Verdicts = dict[tuple[str, str, str], dict[str, str]]
 
 

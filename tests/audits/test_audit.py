@@ -173,7 +173,7 @@ class TestOnesOwnMeasure:
         found = audit(brier, properties=["truthful", "continuous", "complete"])
         assert [row.holds for row in found.rows] == [True, True, False]
         assert {row.claim for row in found.rows} == {None}
-        assert found.notes[0].startswith("not audited on multiclass reports")
+        assert found.notes[0].startswith("not audited on multiclass predictions")
         assert found.rows[0].measure == "brier"
         assert "no lie found" in repr(found)
 
@@ -194,7 +194,7 @@ class TestOnesOwnMeasure:
             audit(lambda y, p: [1.0, 2.0], shape="binary")
 
     def test_what_takes_nothing(self):
-        with pytest.raises(InputError, match="takes no reports"):
+        with pytest.raises(InputError, match="takes no predictions"):
             audit(lambda y: 0.0)
 
 

@@ -46,7 +46,7 @@ def binary(folder, name="rows.csv", **more):
     return csv(folder / name, {"label": OUTCOMES, "p": REPORTS, **more})
 
 
-def named(folder, name="named.csv", order=(0, 1, 2), reports=ROWS):
-    """Reports in columns named by the classes, in some order."""
-    columns = {f"proba_{CLASSES[j]}": reports[:, j].tolist() for j in order}
+def named(folder, name="named.csv", order=(0, 1, 2), predictions=ROWS):
+    """Predictions in columns named by the classes, in some order."""
+    columns = {f"proba_{CLASSES[j]}": predictions[:, j].tolist() for j in order}
     return csv(folder / name, {"label": [CLASSES[y] for y in LABELS], **columns})

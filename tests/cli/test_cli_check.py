@@ -137,7 +137,7 @@ class TestSlicesAndClusters:
         groups = np.arange(N) // 10
         alone = check(OUTCOMES, REPORTS, at_most={"brier": 0.25})
         clustered = check(OUTCOMES, REPORTS, at_most={"brier": 0.25}, groups=groups)
-        assert clustered.parts[0].n_worth == 60 and alone.parts[0].n_worth == N
+        assert clustered.parts[0].effective_n == 60 and alone.parts[0].effective_n == N
         assert clustered.parts[0].interval == cal.interval(
             OUTCOMES, REPORTS, measure="brier", groups=groups
         )
@@ -220,7 +220,7 @@ class TestLargeFiles:
         assert found["limits"][0]["value"] == pytest.approx(value, rel=1e-12)
         assert main(["check", path, "--point", "--max", f"ece={value - 1e-6}"]) == 1
         assert main(["check", path, "--max", "ece=0.5"]) == 3
-        assert "more than 100 reports" in capsys.readouterr().err
+        assert "more than 100 predictions" in capsys.readouterr().err
 
     def test_multiclass_too(self, tmp_path, monkeypatch):
         from calibrant._cli import check as verb

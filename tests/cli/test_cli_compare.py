@@ -90,9 +90,9 @@ def test_rows_matched_by_a_column(two_files, capsys):
 
 def test_families_of_columns_by_a_pattern(tmp_path, capsys):
     rows = {"label": LABELS}
-    for name, reports in (("a", ROWS), ("b", SOFTER)):
+    for name, predictions in (("a", ROWS), ("b", SOFTER)):
         # 10 is after 9 and not after 1, so that a wrong order would show with more classes.
-        rows |= {f"{name}_{j}": reports[:, j].tolist() for j in (2, 0, 1)}
+        rows |= {f"{name}_{j}": predictions[:, j].tolist() for j in (2, 0, 1)}
     path = csv(tmp_path / "r.csv", rows)
     expected = cal.compare(LABELS, {"a": ROWS, "b": SOFTER}).to_dict()["values"]
     for models in (("a=a_*", "b=b_*"), ("a=a_0,a_1,a_2", "b=b_0,b_1,b_2")):
@@ -110,7 +110,7 @@ def test_numbers_in_names_are_numbers(tmp_path, capsys):
 
 def test_classes_in_another_order_are_put_right(tmp_path, capsys):
     named(tmp_path, "a.csv")
-    named(tmp_path, "b.csv", order=(2, 0, 1), reports=SOFTER)
+    named(tmp_path, "b.csv", order=(2, 0, 1), predictions=SOFTER)
     found = compared(capsys, tmp_path / "a.csv", tmp_path / "b.csv")
     expected = cal.compare(LABELS, {"a": ROWS, "b": SOFTER}).to_dict()["values"]
     for measure, numbers in expected.items():
@@ -216,8 +216,8 @@ def test_the_page_is_written_whole(one_file, tmp_path):
 def test_a_folder_or_pattern_alone_is_a_model_a_file(tmp_path, capsys):
     models = tmp_path / "models"
     models.mkdir()
-    for name, reports in EXPECTED.items():
-        csv(models / f"{name}.csv", {"label": OUTCOMES, "p": reports})
+    for name, predictions in EXPECTED.items():
+        csv(models / f"{name}.csv", {"label": OUTCOMES, "p": predictions})
     for given in (models, models / "*.csv"):
         found = compared(capsys, given, "--measures", "ece")
         assert set(found["values"]["predictor"]) == {"old", "new"}

@@ -141,8 +141,8 @@ def test_logits_are_never_guessed(tmp_path, capsys):
 
 
 def test_missing_rows_are_counted(tmp_path, capsys):
-    reports = [("" if i % 10 == 0 else p) for i, p in enumerate(REPORTS.tolist())]
-    path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": reports})
+    predictions = [("" if i % 10 == 0 else p) for i, p in enumerate(REPORTS.tolist())]
+    path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": predictions})
     assert main(["report", str(path)]) == 3
     assert "--missing drop" in capsys.readouterr().err
     found = found_by(capsys, "report", path, "--missing", "drop", "--measures", "ece")
@@ -172,10 +172,10 @@ def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, monkeypatch)
 
 
 def test_a_bad_row_is_told_with_its_line(tmp_path, capsys):
-    reports = REPORTS.copy()
-    reports[122] = 85.0
+    predictions = REPORTS.copy()
+    predictions[122] = 85.0
     for options in ([], ["--stream"]):
-        path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": reports})
+        path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": predictions})
         assert main(["report", str(path), *options]) == 3
         said = capsys.readouterr().err
         assert "r.csv, line 124: y_proba[122] is 85.0" in said and "--from-logits" in said
@@ -205,7 +205,7 @@ class TestPage:
         monkeypatch.setattr(report, "HELD_FOR_PAGE", 100)
         out = tmp_path / "page.html"
         assert main(["report", str(binary(tmp_path)), "-o", str(out)]) == 3
-        assert "more than 100 reports" in capsys.readouterr().err and not out.exists()
+        assert "more than 100 predictions" in capsys.readouterr().err and not out.exists()
         assert main(["report", str(binary(tmp_path)), "-o", str(out), "--stream"]) == 3
         assert "a page needs the rows in memory" in capsys.readouterr().err
 

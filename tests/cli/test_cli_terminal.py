@@ -55,7 +55,7 @@ def test_colours_and_a_diagram_on_a_terminal(command):
     printed = on_a_terminal(command, NO_COLOR="")
     assert COLOUR.search(printed)
     plain = CODES.sub("", printed)
-    assert "mean target" in plain and FANCY.missed in plain and "mean report" in plain
+    assert "mean target" in plain and FANCY.missed in plain and "mean prediction" in plain
     assert "Miscalibrated" in plain
 
 
@@ -103,7 +103,7 @@ class TestDiagram:
         table = cal.reliability([1] * 50 + [0] * 50, [0.25] * 50 + [0.75] * 50, bins=2)
         lines = self.lines(table)
         picture = lines[1 : HEIGHT + 1]
-        # The first bin reports 0.25 and sees 1, the second reports 0.75 and sees 0.
+        # The first bin predictions 0.25 and sees 1, the second predictions 0.75 and sees 0.
         assert picture[0][5 + 15] == FANCY.missed
         assert picture[-1][5 + 45] == FANCY.missed
         assert picture[0].startswith("1.0") and picture[-1].startswith("0.0")
@@ -120,8 +120,8 @@ class TestDiagram:
         assert lines[0][-1] == FANCY.diagonal and lines[-1][5] == FANCY.diagonal
 
     def test_rows_show_even_where_they_are_few(self):
-        reports = [0.1] * 1000 + [0.9]
-        lines = self.lines(cal.reliability([0] * 1001, reports, bins=2))
+        predictions = [0.1] * 1000 + [0.9]
+        lines = self.lines(cal.reliability([0] * 1001, predictions, bins=2))
         heights = lines[-2].removeprefix("rows ")
         assert heights[0] == FANCY.heights[-1] and heights[-2] == FANCY.heights[1]
         empty = self.lines(cal.reliability([0], [0.1], bins=2))[-2].removeprefix("rows ")

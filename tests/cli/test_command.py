@@ -16,7 +16,7 @@ from command import INSTALLED, OUTCOMES, REPORTS, binary, run
 import calibrant as cal
 from calibrant import examples
 from calibrant._cli import VERBS, build_parser
-from calibrant._cli.output import replacing
+from calibrant._cli.output import atomic_write
 from calibrant._core.errors import InputError
 
 
@@ -245,8 +245,8 @@ class TestInterrupts:
         ids=["report", "reproduce"],
     )
     def test_nothing_is_left_behind(self, tmp_path, arguments, out):
-        reports = np.random.default_rng(0).random(2_000_000)
-        np.savez(tmp_path / "big.npz", y=(reports > 0.4).astype(np.int8), p=reports)
+        predictions = np.random.default_rng(0).random(2_000_000)
+        np.savez(tmp_path / "big.npz", y=(predictions > 0.4).astype(np.int8), p=predictions)
         before = sorted(path.name for path in tmp_path.iterdir())
         child = subprocess.Popen(
             [INSTALLED, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -279,7 +279,7 @@ class TestInterrupts:
         path.write_text("as it was")
 
         def write():
-            with replacing(str(path)) as beside:
+            with atomic_write(str(path)) as beside:
                 beside.write_text("half of")
                 raise KeyboardInterrupt
 
@@ -290,7 +290,7 @@ class TestInterrupts:
 
     def test_a_write_that_fails_is_said(self, tmp_path):
         def write():
-            with replacing(str(tmp_path / "no" / "page.html")) as beside:
+            with atomic_write(str(tmp_path / "no" / "page.html")) as beside:
                 beside.write_text("whole")
 
         with pytest.raises(InputError, match=r"page.html cannot be written: No such file"):

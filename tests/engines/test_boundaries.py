@@ -1,4 +1,6 @@
-"""Every report lies in the bin that the edges, as doubles, say: on every engine and every path."""
+"""Every prediction lies in the bin that the edges, as doubles, say: on every engine and every
+path.
+"""
 
 import struct
 from bisect import bisect_left, bisect_right
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from calibrant import Edges, EqualWidth, InputError, LevelSets, reliability
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Closed, as_rule, fixed_cuts
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.selection import available, engine
 
@@ -36,21 +38,21 @@ def to_half(x: float) -> float:
     return float(struct.unpack("<e", struct.pack("<e", x))[0])
 
 
-def expected_bins(reports: Array, inner_edges: Sequence[float], closed: Closed) -> list[int]:
-    """The bin of each report by bisection of plain Python floats."""
+def expected_bins(predictions: Array, inner_edges: Sequence[float], closed: Closed) -> list[int]:
+    """The bin of each prediction by bisection of plain Python floats."""
     find = bisect_right if closed == "left" else bisect_left
-    return [find(inner_edges, u) for u in reports.astype(np.float64).tolist()]
+    return [find(inner_edges, u) for u in predictions.astype(np.float64).tolist()]
 
 
 def around(inner_edges: Sequence[float], dtype: Any = np.float64) -> Array:
-    """0, 1, the smallest report above 0, each edge, and its neighbours one ulp away."""
+    """0, 1, the smallest prediction above 0, each edge, and its neighbours one ulp away."""
     edges = np.array([0.0, 1.0, *inner_edges]).astype(dtype)
     smallest = np.array([np.finfo(dtype).smallest_subnormal, -0.0], dtype=dtype)
     below = np.nextafter(edges, np.array(-1, dtype=dtype))
     above = np.nextafter(edges, np.array(2, dtype=dtype))
-    reports = np.concatenate([edges, below, above, smallest])
-    reports = reports[(reports >= 0) & (reports <= 1)]
-    return np.random.default_rng(0).permutation(reports)
+    predictions = np.concatenate([edges, below, above, smallest])
+    predictions = predictions[(predictions >= 0) & (predictions <= 1)]
+    return np.random.default_rng(0).permutation(predictions)
 
 
 def same_rows(table: BinTable, r: int, bins: list[int], u: Array, z: Array, w: Array) -> None:
@@ -79,19 +81,21 @@ def variants(n: int) -> Iterator[tuple[Array, Array | None]]:
     yield rng.integers(0, 5, n) / 4, rng.integers(1, 1000, n).astype(np.float64)
 
 
-def check_binary(rule: EqualWidth | Edges, reports: Array, bins: list[int]) -> None:
-    for targets, weights in variants(reports.size):
-        samples = accept(targets, reports, sample_weight=weights)
+def check_binary(rule: EqualWidth | Edges, predictions: Array, bins: list[int]) -> None:
+    for targets, weights in variants(predictions.size):
+        samples = to_samples(targets, predictions, sample_weight=weights)
         table = bin_table(samples, "binary", rule)[0]
-        ones = np.ones(reports.size) if weights is None else weights
-        same_rows(table, 0, bins, reports.astype(np.float64), targets.astype(np.float64), ones)
+        ones = np.ones(predictions.size) if weights is None else weights
+        same_rows(table, 0, bins, predictions.astype(np.float64), targets.astype(np.float64), ones)
 
 
-def rows_from(reports: Array, n_classes: int) -> Array:
-    """Rows whose first entry is the report and whose other entries share what is left."""
-    rest = (1 - reports[:, None]) / np.array(n_classes - 1, dtype=reports.dtype)
+def rows_from(predictions: Array, n_classes: int) -> Array:
+    """Rows whose first entry is the prediction and whose other entries share what is left."""
+    rest = (1 - predictions[:, None]) / np.array(n_classes - 1, dtype=predictions.dtype)
     return np.concatenate(
-        [reports[:, None], np.repeat(rest, n_classes - 1, axis=1)], axis=1, dtype=reports.dtype
+        [predictions[:, None], np.repeat(rest, n_classes - 1, axis=1)],
+        axis=1,
+        dtype=predictions.dtype,
     )
 
 
@@ -101,9 +105,9 @@ def test_equal_width_table_of_a_binary_problem(engine_name: str, closed: Closed)
     with engine(engine_name):
         for m in range(1, 101):
             edges = ratio_edges(m)
-            reports = around(edges)
-            bins = expected_bins(reports, edges, closed)
-            check_binary(EqualWidth(m, closed), reports, bins)
+            predictions = around(edges)
+            bins = expected_bins(predictions, edges, closed)
+            check_binary(EqualWidth(m, closed), predictions, bins)
 
 
 @every_engine
@@ -118,7 +122,7 @@ def test_equal_width_table_of_the_top_label(engine_name: str, closed: Closed) ->
             confidences = rows.max(axis=1)
             bins = expected_bins(confidences, edges, closed)
             for weights in (None, np.random.default_rng(3).integers(1, 99, len(rows)) * 1.0):
-                samples = accept(labels, rows, sample_weight=weights)
+                samples = to_samples(labels, rows, sample_weight=weights)
                 table = bin_table(samples, "confidence", EqualWidth(m, closed))[0]
                 ones = np.ones(len(rows)) if weights is None else weights
                 same_rows(table, 0, bins, confidences, (labels == top) * 1.0, ones)
@@ -127,19 +131,22 @@ def test_equal_width_table_of_the_top_label(engine_name: str, closed: Closed) ->
 @every_engine
 @every_side
 def test_equal_width_table_of_the_folded_binary_problem(engine_name: str, closed: Closed) -> None:
-    """(n,) reports asked for their top label: the larger of u and 1 - u."""
+    """(n,) predictions asked for their top label: the larger of u and 1 - u."""
     with engine(engine_name):
         for m in (1, 2, 3, 10, 15, 64, 100):
             edges = ratio_edges(m)
-            reports = around(edges)
-            labels = np.random.default_rng(4).integers(0, 2, reports.size)
-            confidences = np.array([max(u, 1 - u) for u in reports.tolist()])
+            predictions = around(edges)
+            labels = np.random.default_rng(4).integers(0, 2, predictions.size)
+            confidences = np.array([max(u, 1 - u) for u in predictions.tolist()])
             hits = np.array(
-                [y if u > 0.5 else 1 - y for u, y in zip(reports, labels, strict=True)], dtype=float
+                [y if u > 0.5 else 1 - y for u, y in zip(predictions, labels, strict=True)],
+                dtype=float,
             )
-            table = bin_table(accept(labels, reports), "confidence", EqualWidth(m, closed))[0]
+            table = bin_table(to_samples(labels, predictions), "confidence", EqualWidth(m, closed))[
+                0
+            ]
             bins = expected_bins(confidences, edges, closed)
-            same_rows(table, 0, bins, confidences, hits, np.ones(reports.size))
+            same_rows(table, 0, bins, confidences, hits, np.ones(predictions.size))
 
 
 @every_engine
@@ -161,7 +168,7 @@ def test_equal_width_table_of_every_class(engine_name: str, closed: Closed, n_cl
                 (labels, one_hot, weights),
                 (soft, soft, None),
             ):
-                samples = accept(targets, rows, sample_weight=w)
+                samples = to_samples(targets, rows, sample_weight=w)
                 table = classwise_table(samples, EqualWidth(m, closed))[0]
                 ones = np.ones(len(rows)) if w is None else w
                 for r in range(n_classes):
@@ -172,26 +179,26 @@ def test_equal_width_table_of_every_class(engine_name: str, closed: Closed, n_cl
 @every_engine
 @every_side
 @pytest.mark.parametrize(("dtype", "rounded"), [(np.float32, to_single), (np.float16, to_half)])
-def test_low_precision_reports_meet_edges_rounded_alike(
+def test_low_precision_predictions_meet_edges_rounded_alike(
     engine_name: str, closed: Closed, dtype: Any, rounded: Any
 ) -> None:
     with engine(engine_name):
         for m in range(1, 101):
             edges = [rounded(edge) for edge in ratio_edges(m)]
-            reports = around(edges, dtype)
-            bins = expected_bins(reports, edges, closed)
-            check_binary(EqualWidth(m, closed), reports, bins)
+            predictions = around(edges, dtype)
+            bins = expected_bins(predictions, edges, closed)
+            check_binary(EqualWidth(m, closed), predictions, bins)
 
 
 @every_engine
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("m", [10, 15, 20, 100])
-def test_the_report_k_over_m_opens_bin_k_in_every_precision(
+def test_the_prediction_k_over_m_opens_bin_k_in_every_precision(
     engine_name: str, m: int, dtype: Any
 ) -> None:
-    reports = (np.arange(m) / m).astype(dtype)
+    predictions = (np.arange(m) / m).astype(dtype)
     with engine(engine_name):
-        table = reliability(np.zeros(m, int), reports, bins=m)
+        table = reliability(np.zeros(m, int), predictions, bins=m)
     assert table.columns()["n"] == [1] * m
 
 
@@ -205,7 +212,7 @@ def test_low_precision_rows_meet_edges_rounded_alike(
     rows = rows_from(around(edges, np.float32), 2)
     labels = np.random.default_rng(6).integers(0, 2, len(rows))
     with engine(engine_name):
-        samples = accept(labels, rows)
+        samples = to_samples(labels, rows)
         top = bin_table(samples, "confidence", EqualWidth(m, closed))[0]
         classes = classwise_table(samples, EqualWidth(m, closed))[0]
     assert rows.dtype == np.float32
@@ -231,32 +238,36 @@ CUSTOM_EDGES = {
 @pytest.mark.parametrize("kind", CUSTOM_EDGES)
 def test_custom_edges(engine_name: str, closed: Closed, kind: str) -> None:
     inner = CUSTOM_EDGES[kind]
-    reports = around([edge for edge in inner if 0 <= edge <= 1])
+    predictions = around([edge for edge in inner if 0 <= edge <= 1])
     rule = Edges([-1.0, *inner, 2.0], closed)
     with engine(engine_name):
-        check_binary(rule, reports, expected_bins(reports, inner, closed))
+        check_binary(rule, predictions, expected_bins(predictions, inner, closed))
 
 
 @every_engine
 @every_side
-def test_edges_at_exactly_0_and_1_are_the_ends_and_hold_every_report(
+def test_edges_at_exactly_0_and_1_are_the_ends_and_hold_every_prediction(
     engine_name: str, closed: Closed
 ) -> None:
-    reports = np.array([0.0, 5e-324, 0.5, np.nextafter(1.0, 0.0), 1.0])
+    predictions = np.array([0.0, 5e-324, 0.5, np.nextafter(1.0, 0.0), 1.0])
     with engine(engine_name):
-        check_binary(Edges([0.0, 0.5, 1.0], closed), reports, [0, 0, int(closed == "left"), 1, 1])
+        check_binary(
+            Edges([0.0, 0.5, 1.0], closed), predictions, [0, 0, int(closed == "left"), 1, 1]
+        )
 
 
 @every_engine
 @every_side
 def test_five_thousand_bins(engine_name: str, closed: Closed) -> None:
     edges = ratio_edges(5000)
-    reports = around(edges)
+    predictions = around(edges)
     with engine(engine_name):
-        check_binary(EqualWidth(5000, closed), reports, expected_bins(reports, edges, closed))
-        rows = rows_from(reports, 2)
+        check_binary(
+            EqualWidth(5000, closed), predictions, expected_bins(predictions, edges, closed)
+        )
+        rows = rows_from(predictions, 2)
         labels = np.zeros(len(rows), int)
-        table = classwise_table(accept(labels, rows), EqualWidth(5000, closed))[0]
+        table = classwise_table(to_samples(labels, rows), EqualWidth(5000, closed))[0]
     for r in range(2):
         bins = expected_bins(rows[:, r], edges, closed)
         same_rows(table, r, bins, rows[:, r], (labels == r) * 1.0, np.ones(len(rows)))
@@ -277,11 +288,11 @@ def test_edges_too_crowded_for_the_look_up_table(engine_name: str, closed: Close
     rule = Edges([0.0, *inner, 1.0], closed)
     cuts = fixed_cuts(rule, np.dtype(np.float64))
     assert cuts.crowded, "these edges must take the path that searches"
-    reports = around(inner)
+    predictions = around(inner)
     with engine(engine_name):
-        check_binary(rule, reports, expected_bins(reports, inner, closed))
-        rows = rows_from(reports, 2)
-        table = classwise_table(accept(np.zeros(len(rows), int), rows), rule)[0]
+        check_binary(rule, predictions, expected_bins(predictions, inner, closed))
+        rows = rows_from(predictions, 2)
+        table = classwise_table(to_samples(np.zeros(len(rows), int), rows), rule)[0]
     for r in range(2):
         bins = expected_bins(rows[:, r], inner, closed)
         same_rows(table, r, bins, rows[:, r], np.full(len(rows), 1.0 - r), np.ones(len(rows)))
@@ -291,40 +302,42 @@ def test_edges_too_crowded_for_the_look_up_table(engine_name: str, closed: Close
 def test_more_bins_than_half_precision_has_numbers(engine_name: str) -> None:
     """Edges that round to the same number leave the bins between them empty."""
     edges = [to_half(edge) for edge in ratio_edges(20_000)]
-    reports = around(edges, np.float16)
+    predictions = around(edges, np.float16)
     with engine(engine_name):
-        table = bin_table(accept(np.ones(reports.size, int), reports), "binary", EqualWidth(20_000))
-    bins = expected_bins(reports, edges, "left")
-    same_rows(table[0], 0, bins, reports.astype(np.float64), np.ones(reports.size),
-              np.ones(reports.size))  # fmt: skip
+        table = bin_table(
+            to_samples(np.ones(predictions.size, int), predictions), "binary", EqualWidth(20_000)
+        )
+    bins = expected_bins(predictions, edges, "left")
+    same_rows(table[0], 0, bins, predictions.astype(np.float64), np.ones(predictions.size),
+              np.ones(predictions.size))  # fmt: skip
 
 
 @every_engine
 @every_side
 def test_overshoot_is_binned_where_it_is_brought_back_to(engine_name: str, closed: Closed) -> None:
-    reports = np.array([-9e-5, -1e-12, 1 + 1e-12, 1 + 9e-5])
+    predictions = np.array([-9e-5, -1e-12, 1 + 1e-12, 1 + 9e-5])
     with engine(engine_name):
-        table = reliability([0, 0, 1, 1], reports, bins=EqualWidth(10, closed))
+        table = reliability([0, 0, 1, 1], predictions, bins=EqualWidth(10, closed))
     columns = table.columns()
     assert columns["n"] == [2, 0, 0, 0, 0, 0, 0, 0, 0, 2]
-    assert (columns["mean_report"][0], columns["mean_report"][-1]) == (0.0, 1.0)
+    assert (columns["mean_predicted"][0], columns["mean_predicted"][-1]) == (0.0, 1.0)
 
 
 @every_engine
 def test_one_is_dropped_only_on_request_and_counted(engine_name: str) -> None:
-    reports = np.array([0.0, 0.95, np.nextafter(1.0, 0.0), 1.0, 1.0])
+    predictions = np.array([0.0, 0.95, np.nextafter(1.0, 0.0), 1.0, 1.0])
     with engine(engine_name):
-        kept = reliability([0, 1, 1, 1, 1], reports, bins=10)
-        dropped = reliability([0, 1, 1, 1, 1], reports, bins=EqualWidth(10, drop_one=True))
+        kept = reliability([0, 1, 1, 1, 1], predictions, bins=10)
+        dropped = reliability([0, 1, 1, 1, 1], predictions, bins=EqualWidth(10, drop_one=True))
     assert (kept.n, kept.n_dropped, kept.columns()["n"][-1]) == (5, 0, 4)
     assert (dropped.n, dropped.n_dropped, dropped.columns()["n"][-1]) == (3, 2, 2)
 
 
 @every_engine
 def test_level_sets_tell_neighbouring_doubles_apart(engine_name: str) -> None:
-    reports = np.array([0.5, np.nextafter(0.5, 1.0), 0.5, 0.0, -0.0, 1.0])
+    predictions = np.array([0.5, np.nextafter(0.5, 1.0), 0.5, 0.0, -0.0, 1.0])
     with engine(engine_name):
-        table = bin_table(accept(np.zeros(6, int), reports), "binary", LevelSets())[0]
+        table = bin_table(to_samples(np.zeros(6, int), predictions), "binary", LevelSets())[0]
     assert table.n.tolist() == [[2, 2, 1, 1]]
 
 

@@ -67,9 +67,9 @@ def around(edges, dtype=np.float64):
     """0, 1, each edge, and its neighbours one ulp away."""
     edges = np.unique(np.array([0.0, 1.0, *edges]).astype(dtype))
     beside = [np.nextafter(edges, np.array(end, dtype)) for end in (-1, 2)]
-    reports = np.concatenate([edges, *beside, [np.finfo(dtype).smallest_subnormal]])
-    reports = reports[(reports >= 0) & (reports <= 1)].astype(dtype)
-    return np.random.default_rng(0).permutation(reports)
+    predictions = np.concatenate([edges, *beside, [np.finfo(dtype).smallest_subnormal]])
+    predictions = predictions[(predictions >= 0) & (predictions <= 1)].astype(dtype)
+    return np.random.default_rng(0).permutation(predictions)
 
 
 @every_engine
@@ -80,10 +80,10 @@ def test_the_boundary_table_of_equal_widths(name, closed, dtype):
     find = bisect_right if closed == "left" else bisect_left
     for m in counts:
         edges = [float(dtype(float(Fraction(j, m)))) for j in range(1, m)]
-        reports = around(edges, dtype)
-        labels = np.random.default_rng(1).integers(0, 2, reports.size)
-        bins = [find(edges, float(u)) for u in reports]
-        columns = {"y": labels, "p": reports}
+        predictions = around(edges, dtype)
+        labels = np.random.default_rng(1).integers(0, 2, predictions.size)
+        bins = [find(edges, float(u)) for u in predictions]
+        columns = {"y": labels, "p": predictions}
         table = call(name, cal.reliability, columns, "y", "p", bins=cal.EqualWidth(m, closed)).table
         np.testing.assert_array_equal(table.n[0], np.bincount(bins, minlength=m))
         np.testing.assert_array_equal(table.sum_wz[0], np.bincount(bins, labels, minlength=m))
@@ -100,11 +100,11 @@ CUSTOM_EDGES = {
 @pytest.mark.parametrize("kind", CUSTOM_EDGES)
 def test_the_boundary_table_of_edges_of_ones_own(name, kind):
     inner = sorted(CUSTOM_EDGES[kind])
-    reports = around(inner)
-    labels = np.random.default_rng(1).integers(0, 2, reports.size)
+    predictions = around(inner)
+    labels = np.random.default_rng(1).integers(0, 2, predictions.size)
     rule = cal.Edges([0.0, *inner, 1.0])
-    found = call(name, cal.reliability, {"y": labels, "p": reports}, "y", "p", bins=rule).table
-    bins = [bisect_right(inner, float(u)) for u in reports]
+    found = call(name, cal.reliability, {"y": labels, "p": predictions}, "y", "p", bins=rule).table
+    bins = [bisect_right(inner, float(u)) for u in predictions]
     np.testing.assert_array_equal(found.n[0], np.bincount(bins, minlength=len(inner) + 1))
     np.testing.assert_array_equal(found.sum_wz[0], np.bincount(bins, labels, len(inner) + 1))
 
@@ -112,10 +112,10 @@ def test_the_boundary_table_of_edges_of_ones_own(name, kind):
 @every_engine
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_boundary_table_of_fine_cells(name, dtype):
-    """Every edge of the cells of a stream, of the reports and of the larger of u and 1 - u."""
-    reports = around(cell_edges(), dtype)
-    labels = np.random.default_rng(1).integers(0, 2, reports.size)
-    columns = {"y": labels, "p": reports}
+    """Every edge of the cells of a stream, of the predictions and of the larger of u and 1 - u."""
+    predictions = around(cell_edges(), dtype)
+    labels = np.random.default_rng(1).integers(0, 2, predictions.size)
+    columns = {"y": labels, "p": predictions}
     measures = ["ks_error", "confidence_ce"]
     found = sums(name, columns, "y", "p", measures=measures)
     same_state(found, sums("numpy", columns, "y", "p", measures=measures))
@@ -153,7 +153,7 @@ PAIRS = [(n, p) for n in ENGINES for p in (FOR_SPARK if n == "spark" else PROBLE
 def test_everything_is_summed_alike(name, problem):
     columns, y, p, options = PROBLEMS[problem]
     found = sums(name, columns, y, p, **options)
-    # Exponentials differ in their last bit, and logits of reports near 1 by more.
+    # Exponentials differ in their last bit, and logits of predictions near 1 by more.
     same_state(
         found, sums("numpy", columns, y, p, **options), rtol=1e-10 if "logits" in problem else 1e-12
     )
@@ -220,9 +220,11 @@ def test_ties_go_to_the_lowest_class(name):
 # --- oracles -------------------------------------------------------------------------------------
 
 
-def equal_mass_edges(reports, m):
-    """The bins of the package that the debiased value is from: between runs of sorted reports."""
-    runs = np.array_split(np.sort(reports), m)
+def equal_mass_edges(predictions, m):
+    """The bins of the package that the debiased value is from: between runs of sorted
+    predictions.
+    """
+    runs = np.array_split(np.sort(predictions), m)
     return cal.Edges([0.0, *((a[-1] + b[0]) / 2 for a, b in pairwise(runs)), 1.0], closed="right")
 
 
@@ -289,5 +291,5 @@ def test_an_evaluation_of_classes_has_the_same_measures(name):
             accuracy = 1e-7 if estimate.name == "ls_ece" else 1e-9
             assert estimate.value == pytest.approx(value, rel=accuracy, abs=1e-13), estimate.name
     assert len(found.estimates) >= 20
-    for key in ("mean_report", "mean_target", "ece"):
+    for key in ("mean_predicted", "mean_target", "ece"):
         np.testing.assert_allclose(found.classes[key], expected.classes[key], rtol=1e-9)

@@ -12,7 +12,7 @@ import pytest
 import calibrant as cal
 from calibrant._core.binning import Cuts
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant._data.frames import accept_frame
+from calibrant._data.frames import frame_to_samples
 from calibrant._engines.frames import losses, partitions, quantiles, query, slices
 from every_engine import FRAMES, LAZY, frame
 from needs import need
@@ -56,11 +56,11 @@ def with_changed(column, row, value):
 
 REFUSED = {
     "a missing column": (("yy", "p"), {}, "'yy', which data does not have: did you mean 'y'"),
-    "a missing report": (("y", ["p0", "p9"]), {}, "y_proba names the column 'p9'"),
+    "a missing prediction": (("y", ["p0", "p9"]), {}, "y_proba names the column 'p9'"),
     "a missing weight": (("y", "p"), {"sample_weight": "ww"}, "sample_weight names the column"),
     "a missing slice": (("y", "p"), {"by": "dai"}, "did you mean 'day'"),
     "words": (("word", "p"), {}, "column 'word' holds text: say which label .* classes="),
-    "words as reports": (("y", "word"), {}, "y_proba must be numbers; the column 'word'"),
+    "words as predictions": (("y", "word"), {}, "y_proba must be numbers; the column 'word'"),
     "dates": (("y", "day"), {}, "the column 'day' holds the type Date"),
     "dates as labels": (("day", "p"), {"classes": [0, 1]}, "numbers or text; the column 'day'"),
     "an array for a name": ((Y, "p"), {}, "must be a column's name or a list of names"),
@@ -115,9 +115,9 @@ def test_too_much_to_bring_here_is_refused(monkeypatch):
 # --- rows that cannot be measured ----------------------------------------------------------------
 
 BAD = {
-    "a report above 1": ("p", 1.5, ("y", "p"), {}, r"outside \[0, 1\], such as .*'p': 1.5"),
-    "a report below 0": ("p", -0.01, ("y", "p"), {}, r"outside \[0, 1\]"),
-    "an infinite report": ("p", np.inf, ("y", "p"), {}, r"outside \[0, 1\]"),
+    "a prediction above 1": ("p", 1.5, ("y", "p"), {}, r"outside \[0, 1\], such as .*'p': 1.5"),
+    "a prediction below 0": ("p", -0.01, ("y", "p"), {}, r"outside \[0, 1\]"),
+    "an infinite prediction": ("p", np.inf, ("y", "p"), {}, r"outside \[0, 1\]"),
     "an infinite logit": ("p", np.inf, ("y", "p"), {"from_logits": True}, "not finite"),
     "a label": ("y", 2, ("y", "p"), {}, "neither 0, 1 nor a probability.*'y': 2"),
     "a fraction": ("s", 1.2, ("s", "p"), {}, "neither 0, 1 nor a probability"),
@@ -140,15 +140,15 @@ BAD = {
         "not in classes, such as 7: use one of '0', '1'$",
     ),
     "a row": ("p1", 0.9999, ("label", REPORTS), {}, "do not sum to 1"),
-    "a large report": ("p1", 7.0, ("label", REPORTS), {}, r"outside \[0, 1\]"),
+    "a large prediction": ("p1", 7.0, ("label", REPORTS), {}, r"outside \[0, 1\]"),
     "a soft row": ("q1", 0.9999, (SOFTS, REPORTS), {}, "soft labels .* do not sum to 1"),
     "a soft label": ("q1", 3.0, (SOFTS, REPORTS), {}, r"soft label .* outside \[0, 1\]"),
     "a weight": ("w", -1.0, ("y", "p"), {"sample_weight": "w"}, "sample_weight that is negative"),
     "an infinite weight": ("w", np.inf, ("y", "p"), {"sample_weight": "w"}, "not finite"),
-    "a missing report": ("p", None, ("y", "p"), {}, r"lack a report.*missing='drop'"),
-    "NaN": ("p", np.nan, ("y", "p"), {}, "lack a report"),
-    "NaN in a row": ("p2", np.nan, ("label", REPORTS), {}, "lack a report"),
-    "a missing label": ("y", None, ("y", "p"), {}, "lack a report, a label"),
+    "a missing prediction": ("p", None, ("y", "p"), {}, r"lack a prediction.*missing='drop'"),
+    "NaN": ("p", np.nan, ("y", "p"), {}, "lack a prediction"),
+    "NaN in a row": ("p2", np.nan, ("label", REPORTS), {}, "lack a prediction"),
+    "a missing label": ("y", None, ("y", "p"), {}, "lack a prediction, a label"),
     "a missing word": ("word", None, ("word", REPORTS), {"classes": ["cat", "dog", "eel"]}, "lack"),
     "a missing weight": ("w", None, ("y", "p"), {"sample_weight": "w"}, "lack"),
 }
@@ -172,9 +172,9 @@ def test_bad_rows_are_counted_and_one_is_shown(name, case):
 
 def test_several_bad_rows_are_all_counted():
     values = np.where(np.arange(N) % 100 == 0, 1.5, P)
-    with pytest.raises(InputError, match=rf"9 of {N} rows have a report in y_proba outside"):
+    with pytest.raises(InputError, match=rf"9 of {N} rows have a prediction in y_proba outside"):
         cal.ece("y", "p", data=pl.LazyFrame({"y": Y, "p": values}))
-    # Whatever else they lack, rows without a report are told first.
+    # Whatever else they lack, rows without a prediction are told first.
     with pytest.raises(InputError, match=rf"1 of {N} rows lack"):
         cal.ece("y", "p", data=pl.LazyFrame({"y": [None, *Y[1:]], "p": values}))
 
@@ -204,7 +204,7 @@ def test_rows_with_something_missing_are_left_out_and_counted(name, column):
 def test_a_bad_row_is_told_though_others_are_left_out(name):
     gaps = with_changed("p", 3, None)
     gaps["p"][5] = 2.0
-    with pytest.raises(InputError, match=rf"1 of {N} rows have a report .*'p': 2.0"):
+    with pytest.raises(InputError, match=rf"1 of {N} rows have a prediction .*'p': 2.0"):
         cal.evaluate("y", "p", data=frame(name, gaps), missing="drop")
 
 
@@ -244,7 +244,7 @@ def test_overshoot_is_brought_back_and_counted():
     assert "sum to 1 only within the tolerance" in lazy.notes[0]
 
 
-def test_reports_of_0_and_1_are_clipped_alike():
+def test_predictions_of_0_and_1_are_clipped_alike():
     sure = {"y": [0, 1, 1, 0, 1], "p": [0.0, 1.0, 0.0, 1e-13, 0.5]}
     lazy, eager = (cal.evaluate("y", "p", data=kind(sure)) for kind in (pl.LazyFrame, pl.DataFrame))
     assert lazy.notes == eager.notes
@@ -410,7 +410,7 @@ HALVES = {
 
 @pytest.mark.parametrize("bins", [10, 15, 3000, cal.EqualWidth(10, "right"), cal.Quantile(10)])
 @pytest.mark.parametrize("library", HALVES)
-def test_reports_in_half_precision_meet_edges_rounded_to_it(library, bins):
+def test_predictions_in_half_precision_meet_edges_rounded_to_it(library, bins):
     p = P.astype(np.float16)
     p[:9] = np.arange(1, 10) / 10
     data = HALVES[library]({"y": Y, "p": p})
@@ -430,7 +430,7 @@ def test_rows_in_half_precision_sum_to_1_as_well_as_they_can(library):
     found = cal.evaluate("label", REPORTS, data=data, measures=["ece", "brier"])
     expected = cal.evaluate(labels, rows, measures=["ece", "brier"])
     assert found.values == pytest.approx(expected.values, rel=1e-12)
-    # So do soft labels, beside reports of any precision.
+    # So do soft labels, beside predictions of any precision.
     columns = dict(zip(SOFTS, rows.T.copy(), strict=True))
     data = HALVES[library]({name: COLUMNS[name] for name in REPORTS} | columns)
     found = cal.soft_ece(SOFTS, REPORTS, data=data)
@@ -549,7 +549,9 @@ def test_eager_frames_need_no_query(name, collected_rows):
 
 
 def test_the_widest_span_is_cut_before_it_is_sorted(monkeypatch):
-    """Reports crowded into one cell: a look cuts it into parts, the next one into reports."""
+    """Predictions crowded into one cell: a look cuts it into parts, the next one into
+    predictions.
+    """
     import calibrant._engines.refine as refine
 
     monkeypatch.setattr(refine, "FEW_ROWS", 500)
@@ -571,7 +573,7 @@ def test_a_missing_package_is_named(monkeypatch):
 
 def test_the_steps_of_a_dask_frame_travel_to_other_processes():
     cloudpickle = need("cloudpickle")
-    samples = accept_frame("y", "p", frame("dask", COLUMNS))
+    samples = frame_to_samples("y", "p", frame("dask", COLUMNS))
     asked = query.Query(samples, "binary").add_fields().add_cuts(Cuts(np.array([0.5])))
     packed = cloudpickle.dumps(asked.frame.steps)
     rows = partitions._taken(nw.from_native(EAGER.to_pandas()), cloudpickle.loads(packed))
@@ -601,8 +603,8 @@ def test_a_refused_frame_leaves_the_state_as_it_was():
 
 
 def test_one_row_can_be_looked_at():
-    samples = accept_frame("label", REPORTS, LAZY_FRAME, sample_weight="w")
+    samples = frame_to_samples("label", REPORTS, LAZY_FRAME, sample_weight="w")
     row = samples.row(4)
-    np.testing.assert_array_equal(row.reports, ROWS[4:5])
+    np.testing.assert_array_equal(row.predictions, ROWS[4:5])
     assert row.targets == COLUMNS["label"][4]
     assert row.weights == COLUMNS["w"][4]

@@ -96,7 +96,7 @@ def test_equal_largest_entries_are_the_lowest_class(logits):
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
 def test_the_first_bad_row_is_named(bad):
     samples = samples_of(100, 40, "bfloat16", True)
-    samples.reports[[90, 77], 3] = bad
+    samples.predictions[[90, 77], 3] = bad
     cuts = fixed_cuts(EqualWidth(15), samples.precision)
     with pytest.raises(BadRow) as caught:
         fused.row_pass(samples, cuts, cuts, True)
@@ -114,7 +114,7 @@ def test_a_label_that_is_no_class_is_a_bad_row(label):
 
 def test_probabilities_off_the_simplex_are_a_bad_row():
     samples = samples_of(50, 8, "float32", False)
-    samples.reports[31] *= 1.5
+    samples.predictions[31] *= 1.5
     with pytest.raises(BadRow) as caught:
         fused.row_pass(samples, None, fixed_cuts(EqualWidth(15), samples.precision), True)
     assert caught.value.row == 31

@@ -22,11 +22,11 @@ PHI = [[0.0, 3.0], [1.0, -1.0], [0.5, 0.25]]  # sums of eighths: exact in every 
 def twin(phi, norm, rule, weighted):
     w = COLUMNS["w"].tolist() if weighted else [1.0] * N
     values = np.eye(K).tolist() if phi is None else phi
-    reports = twins.mean_of_property(P.tolist(), values)
+    predictions = twins.mean_of_property(P.tolist(), values)
     targets = [values[y] for y in COLUMNS["y"]]
-    cells = twins.vector_cells(reports, w, rule, values)
+    cells = twins.vector_cells(predictions, w, rule, values)
     formula = twins.vector_lin_ece if norm == "l1" else twins.vector_lin_ce
-    return formula(reports, targets, w, cells)
+    return formula(predictions, targets, w, cells)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -107,7 +107,9 @@ def found(engine: str, function: Any, columns: Any, options: dict[str, Any]) -> 
         return error
     if isinstance(result, cal.SmoothCurve):
         # Where next to nothing lies, the mean target is a ratio of roundings.
-        return np.stack([result.columns()[name] for name in ("report", "density", "difference")])
+        return np.stack(
+            [result.columns()[name] for name in ("prediction", "density", "difference")]
+        )
     if dataclasses.is_dataclass(result) and hasattr(result, "table"):
         return result.table.sums  # type: ignore[attr-defined]
     return dataclasses.astuple(result) if dataclasses.is_dataclass(result) else result

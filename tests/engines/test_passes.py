@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import calibrant as cal
 from calibrant._core.binning import EqualWidth, Quantile, Rule, fixed_cuts
-from calibrant._data.accept import accept
 from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import passes
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.arrays.losses import loss_sums
@@ -50,16 +50,16 @@ def problem(
     soft: bool = False,
     weighted: bool = False,
 ) -> Samples:
-    """Random reports, (n,) where k is 1 and (n, k) elsewhere, with targets and weights."""
+    """Random predictions, (n,) where k is 1 and (n, k) elsewhere, with targets and weights."""
     rng = np.random.default_rng([n, k, soft, weighted])
     if k == 1:
-        reports = rng.random(n).astype(dtype)
+        predictions = rng.random(n).astype(dtype)
         targets: Array = rng.random(n) if soft else rng.integers(0, 2, n)
     else:
-        reports = np.asarray(softmax_rows(rng, n, k).astype(dtype), order=order)  # type: ignore[call-overload]
+        predictions = np.asarray(softmax_rows(rng, n, k).astype(dtype), order=order)  # type: ignore[call-overload]
         targets = softmax_rows(rng, n, k) if soft else rng.integers(0, k, n)
     weights = rng.exponential(size=n) * (rng.random(n) < 0.9) if weighted else None
-    return accept(targets, reports, sample_weight=weights)
+    return to_samples(targets, predictions, sample_weight=weights)
 
 
 def scalar_pass(rule: Rule, notion: Any = "binary") -> Pass:
@@ -213,8 +213,8 @@ def test_engines_agree_on_rows_that_float32_pushed_past_an_end(name: str) -> Non
     rows = softmax_rows(np.random.default_rng(1), 500, 4)
     rows[::5] = [1.00008, -0.00003, -0.00005, 0.0]
     rows[1::5] = [-0.00009, 0.5, 0.50009, 0.0]
-    samples = accept(np.arange(500) % 4, rows)
-    assert run_on("native", ROWS[name], samples)[1].n_reports_clipped == 400
+    samples = to_samples(np.arange(500) % 4, rows)
+    assert run_on("native", ROWS[name], samples)[1].n_predictions_clipped == 400
     assert_engines_agree(ROWS[name], samples)
 
 
@@ -222,7 +222,7 @@ def test_engines_agree_on_rows_that_float32_pushed_past_an_end(name: str) -> Non
 @pytest.mark.parametrize("name", ROWS)
 def test_engines_agree_on_rows_with_ties_zeros_and_ones(name: str) -> None:
     rows = np.array([[1.0, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5], [0, 0.5, 0.5]])
-    samples = accept(np.arange(100) % 3, np.tile(rows, (20, 1)))
+    samples = to_samples(np.arange(100) % 3, np.tile(rows, (20, 1)))
     assert_engines_agree(ROWS[name], samples)
 
 
@@ -260,20 +260,22 @@ def test_the_engine_is_chosen_by_environment_too(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("labels", [np.uint8, np.int32, np.int64, np.int8, np.uint64, np.bool_])
 def test_integer_and_float_labels_give_the_same_bits(labels: Any) -> None:
     rng = np.random.default_rng(2)
-    reports, targets = rng.random(5003), rng.integers(0, 2, 5003)
-    by_label = bin_table(accept(targets.astype(labels), reports), "binary", EqualWidth(15))[0]
-    by_number = bin_table(accept(targets * 1.0, reports), "binary", EqualWidth(15))[0]
+    predictions, targets = rng.random(5003), rng.integers(0, 2, 5003)
+    by_label = bin_table(to_samples(targets.astype(labels), predictions), "binary", EqualWidth(15))[
+        0
+    ]
+    by_number = bin_table(to_samples(targets * 1.0, predictions), "binary", EqualWidth(15))[0]
     assert by_label.sums.tobytes() == by_number.sums.tobytes()
 
 
 def test_weights_of_one_are_no_weights() -> None:
     rng = np.random.default_rng(3)
-    reports, targets = rng.random(5003), rng.integers(0, 2, 5003)
+    predictions, targets = rng.random(5003), rng.integers(0, 2, 5003)
     rows, labels = softmax_rows(rng, 503, 5), rng.integers(0, 5, 503)
-    for work, y, p in ((BINARY, targets, reports), (ROWS, labels, rows)):
+    for work, y, p in ((BINARY, targets, predictions), (ROWS, labels, rows)):
         for run in work.values():
-            plain = run(accept(y, p))[0]
-            weighted = run(accept(y, p, sample_weight=np.ones(len(y))))[0]
+            plain = run(to_samples(y, p))[0]
+            weighted = run(to_samples(y, p, sample_weight=np.ones(len(y))))[0]
             np.testing.assert_allclose(plain, weighted, rtol=1e-13)
 
 
@@ -285,7 +287,7 @@ def test_bin_sums_are_the_sums_of_their_rows(engine_name: str) -> None:
     samples = problem(3001, soft=True, weighted=True)
     assert samples.weights is not None
     sums = run_on(engine_name, BINARY["binary, equal width"], samples)[0][0]
-    rows = list(zip(samples.reports.tolist(), samples.targets.tolist(),
+    rows = list(zip(samples.predictions.tolist(), samples.targets.tolist(),
                     samples.weights.tolist(), strict=True))  # fmt: skip
     for j in range(15):
         held = [(u, z, w) for u, z, w in rows if j / 15 <= u < (j + 1) / 15 and w > 0]
@@ -308,7 +310,7 @@ def test_losses_are_the_means_of_their_rows(engine_name: str) -> None:
     samples = problem(701, 4, soft=True, weighted=True)
     assert samples.weights is not None
     brier, log, spherical, wrong, confidence = [], [], [], [], []
-    for p, q in zip(samples.reports.tolist(), samples.targets.tolist(), strict=True):
+    for p, q in zip(samples.predictions.tolist(), samples.targets.tolist(), strict=True):
         hit = q[p.index(max(p))]
         brier.append(math.fsum((a - b) ** 2 for a, b in zip(p, q, strict=True)))
         log.append(-math.fsum(b * math.log(a) for a, b in zip(p, q, strict=True)))
@@ -325,15 +327,15 @@ def test_losses_are_the_means_of_their_rows(engine_name: str) -> None:
 
 @every_engine
 def test_float32_sums_do_not_saturate(engine_name: str) -> None:
-    """A float32 count stops at 2**24; concentrated reports reach that in one bin."""
+    """A float32 count stops at 2**24; concentrated predictions reach that in one bin."""
     n = 2**24 + 2**20
-    reports = np.broadcast_to(np.float32(0.9), n)  # no memory: n views of one number
+    predictions = np.broadcast_to(np.float32(0.9), n)  # no memory: n views of one number
     targets = np.resize(np.array([0, 1, 1, 1, 1, 1, 1, 1], np.uint8), n)
     with engine(engine_name):
-        table = cal.reliability(targets, reports, bins=15)
+        table = cal.reliability(targets, predictions, bins=15)
     columns = table.columns()
     occupied = columns["n"].index(n)
-    assert columns["mean_report"][occupied] == pytest.approx(float(np.float32(0.9)), rel=1e-12)
+    assert columns["mean_predicted"][occupied] == pytest.approx(float(np.float32(0.9)), rel=1e-12)
     assert columns["mean_target"][occupied] == pytest.approx(0.875, rel=1e-12)
 
 
@@ -350,7 +352,9 @@ def test_every_row_is_counted_once_around_the_borders_of_blocks(n: int) -> None:
     assert run_on("native", BINARY["binary, equal width"], samples)[0][:, :, 0].sum() == n
     # A row moved across a border, or read twice, would change this sum.
     once = run_on("native", BINARY["binary, equal width"], samples)[0][:, :, 3].sum()
-    assert once == pytest.approx(math.fsum(samples.reports.astype(np.float64).tolist()), rel=1e-12)
+    assert once == pytest.approx(
+        math.fsum(samples.predictions.astype(np.float64).tolist()), rel=1e-12
+    )
 
 
 @compiled_only
@@ -365,7 +369,7 @@ def test_every_row_is_counted_once_around_the_borders_of_blocks_of_rows(
     rows = np.zeros((n, k), np.float32)
     rows[:, 0], rows[:, k - 1] = top, 1 - top
     labels = rng.integers(0, 2, n) * (k - 1)
-    samples = accept(labels, rows)
+    samples = to_samples(labels, rows)
     for name in ("confidence, equal width", "classwise, equal width", "losses of rows"):
         assert_engines_agree(ROWS[name], samples)
     sums = run_on("native", ROWS["classwise, equal width"], samples)[0]
@@ -384,6 +388,6 @@ def test_blocks_shrink_to_no_less_than_what_makes_them_worth_while() -> None:
     rows = np.zeros((n, k), np.float32)
     rows[np.arange(n), np.arange(n)] = 0.75
     rows[:, k - 1] = 0.25
-    samples = accept(np.arange(n), rows)
+    samples = to_samples(np.arange(n), rows)
     assert_engines_agree(ROWS["confidence, equal width"], samples)
     assert cal.ece(np.arange(n), rows) == pytest.approx(0.25, rel=1e-6)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from calibrant import Quantile, ace, reliability
-from calibrant._data.accept import accept
 from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import quantiles
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.quantiles import quantile_cuts
@@ -71,11 +71,11 @@ every_weighting = pytest.mark.parametrize("weighting", WEIGHTS)
 
 def problem(shape: str, weighting: str, n: int) -> Samples:
     rng = np.random.default_rng([n, list(SHAPES).index(shape), list(WEIGHTS).index(weighting)])
-    reports = SHAPES[shape](rng, n)
+    predictions = SHAPES[shape](rng, n)
     weights = WEIGHTS[weighting](rng, n)
     if weights is not None and not weights.any():
         weights[0] = 1.0
-    return accept(np.zeros(n, np.uint8), reports, sample_weight=weights)
+    return to_samples(np.zeros(n, np.uint8), predictions, sample_weight=weights)
 
 
 def cuts_by(engine_name: str, samples: Samples, m: int) -> Array:
@@ -88,9 +88,9 @@ def assert_engines_agree(samples: Samples, m: int) -> None:
     np.testing.assert_array_equal(compiled, reference, err_msg=f"{m} bins")
 
 
-def slow_bins(reports: Array, weights: Array | None, m: int) -> list[int]:
-    """Bins by the middle of the ranks that equal reports occupy, in exact fractions."""
-    values = reports.astype(np.float64).tolist()
+def slow_bins(predictions: Array, weights: Array | None, m: int) -> list[int]:
+    """Bins by the middle of the ranks that equal predictions occupy, in exact fractions."""
+    values = predictions.astype(np.float64).tolist()
     masses = [1.0] * len(values) if weights is None else weights.tolist()
     mass_at: Counter[float] = Counter()
     for value, mass in zip(values, masses, strict=True):
@@ -166,7 +166,7 @@ def test_engines_agree_on_the_top_label_of_rows(dtype: Any) -> None:
     logits = 6 * rng.standard_normal((60_000, 5))
     rows = np.exp(logits - logits.max(axis=1, keepdims=True))
     rows = (rows / rows.sum(axis=1, keepdims=True)).astype(dtype)
-    samples = accept(rng.integers(0, 5, 60_000), rows)
+    samples = to_samples(rng.integers(0, 5, 60_000), rows)
     for m in (2, 15, 50, 2000):
         found = []
         for name in ("native", "numpy"):
@@ -179,10 +179,10 @@ def test_engines_agree_on_the_top_label_of_rows(dtype: Any) -> None:
 @pytest.mark.usefixtures("always_select")
 def test_overshoot_is_brought_back_before_it_is_ranked() -> None:
     rng = np.random.default_rng(4)
-    reports = np.where(rng.random(50_000) < 0.3, 1 + 5e-5, rng.random(50_000))
-    reports[::7] = -3e-5
+    predictions = np.where(rng.random(50_000) < 0.3, 1 + 5e-5, rng.random(50_000))
+    predictions[::7] = -3e-5
     for m in (2, 15, 200):
-        assert_engines_agree(accept(np.zeros(50_000, int), reports), m)
+        assert_engines_agree(to_samples(np.zeros(50_000, int), predictions), m)
 
 
 # --- the rule -------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_overshoot_is_brought_back_before_it_is_ranked() -> None:
 @every_weighting
 @pytest.mark.parametrize("n", [1, 5, 200])
 @pytest.mark.usefixtures("always_select")
-def test_equal_reports_go_to_the_bin_of_their_middle_rank(
+def test_equal_predictions_go_to_the_bin_of_their_middle_rank(
     shape: str, weighting: str, n: int, engine_name: str
 ) -> None:
     samples = problem(shape, weighting, n)
@@ -202,8 +202,8 @@ def test_equal_reports_go_to_the_bin_of_their_middle_rank(
             cuts = quantile_cuts(samples, "binary", m)
         assert cuts.m == m
         weighed = np.ones(n, bool) if samples.weights is None else samples.weights > 0
-        expected = np.array(slow_bins(samples.reports, samples.weights, m))
-        found = cuts.find(samples.reports)
+        expected = np.array(slow_bins(samples.predictions, samples.weights, m))
+        found = cuts.find(samples.predictions)
         np.testing.assert_array_equal(found[weighed], expected[weighed])
 
 
@@ -218,16 +218,18 @@ levels = st.integers(0, 6).map(lambda j: j / 6)
 )
 @settings(max_examples=80, deadline=None)
 def test_an_integer_weight_is_a_repetition(rows: list[tuple[float, int]], m: int) -> None:
-    reports = np.array([report for report, _ in rows])
+    predictions = np.array([prediction for prediction, _ in rows])
     weights = np.array([weight for _, weight in rows])
-    repeated = np.repeat(reports, weights)
+    repeated = np.repeat(predictions, weights)
     for name in available():
         with engine(name), pytest.MonkeyPatch.context() as patch:
             patch.setattr(quantiles, "SORT_BELOW", 0)
             weighted = quantile_cuts(
-                accept(np.zeros(reports.size, int), reports, sample_weight=weights), "binary", m
+                to_samples(np.zeros(predictions.size, int), predictions, sample_weight=weights),
+                "binary",
+                m,
             )
-            plain = quantile_cuts(accept(np.zeros(repeated.size, int), repeated), "binary", m)
+            plain = quantile_cuts(to_samples(np.zeros(repeated.size, int), repeated), "binary", m)
         np.testing.assert_array_equal(weighted.inner, plain.inner)
         assert plain.find(repeated).tolist() == slow_bins(repeated, None, m)
 
@@ -238,8 +240,8 @@ def test_an_integer_weight_is_a_repetition(rows: list[tuple[float, int]], m: int
 def test_an_integer_weight_is_a_repetition_in_large_samples(shape: str, engine_name: str) -> None:
     samples = problem(shape, "integer weights", 60_000)
     assert samples.weights is not None
-    repeated = np.repeat(samples.reports, samples.weights.astype(int))
-    plain = accept(np.zeros(repeated.size, int), repeated)
+    repeated = np.repeat(samples.predictions, samples.weights.astype(int))
+    plain = to_samples(np.zeros(repeated.size, int), repeated)
     for m in (2, 15, 50):
         np.testing.assert_array_equal(
             cuts_by(engine_name, samples, m), cuts_by(engine_name, plain, m)
@@ -256,7 +258,7 @@ def test_the_order_of_rows_does_not_matter(
     samples = problem(shape, weighting, n)
     order = np.random.default_rng(5).permutation(n)
     weights = None if samples.weights is None else samples.weights[order]
-    shuffled = accept(samples.targets[order], samples.reports[order], sample_weight=weights)
+    shuffled = to_samples(samples.targets[order], samples.predictions[order], sample_weight=weights)
     np.testing.assert_array_equal(
         cuts_by(engine_name, samples, 15), cuts_by(engine_name, shuffled, 15)
     )
@@ -268,7 +270,9 @@ def test_the_scale_of_weights_does_not_matter(engine_name: str) -> None:
     samples = problem("few levels", "integer weights", 30_000)
     assert samples.weights is not None
     for scale in (2.0**-40, 2.0**30):
-        scaled = accept(samples.targets, samples.reports, sample_weight=samples.weights * scale)
+        scaled = to_samples(
+            samples.targets, samples.predictions, sample_weight=samples.weights * scale
+        )
         np.testing.assert_array_equal(
             cuts_by(engine_name, samples, 15), cuts_by(engine_name, scaled, 15)
         )
@@ -282,13 +286,13 @@ def test_a_weight_that_all_rows_share_does_not_matter(weight: float, engine_name
     different = []
     for _ in range(100):
         n, m = int(rng.integers(1, 200)), int(rng.integers(2, 40))
-        reports = rng.integers(0, 6, n) / 5
+        predictions = rng.integers(0, 6, n) / 5
         labels = np.zeros(n, int)
         with engine(engine_name):
-            plain = quantile_cuts(accept(labels, reports), "binary", m)
-            shared = accept(labels, reports, sample_weight=np.full(n, weight))
+            plain = quantile_cuts(to_samples(labels, predictions), "binary", m)
+            shared = to_samples(labels, predictions, sample_weight=np.full(n, weight))
             weighted = quantile_cuts(shared, "binary", m)
-        if plain.find(reports).tolist() != weighted.find(reports).tolist():
+        if plain.find(predictions).tolist() != weighted.find(predictions).tolist():
             different.append((n, m))
     assert not different, f"{len(different)} of 100 samples, such as (n, bins) {different[0]}"
 
@@ -307,12 +311,12 @@ def test_selection_survives_weights_that_doubles_do_not_hold(
         n, m = int(rng.integers(1, 200)), int(rng.integers(2, 40))
         weights = rng.integers(0, 3, n) * 0.1
         weights[0] = 0.1
-        reports = rng.random(n)
-        samples = accept(np.zeros(n, int), reports, sample_weight=weights)
+        predictions = rng.random(n)
+        samples = to_samples(np.zeros(n, int), predictions, sample_weight=weights)
         found = []
         for name in ("native", "numpy"):
             with engine(name):
-                found.append(quantile_cuts(samples, "binary", m).find(reports)[weights > 0])
+                found.append(quantile_cuts(samples, "binary", m).find(predictions)[weights > 0])
         if found[0].tolist() != found[1].tolist():
             different.append((n, m))
     assert not different, f"{len(different)} of 300 samples, such as (n, bins) {different[0]}"
@@ -320,11 +324,11 @@ def test_selection_survives_weights_that_doubles_do_not_hold(
 
 @every_engine
 @pytest.mark.parametrize("n", [100, 20_000, 150_000])
-def test_distinct_reports_fill_the_bins_evenly(n: int, engine_name: str) -> None:
-    reports = np.random.default_rng(6).permutation(n) / n
+def test_distinct_predictions_fill_the_bins_evenly(n: int, engine_name: str) -> None:
+    predictions = np.random.default_rng(6).permutation(n) / n
     with engine(engine_name):
         for m in (1, 3, 7, 15, 50):
-            counts = reliability(np.zeros(n, int), reports, bins=Quantile(m)).columns()["n"]
+            counts = reliability(np.zeros(n, int), predictions, bins=Quantile(m)).columns()["n"]
             assert sum(counts) == n
             assert max(counts) - min(counts) <= 1
 
@@ -342,12 +346,14 @@ def test_more_bins_than_rows_leaves_bins_empty_and_loses_no_row(engine_name: str
 @pytest.mark.parametrize("n", [7, 20, 101])
 def test_by_rank_bins_hold_the_ranks_that_the_definition_says(n: int, engine_name: str) -> None:
     """Bin j holds the ranks (j-1)n/m < i <= jn/m of a stable sort, ties or not."""
-    reports = np.random.default_rng(7).integers(0, 4, n) / 4
+    predictions = np.random.default_rng(7).integers(0, 4, n) / 4
     labels = np.random.default_rng(8).integers(0, 2, n)
-    order = np.argsort(reports, kind="stable")
+    order = np.argsort(predictions, kind="stable")
     for m in (1, 2, 3, 6, 20):
         with engine(engine_name):
-            table = bin_table(accept(labels, reports), "binary", Quantile(m, ties="rank"))[0]
+            table = bin_table(to_samples(labels, predictions), "binary", Quantile(m, ties="rank"))[
+                0
+            ]
         expected = [
             [i for i in range(1, n + 1) if Fraction((j - 1) * n, m) < i <= Fraction(j * n, m)]
             for j in range(1, m + 1)
@@ -360,7 +366,8 @@ def test_by_rank_bins_hold_the_ranks_that_the_definition_says(n: int, engine_nam
 # --- what it costs --------------------------------------------------------------------------------
 
 N_LARGE = 5_000_000
-# Bytes for the blocks in work and for the rows that may be sorted. A copy of the reports is 40 MB.
+# Bytes for the blocks in work and for the rows that may be sorted. A copy of the predictions is 40
+# MB.
 FIXED_AMOUNT = 32e6
 
 
@@ -392,22 +399,22 @@ def test_rows_of_no_weight_do_not_fill_the_memory() -> None:
     """Mass alone does not tell how many rows a range holds: most rows here weigh nothing."""
     n = N_LARGE
     rng = np.random.default_rng(9)
-    reports = np.where(rng.random(n) < 0.01, rng.random(n), 0.5 + 1e-5 * rng.random(n))
-    weights = (np.abs(reports - 0.5) > 2e-5).astype(np.float64)
+    predictions = np.where(rng.random(n) < 0.01, rng.random(n), 0.5 + 1e-5 * rng.random(n))
+    weights = (np.abs(predictions - 0.5) > 2e-5).astype(np.float64)
     # One row among the weightless ones holds 1/25 of all weight, so a sought rank is there.
-    weights[np.argmin(np.abs(reports - 0.500005))] = weights.sum() / 24
-    samples = accept(np.zeros(n, np.uint8), reports, sample_weight=weights)
+    weights[np.argmin(np.abs(predictions - 0.500005))] = weights.sum() / 24
+    samples = to_samples(np.zeros(n, np.uint8), predictions, sample_weight=weights)
     assert peak_of_selection(samples) < FIXED_AMOUNT
 
 
 @pytest.mark.usefixtures("always_select")
 def test_adaptive_error_is_the_same_number_from_both_engines() -> None:
     rng = np.random.default_rng(10)
-    reports = rng.random(50_000)
-    labels = (rng.random(50_000) < reports**1.3).astype(int)
+    predictions = rng.random(50_000)
+    labels = (rng.random(50_000) < predictions**1.3).astype(int)
     found = []
     for name in available():
         with engine(name):
-            found.append(ace(labels, reports, bins=15))
+            found.append(ace(labels, predictions, bins=15))
     assert found == pytest.approx([found[0]] * len(found), rel=1e-13)
     assert found[0] > 0.01

@@ -5,7 +5,7 @@ import pytest
 
 import calibrant._engines.refine as refine
 from calibrant import EqualWidth, InputError, Quantile
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.passes import scalar_sums
@@ -49,7 +49,7 @@ def test_the_bins_are_those_of_a_sort(shape, m, weighted, few, monkeypatch):
     u = SHAPES[shape](rng, 4000)
     z = rng.integers(0, 2, u.size)
     w = rng.integers(0, 4, u.size).astype(float) if weighted else None
-    samples = accept(z, u, sample_weight=w)
+    samples = to_samples(z, u, sample_weight=w)
     cuts = Cells(EqualWidth(15)).cuts(samples.precision)
     cells, _ = scalar_sums(samples, "binary", cuts)
     calls = []
@@ -64,6 +64,6 @@ def test_rows_that_change_between_passes_are_told():
     rng = np.random.default_rng(3)
     u, z = rng.random(1000), rng.integers(0, 2, 1000)
     cuts = Cells(EqualWidth(15)).cuts(np.dtype(np.float64))
-    cells, _ = scalar_sums(accept(z, u), "binary", cuts)
+    cells, _ = scalar_sums(to_samples(z, u), "binary", cuts)
     with pytest.raises(InputError, match="changed while they were read"):
         refine.exact_quantile_bins(cells, cuts, 3, look_at(u[:500], z[:500], None, []))

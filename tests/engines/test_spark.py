@@ -58,7 +58,7 @@ def test_bad_rows_are_refused_under_strict_arithmetic(value):
     """Spark's ANSI mode stops at a NaN that is cast or a division by 0: neither must be reached."""
     assert spark().conf.get("spark.sql.ansi.enabled") == "true"
     bad = {"y": Y.tolist(), "p": [value, *P[1:]]}
-    said = r"outside \[0, 1\], such as .*'p': 2.0" if value == 2.0 else "lack a report"
+    said = r"outside \[0, 1\], such as .*'p': 2.0" if value == 2.0 else "lack a prediction"
     with pytest.raises(InputError, match=rf"1 of {N} rows .*{said}"):
         cal.evaluate("y", "p", data=frame("spark", bad), measures=["ece", "log_loss", "ls_ece"])
 
@@ -72,7 +72,7 @@ def test_rows_with_something_missing_are_left_out_and_counted():
     assert found.values == pytest.approx(expected.values, rel=1e-9)
 
 
-def test_reports_of_0_and_1_have_logarithms(data):
+def test_predictions_of_0_and_1_have_logarithms(data):
     sure = {"y": [0, 1, 1, 0], "p": [0.0, 1.0, 0.0, 0.25]}
     found = cal.log_loss("y", "p", data=frame("spark", sure))
     assert found == pytest.approx(cal.log_loss(sure["y"], sure["p"]), rel=1e-12)

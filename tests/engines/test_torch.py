@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 import calibrant as cal
 from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept, accept_anywhere
 from calibrant._data.samples import BadRow
+from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._engines import arrays as array_engine
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import Engine, engine_of
@@ -31,7 +31,7 @@ from needs import need
 torch = need("torch")
 
 from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
-from calibrant._data.tensors import accept_tensors  # noqa: E402
+from calibrant._data.tensors import tensors_to_samples  # noqa: E402
 from calibrant._engines import tensors as tensor_engine  # noqa: E402
 from calibrant._engines.tensors import blocks  # noqa: E402
 
@@ -58,7 +58,7 @@ LABELS = np.array([RNG.choice(K, p=row) for row in ROWS])
 SOFT_ROWS = (ROWS + RNG.dirichlet(np.ones(K), N)) / 2
 WEIGHTS = RNG.exponential(size=N) * (RNG.random(N) < 0.9)
 WHOLE_WEIGHTS = RNG.integers(0, 4, N)
-# Tied reports, many of them on an edge of ten bins.
+# Tied predictions, many of them on an edge of ten bins.
 TIED = np.round(REPORTS, 1)
 TIED_ROWS = np.eye(K)[LABELS] * 0.5 + np.full((N, K), 0.5 / K)
 OVER = REPORTS.copy()
@@ -84,8 +84,8 @@ BINARY: dict[str, Problem] = {
     "whole weights": (OUTCOMES, TIED, {"sample_weight": WHOLE_WEIGHTS}),
     "ties": (OUTCOMES, TIED, {}),
     "weighted ties": (FRACTIONS, TIED, {"sample_weight": WEIGHTS}),
-    "all reports equal": (OUTCOMES, np.full(N, 0.3), {}),
-    "reports of 0 and 1": (OUTCOMES, (REPORTS > 0.4).astype(np.int64), {}),
+    "all predictions equal": (OUTCOMES, np.full(N, 0.3), {}),
+    "predictions of 0 and 1": (OUTCOMES, (REPORTS > 0.4).astype(np.int64), {}),
     "overshoot": (OVER_FRACTIONS, OVER, {}),
     "binary logits": (OUTCOMES, LOGITS_OF_ONE, {"from_logits": True}),
     "large binary logits": (OUTCOMES, 20 * LOGITS_OF_ONE, {"from_logits": True}),
@@ -111,7 +111,7 @@ MULTICLASS: dict[str, Problem] = {
     ),
 }  # fmt: skip
 for dtype in HALVES:
-    BINARY[f"{dtype} reports"] = (OUTCOMES, (REPORTS, dtype), {})
+    BINARY[f"{dtype} predictions"] = (OUTCOMES, (REPORTS, dtype), {})
     BINARY[f"{dtype} ties"] = (OUTCOMES, (TIED, dtype), {"sample_weight": WEIGHTS})
     BINARY[f"{dtype} logits"] = (OUTCOMES, (LOGITS_OF_ONE, dtype), {"from_logits": True})
     MULTICLASS[f"{dtype} rows"] = (LABELS, (ROWS, dtype), {})
@@ -147,10 +147,10 @@ def tensor(values: Any, device: str = "cpu") -> Any:
 def both(problem: Problem, device: str) -> tuple[Any, Any]:
     """The same samples as arrays and as tensors on a device."""
     y, p, options = problem
-    here = accept(tensor(y), tensor(p), **options)
+    here = to_samples(tensor(y), tensor(p), **options)
     if "sample_weight" in options:
         options = options | {"sample_weight": tensor(options["sample_weight"], device)}
-    return here, accept_tensors(tensor(y, device), tensor(p, device), **options)
+    return here, tensors_to_samples(tensor(y, device), tensor(p, device), **options)
 
 
 def assert_sums(found: Array, expected: Array, message: str = "", atol: float = 0.0) -> None:
@@ -163,7 +163,7 @@ def assert_sums(found: Array, expected: Array, message: str = "", atol: float = 
 
 def assert_grids(found: Array, expected: Array, message: str = "", near_one: bool = False) -> None:
     """Grids: a place among 80,000 nodes is rounded to 1e-11 of a node, and so are its shares; near
-    1 a report's last bit is more of its logit. What the shares add up to is exact in any case.
+    1 a prediction's last bit is more of its logit. What the shares add up to is exact in any case.
     """
     scale = np.abs(expected).max()
     close = 1e-6 if near_one else 1e-10
@@ -189,10 +189,10 @@ def test_samples_tell_the_same_of_themselves(name, device):
     told += ("weighted", "soft_rows", "n_missing", "row_sum_tolerance")
     for what in told:
         assert getattr(here, what) == getattr(there, what), what
-    assert here.every_report_is_zero_or_one() == there.every_report_is_zero_or_one()
+    assert here.every_prediction_is_zero_or_one() == there.every_prediction_is_zero_or_one()
     assert engine_of(there) is tensor_engine
     row, twin = there.row(7), here.row(7)
-    np.testing.assert_array_equal(row.reports, twin.reports)
+    np.testing.assert_array_equal(row.predictions, twin.predictions)
     np.testing.assert_array_equal(row.targets, twin.targets)
 
 
@@ -201,7 +201,7 @@ def test_samples_tell_the_same_of_themselves(name, device):
 @every_problem
 def test_tables_of_every_rule(name, rule, device):
     if name == "large logits" and rule in BY_ORDER:
-        pytest.skip("the last bit of many reports near 1 decides their order")
+        pytest.skip("the last bit of many predictions near 1 decides their order")
     here, there = both(PROBLEMS[name], device)
     for notion in ("confidence",) if here.multiclass else ("binary", "confidence"):
         mine, theirs = of_arrays(lambda e, s: e.bin_table(s, notion, RULES[rule]), here, there)  # noqa: B023
@@ -308,7 +308,7 @@ def test_whole_problems_columns_and_rows_above(name, device):
         assert (above is None) == (too is None)
         if above is not None:
             back = too.in_memory()
-            np.testing.assert_allclose(back.reports, above.reports, rtol=1e-13)
+            np.testing.assert_allclose(back.predictions, above.predictions, rtol=1e-13)
             np.testing.assert_array_equal(back.targets, above.targets)
     assert tensor_engine.rows_above(b, 1.5) is None
 
@@ -345,7 +345,7 @@ def _applies(measure: str, multiclass: bool) -> bool:
 def test_every_measure_of_the_catalogue(name, bins, device):
     y, p, options = PROBLEMS[name]
     if name == "large logits" and not isinstance(bins, int):
-        pytest.skip("the last bit of many reports near 1 decides their order")
+        pytest.skip("the last bit of many predictions near 1 decides their order")
     expected = cal.evaluate(tensor(y), tensor(p), bins=bins, **options)
     with engine("torch"):
         found = cal.evaluate(tensor(y, device), tensor(p, device), bins=bins, **options)
@@ -395,35 +395,35 @@ def around(edges: list[float], dtype: Any) -> Array:
     """0, 1, each edge, and its neighbours one ulp away, in one precision."""
     at = np.array([0.0, 1.0, *edges]).astype(dtype)
     near = [np.nextafter(at, np.array(-1, dtype)), at, np.nextafter(at, np.array(2, dtype))]
-    reports = np.concatenate([*near, np.array([np.finfo(dtype).smallest_subnormal], dtype)])
-    return reports[(reports >= 0) & (reports <= 1)]
+    predictions = np.concatenate([*near, np.array([np.finfo(dtype).smallest_subnormal], dtype)])
+    return predictions[(predictions >= 0) & (predictions <= 1)]
 
 
 @every_device
 @pytest.mark.parametrize("closed", ["left", "right"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-def test_reports_one_ulp_from_an_edge(dtype, closed, device):
+def test_predictions_one_ulp_from_an_edge(dtype, closed, device):
     find = bisect_right if closed == "left" else bisect_left
     for m in [*range(1, 40), 64, 99, 100]:
         edges = [float(np.asarray(j / m, dtype)) for j in range(1, m)]
-        reports = around(edges, dtype)
-        bins = [find(edges, u) for u in reports.astype(np.float64).tolist()]
-        samples = accept_tensors(torch.zeros(len(reports)), tensor(reports, device))
+        predictions = around(edges, dtype)
+        bins = [find(edges, u) for u in predictions.astype(np.float64).tolist()]
+        samples = tensors_to_samples(torch.zeros(len(predictions)), tensor(predictions, device))
         table = tensor_engine.bin_table(samples, "binary", EqualWidth(m, closed))[0]
         np.testing.assert_array_equal(table.n[0], np.bincount(bins, minlength=m))
-        rest = (1 - reports[:, None]) / np.array(2, dtype)
-        rows = np.concatenate([reports[:, None], rest, rest], axis=1, dtype=dtype)
-        samples = accept_tensors([0] * len(rows), tensor(rows, device))
+        rest = (1 - predictions[:, None]) / np.array(2, dtype)
+        rows = np.concatenate([predictions[:, None], rest, rest], axis=1, dtype=dtype)
+        samples = tensors_to_samples([0] * len(rows), tensor(rows, device))
         table = tensor_engine.classwise_table(samples, EqualWidth(m, closed))[0]
         np.testing.assert_array_equal(table.n[0], np.bincount(bins, minlength=m))
 
 
 @every_device
-def test_bfloat16_reports_meet_edges_as_float32(device):
-    reports = torch.tensor([0.1, 0.2, 0.3, 0.7, 0.9], dtype=torch.bfloat16)
-    expected = cal.reliability([0] * 5, reports, bins=10).columns()["n"]
+def test_bfloat16_predictions_meet_edges_as_float32(device):
+    predictions = torch.tensor([0.1, 0.2, 0.3, 0.7, 0.9], dtype=torch.bfloat16)
+    expected = cal.reliability([0] * 5, predictions, bins=10).columns()["n"]
     with engine("torch"):
-        found = cal.reliability([0] * 5, reports.to(device), bins=10).columns()["n"]
+        found = cal.reliability([0] * 5, predictions.to(device), bins=10).columns()["n"]
     assert found == expected
 
 
@@ -433,12 +433,12 @@ def test_the_lowest_class_wins_a_tie(k, device):
     """Equal probabilities: class 0 is predicted, wherever the others lie."""
     rows = torch.full((50, k), 1 / k, device=device, dtype=torch.float64)
     labels = torch.arange(50, device=device) % k
-    samples = accept_tensors(labels, rows)
+    samples = tensors_to_samples(labels, rows)
     table = tensor_engine.bin_table(samples, "confidence", EqualWidth(1))[0]
     assert table.sum_wz[0, 0] == int((labels == 0).sum())
     rows = torch.zeros((50, k), device=device)
     rows[:, k // 2 :] = 5.0
-    samples = accept_tensors(torch.full((50,), k // 2), rows, from_logits=True)
+    samples = tensors_to_samples(torch.full((50,), k // 2), rows, from_logits=True)
     table = tensor_engine.bin_table(samples, "confidence", EqualWidth(1))[0]
     assert table.sum_wz[0, 0] == 50
 
@@ -472,7 +472,7 @@ def test_the_first_bad_row_is_named(name, row, device, small_blocks):
     bad = p.copy()
     bad[row] = np.nan
     bad[row + 1 :: 17] = np.inf
-    samples = accept_tensors(tensor(y, device), tensor(bad, device), **options)
+    samples = tensors_to_samples(tensor(y, device), tensor(bad, device), **options)
     notion: Any = "confidence" if samples.multiclass else "binary"
     for rule in (EqualWidth(15), Quantile(5), LevelSets(), Quantile(5, "rank")):
         with pytest.raises(BadRow) as caught:
@@ -626,9 +626,9 @@ Y, P = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
 L3 = [0, 1, 2, 0]
 R3 = [[0.2, 0.5, 0.3], [0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.3, 0.3, 0.4]]
 REFUSED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
-    "report above 1": (Y, [0.2, 0.7, 1.2, 0.4], {}),
-    "negative report": (Y, [0.2, -0.7, 0.2, 0.4], {}),
-    "NaN report": (Y, [0.2, 0.7, NAN, NAN], {}),
+    "prediction above 1": (Y, [0.2, 0.7, 1.2, 0.4], {}),
+    "negative prediction": (Y, [0.2, -0.7, 0.2, 0.4], {}),
+    "NaN prediction": (Y, [0.2, 0.7, NAN, NAN], {}),
     "infinite logit": (Y, [0.2, INF, 0.2, 3.0], {"from_logits": True}),
     "infinite logit of a row": (L3, [[0.0, 1, 2], [3, 4, 5], [6, -INF, 8], [0, 0, 0]],
                                 {"from_logits": True}),
@@ -661,7 +661,7 @@ REFUSED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "classes twice": (L3, R3, {"classes": ["a", "b", "a"]}),
     "swapped": (P, Y, {}),
     "a flag that is none": (Y, P, {"from_logits": "yes"}),
-    "complex reports": (Y, [0.2 + 0j, 0.7, 0.9, 0.4], {}),
+    "complex predictions": (Y, [0.2 + 0j, 0.7, 0.9, 0.4], {}),
     "missing in no known way": (Y, P, {"missing": "fill"}),
 }  # fmt: skip
 
@@ -715,20 +715,20 @@ def test_tensors_that_are_no_plain_numbers_are_refused_in_a_sentence(name, chose
 
 @pytest.mark.parametrize("chosen", ["torch", *available()])
 def test_views_and_numbers_of_eight_bits_are_read(chosen):
-    reports = torch.tensor(REPORTS)
-    coarse = reports.to(torch.float8_e4m3fn)
+    predictions = torch.tensor(REPORTS)
+    coarse = predictions.to(torch.float8_e4m3fn)
     with engine(chosen):
-        assert cal.ece(OUTCOMES, (-reports)._neg_view()) == cal.ece(OUTCOMES, reports)
+        assert cal.ece(OUTCOMES, (-predictions)._neg_view()) == cal.ece(OUTCOMES, predictions)
         assert cal.ece(OUTCOMES, coarse) == cal.ece(OUTCOMES, coarse.float())
 
 
 def test_tensors_in_memory_are_arrays_unless_torch_is_asked_for():
     given = torch.tensor(Y), torch.tensor(P)
-    assert not isinstance(accept_anywhere(*given), TensorSamples)
+    assert not isinstance(to_samples_in_place(*given), TensorSamples)
     with engine("torch"):
-        assert isinstance(accept_anywhere(*given), TensorSamples)
+        assert isinstance(to_samples_in_place(*given), TensorSamples)
         assert kernels().name == available()[0]  # arrays have what they always have
-        assert not isinstance(accept_anywhere(Y, P), TensorSamples)
+        assert not isinstance(to_samples_in_place(Y, P), TensorSamples)
     with pytest.raises(InputError, match="did you mean 'torch'"), engine("torhc"):
         pass
 
@@ -736,9 +736,10 @@ def test_tensors_in_memory_are_arrays_unless_torch_is_asked_for():
 def test_the_environment_chooses_too():
     program = (
         "import torch, calibrant as cal\n"
-        "from calibrant._data.accept import accept_anywhere\n"
+        "from calibrant._data.to_samples import to_samples_in_place\n"
         "y, p = torch.tensor([0, 1]), torch.tensor([0.2, 0.7])\n"
-        "print(type(accept_anywhere(y, p)).__name__, cal.ece(y, p) == cal.ece([0, 1], p.numpy()))"
+        "print(type(to_samples_in_place(y, p)).__name__, cal.ece(y, p) == cal.ece([0, 1], "
+        "p.numpy()))"
     )
     chosen = {**os.environ, "CALIBRANT_ENGINE": "torch"}
     done = subprocess.run(

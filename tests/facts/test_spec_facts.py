@@ -37,7 +37,7 @@ RULES: dict[str, tuple[Any, twins.Rule]] = {
     "level sets": (cal.LevelSets(), twins.level_sets()),
 }
 every_rule = pytest.mark.parametrize("rule", RULES)
-# Rules that put every report into a bin, for whole distributions too.
+# Rules that put every prediction into a bin, for whole distributions too.
 every_vector_rule = pytest.mark.parametrize(
     "rule", ["one bin", "equal width", "right-closed", "quantile", "edges", "level sets"]
 )
@@ -80,7 +80,7 @@ def test_soft_error_is_the_hard_one_to_the_last_bit_on_hard_labels(n: int, rule:
 @to_the_last_bit
 @every_rule
 @pytest.mark.parametrize("n", [1, 37, 5000, 140_000])
-def test_a_report_of_the_soft_label_itself_has_no_error_at_all(n: int, rule: str) -> None:
+def test_a_prediction_of_the_soft_label_itself_has_no_error_at_all(n: int, rule: str) -> None:
     """Proposition 2."""
     rng = np.random.default_rng(n)
     p = np.round(rng.random(n), 3) if n % 2 else rng.random(n)
@@ -94,7 +94,7 @@ def test_a_report_of_the_soft_label_itself_has_no_error_at_all(n: int, rule: str
 @to_the_last_bit
 @every_vector_rule
 @pytest.mark.parametrize("n", [1, 37, 20_000])
-def test_rows_that_report_the_soft_label_have_no_error_at_all(n: int, rule: str) -> None:
+def test_rows_that_prediction_the_soft_label_have_no_error_at_all(n: int, rule: str) -> None:
     """Proposition 2, of whole distributions."""
     p = np.random.default_rng(n).dirichlet(np.ones(4), n)
     bins = RULES[rule][0]
@@ -107,8 +107,9 @@ def test_rows_that_report_the_soft_label_have_no_error_at_all(n: int, rule: str)
 
 def test_thresholded_labels_set_a_floor_that_does_not_sink() -> None:
     """Proposition 3."""
-    # x uniform on (-3, 3), report sigmoid(2x), label 1 where x >= 0. An edge lies at 1/2, so no bin
-    # holds labels of both kinds and the floor is the mean distance, (1/3) int_0^3 sigmoid(-2x) dx.
+    # x uniform on (-3, 3), prediction sigmoid(2x), label 1 where x >= 0. An edge lies at 1/2, so no
+    # bin holds labels of both kinds and the floor is the mean distance, (1/3) int_0^3 sigmoid(-2x)
+    # dx.
     floor = (math.log(2.0) - math.log1p(math.exp(-6.0))) / 6.0
     assert floor == pytest.approx(0.1151, abs=5e-5)
     rng = np.random.default_rng(7)
@@ -151,12 +152,12 @@ def test_table_2_of_leznik_digit_for_digit() -> None:
         assert (f"{soft:.4f}", f"{hard:.4f}") == printed[name], name
 
 
-def test_model_d_loses_its_reports_of_one_in_table_2() -> None:
+def test_model_d_loses_its_predictions_of_one_in_table_2() -> None:
     posterior, _, models = experiment_one()
     table = cal.reliability(posterior, models["D"], bins=cal.EqualWidth(10, drop_one=True))
     assert table.n_dropped == int((models["D"] == 1.0).sum()) == 1743
     assert f"{cal.soft_ece(posterior, models['D'], bins=10):.4f}" == "0.1107"
-    # No other model reports a 1, so theirs do not change.
+    # No other model predictions a 1, so theirs do not change.
     for name in "ABCE":
         dropping = cal.soft_ece(posterior, models[name], bins=cal.EqualWidth(10, drop_one=True))
         assert cal.soft_ece(posterior, models[name], bins=10) == dropping
@@ -184,7 +185,7 @@ def test_mccaffreys_table_from_a_hundred_items() -> None:
     table = cal.reliability(y, p, bins=10).columns()
     assert table["n"] == [0, 0, *COUNTS]
     assert table["mean_target"][2:] == pytest.approx((CORRECT / COUNTS).tolist(), rel=1e-14)
-    assert table["mean_report"][2:] == pytest.approx(MEAN_REPORTS.tolist(), rel=1e-14)
+    assert table["mean_predicted"][2:] == pytest.approx(MEAN_REPORTS.tolist(), rel=1e-14)
     # With unrounded accuracies the weighted mean gap is 12.44 / 100: the printed 0.1270 owes the
     # rest to rounding, which moves no gap by more than 0.005, nor their mean.
     value = cal.ece(y, p, bins=10)
@@ -206,7 +207,7 @@ def test_a_nudge_breaks_the_two_point_distribution(epsilon: float) -> None:
 
 
 def test_the_error_is_continuous_where_no_level_is_shared() -> None:
-    """Theorem 3.2, the other direction: with distinct reports the error moves as they do."""
+    """Theorem 3.2, the other direction: with distinct predictions the error moves as they do."""
     y, p = np.array([0, 1, 1, 0]), np.array([0.2, 0.5, 0.7, 0.9])
     levels = cal.LevelSets()
     before = cal.ece(y, p, bins=levels)
@@ -238,7 +239,7 @@ def test_binned_error_of_the_two_point_distribution_jumps_with_the_bins(m: int) 
     y = np.repeat([0, 1], [463, 537])  # mean(y) = 0.537
     p = sigmoid(1e-3 * (y - 0.5))
     value = cal.ece(y, p, bins=m)
-    if m % 2:  # both reports in the middle bin
+    if m % 2:  # both predictions in the middle bin
         assert value == pytest.approx(abs(y.mean() - p.mean()), rel=1e-12)
         assert value == pytest.approx(0.037, abs=2e-5)
     else:  # an edge between them
@@ -246,7 +247,7 @@ def test_binned_error_of_the_two_point_distribution_jumps_with_the_bins(m: int) 
         assert value == pytest.approx(0.5, abs=2e-4)
 
 
-# --- Lu et al.: truthful reports ------------------------------------------------------------------
+# --- Lu et al.: truthful predictions --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 5, 8])
@@ -259,7 +260,7 @@ def test_example_1_1_by_every_outcome(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "constant"), [(100, 0.0327), (1000, 0.0103), (10_000, 0.0033)])
 def test_example_1_1(n: int, constant: float) -> None:
-    """The truth costs 1/3 at every n, the constant report 1/2 costs next to nothing."""
+    """The truth costs 1/3 at every n, the constant prediction 1/2 costs next to nothing."""
     truth = np.arange(1, n + 1) / n
     levels = cal.LevelSets()
     y = np.random.default_rng(n).random(n) < truth
@@ -301,21 +302,23 @@ def expectation_over_classes(measure: Callable[[Array], float], rows: Array) -> 
     return math.fsum(terms)
 
 
-# Reports with ties, on edges of the rules and at both ends, and truths that they are not.
+# Predictions with ties, on edges of the rules and at both ends, and truths that they are not.
 REPORTS = [0.0, 0.25, 0.25, 0.6, 2 / 3, 1.0]
 TRUTHS = [0.1, 0.5, 0.2, 0.35, 0.9, 0.7]
 
 
 @every_rule
-@pytest.mark.parametrize("reports", [REPORTS, TRUTHS, [0.5] * 6], ids=["other", "true", "constant"])
-def test_theorem_3_1_of_binary_reports(reports: list[float], rule: str) -> None:
+@pytest.mark.parametrize(
+    "predictions", [REPORTS, TRUTHS, [0.5] * 6], ids=["other", "true", "constant"]
+)
+def test_theorem_3_1_of_binary_predictions(predictions: list[float], rule: str) -> None:
     """E[LinCE] is the squared bias of the bins and the noise of the labels."""
     ours, twin = RULES[rule]
-    n = len(reports)
-    measured = expectation_over_labels(lambda y: cal.lin_ce(y, reports, bins=ours), TRUTHS)
-    names = twin(reports, [1.0] * n)
-    bias = twins.lin_ce(twins.Problem(reports, TRUTHS, [1.0] * n), twin)
-    # A dropped report is in no bin: its noise is measured by none.
+    n = len(predictions)
+    measured = expectation_over_labels(lambda y: cal.lin_ce(y, predictions, bins=ours), TRUTHS)
+    names = twin(predictions, [1.0] * n)
+    bias = twins.lin_ce(twins.Problem(predictions, TRUTHS, [1.0] * n), twin)
+    # A dropped prediction is in no bin: its noise is measured by none.
     kept = [p for p, name in zip(TRUTHS, names, strict=True) if name is not None]
     noise = math.fsum(p * (1 - p) for p in kept) / n**2
     assert measured == pytest.approx(bias + noise, rel=1e-12)
@@ -336,18 +339,20 @@ PROPERTIES = {
 
 @every_vector_rule
 @pytest.mark.parametrize("phi", PROPERTIES)
-@pytest.mark.parametrize("reports", [ROW_REPORTS, ROW_TRUTHS], ids=["other", "true"])
-def test_theorem_3_1_of_linear_properties(reports: Array, phi: str, rule: str) -> None:
+@pytest.mark.parametrize("predictions", [ROW_REPORTS, ROW_TRUTHS], ids=["other", "true"])
+def test_theorem_3_1_of_linear_properties(predictions: Array, phi: str, rule: str) -> None:
     values = PROPERTIES[phi]
-    n = len(reports)
+    n = len(predictions)
     given = None if phi == "full" else values
     measured = expectation_over_classes(
-        lambda y: cal.lin_ce(y, reports, phi=given, bins=RULES[rule][0]), ROW_TRUTHS
+        lambda y: cal.lin_ce(y, predictions, phi=given, bins=RULES[rule][0]), ROW_TRUTHS
     )
-    u = twins.mean_of_property(reports.tolist(), values)
+    u = twins.mean_of_property(predictions.tolist(), values)
     mu = twins.mean_of_property(ROW_TRUTHS.tolist(), values)
     twin = None if rule == "level sets" else RULES[rule][1]
-    cells = twins.vector_cells(reports.tolist() if phi == "full" else u, [1.0] * n, twin, values)
+    cells = twins.vector_cells(
+        predictions.tolist() if phi == "full" else u, [1.0] * n, twin, values
+    )
     bias = twins.vector_lin_ce(u, mu, [1.0] * n, cells)
     noise = math.fsum(
         chance * twins.brier(values[label], mean)
@@ -404,16 +409,16 @@ def test_no_lie_beats_the_truth_under_a_truthful_error(rule: Any) -> None:
 
 
 def test_example_c_1() -> None:
-    """The uncorrected confidence error rewards a uniform report; the corrected one does not."""
+    """The uncorrected confidence error rewards a uniform prediction; the corrected one does not."""
     n, k = 50, 10
-    # Class 1 is the likeliest; the lowest index, 0, wins the ties of a uniform report.
+    # Class 1 is the likeliest; the lowest index, 0, wins the ties of a uniform prediction.
     truth = np.zeros(k)
     truth[1], truth[0], truth[2] = 1 / 2, 1 / k, 1 / 2 - 1 / k
     uniform = np.full(k, 1 / k)
 
-    def expected(report: Array, top: int, corrected: bool) -> float:
+    def expected(prediction: Array, top: int, corrected: bool) -> float:
         """All rows alike: the error depends on the number of hits alone, which is binomial."""
-        rows = np.tile(report, (n, 1))
+        rows = np.tile(prediction, (n, 1))
         terms = []
         for hits in range(n + 1):
             labels = np.where(np.arange(n) < hits, top, 3)
@@ -456,7 +461,9 @@ class World:
         return out
 
     def expectation(self, measure: Callable[[Array, Array], float], h: Array, n: int) -> float:
-        """E[measure(labels, reports h)] over n independent draws, whose order does not matter."""
+        """E[measure(labels, predictions h)] over n independent draws, whose order does not
+        matter.
+        """
         terms = []
         for drawn in combinations_with_replacement(self.atoms(), n):
             ways = math.factorial(n)
@@ -468,7 +475,7 @@ class World:
         return math.fsum(terms)
 
     def loss(self, loss: Callable[[Any, Any], float], h: Array) -> float:
-        """E[loss(report, label)], the label as a number or as a row."""
+        """E[loss(prediction, label)], the label as a number or as a row."""
         k = 2 if self.binary else self.posteriors.shape[1]
         return math.fsum(
             chance * loss(h[x], y if self.binary else twins.one_hot(y, k))
@@ -476,7 +483,7 @@ class World:
         )
 
     def recalibrated(self, h: Array) -> Array:
-        """What the label's distribution is, given the report."""
+        """What the label's distribution is, given the prediction."""
         out = np.zeros_like(h)
         for x in range(len(h)):
             alike = [i for i in range(len(h)) if np.array_equal(h[i], h[x])]
@@ -520,7 +527,7 @@ def confidence_error(rule: Any) -> Callable[[Array, Array], float]:
 @few_rules
 @pytest.mark.parametrize("groups", [[[0], [1], [2], [3]], [[0, 2], [1, 3]], [[0, 1, 2, 3]]])
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_lemma_d_1_of_binary_reports(n: int, groups: list[list[int]], rule: Any) -> None:
+def test_lemma_d_1_of_binary_predictions(n: int, groups: list[list[int]], rule: Any) -> None:
     """A calibrated predictor's expected error is 1/n of its expected squared loss."""
     h = merged(BINARY_WORLD, groups)
     measured = BINARY_WORLD.expectation(scalar_error(rule), h, n)
@@ -542,8 +549,8 @@ def test_lemma_d_1_of_rows(groups: list[list[int]], rule: Any) -> None:
 
 @few_rules
 def test_lemma_d_1_needs_only_the_notion_that_is_measured(rule: Any) -> None:
-    # Two reports of confidence 0.6, right with chances 0.5 and 0.7: calibrated in confidence, in
-    # nothing else.
+    # Two predictions of confidence 0.6, right with chances 0.5 and 0.7: calibrated in confidence,
+    # in nothing else.
     world = World([0.5, 0.5], [[0.5, 0.3, 0.2], [0.1, 0.7, 0.2]])
     h = np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
     measured = world.expectation(confidence_error(rule), h, 3)
@@ -603,7 +610,7 @@ def test_theorem_4_2_recalibration_never_raises_the_error(name: str, rule: Any) 
         assert mended <= raw * (1 + 1e-12)
         if name != "calibrated":
             assert mended < raw - 1e-3
-        # What recalibration gains is the error against the recalibrated report as a soft label.
+        # What recalibration gains is the error against the recalibrated prediction as a soft label.
         gain = BINARY_WORLD.expectation(scalar_error(rule), h, n) - (
             BINARY_WORLD.loss(square, better) / n
         )

@@ -218,11 +218,11 @@ def test_the_label_may_be_what_rows_are_grouped_by(file):
     assert {part.name: part.n for part in found.slices} == {
         "0": int((OUTCOMES == 0).sum()), "1": int((OUTCOMES == 1).sum()),
     }  # fmt: skip
-    by_report = cal.evaluate_file(file, by="p", measures=["ece"])
-    assert len(by_report.slices) == np.unique(np.round(REPORTS, 2)).size
+    by_prediction = cal.evaluate_file(file, by="p", measures=["ece"])
+    assert len(by_prediction.slices) == np.unique(np.round(REPORTS, 2)).size
 
 
-def test_reports_that_rows_are_grouped_by(file):
+def test_predictions_that_rows_are_grouped_by(file):
     file.write_text("label,p\n0,0.2\n1, \n1,0.7\n0,NA\n")
     found = cal.evaluate_file(file, by="p", missing="drop", measures=["ece"])
     assert found.recipe["n"] == 2 and found.recipe["n_missing"] == 2

@@ -55,17 +55,17 @@ def test_numbered_columns_need_every_number(tmp_path):
     refused(path, "y_proba is not told")
 
 
-def test_logits_are_never_taken_for_reports(tmp_path):
+def test_logits_are_never_taken_for_predictions(tmp_path):
     path = write(tmp_path, "npz", {"label": OUTCOMES, "logits": 4 * REPORTS})
     refused(path, r"If these are logits: y_proba='logits', from_logits=True")
-    refused(path, "reports must lie in", y_proba="logits")
+    refused(path, "predictions must lie in", y_proba="logits")
     found = cal.evaluate_file(path, from_logits=True)
     assert found["ece"] == pytest.approx(cal.ece(OUTCOMES, 4 * REPORTS, from_logits=True))
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("row", [0, 1234, REPORTS.size - 1])
-def test_a_bad_report_is_told_with_its_place(tmp_path, format, row, monkeypatch):
+def test_a_bad_prediction_is_told_with_its_place(tmp_path, format, row, monkeypatch):
     monkeypatch.setattr(source, "CHUNK", 500)
     bad = REPORTS.copy()
     bad[row] = 85.0
@@ -107,7 +107,7 @@ def test_names_of_labels_need_classes(tmp_path, format):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_reports_and_weights_that_are_text(tmp_path, format):
+def test_predictions_and_weights_that_are_text(tmp_path, format):
     text = np.array([f"v{i}" for i in range(OUTCOMES.size)])
     path = write(tmp_path, format, {"label": OUTCOMES, "p": REPORTS, "text": text})
     match = {"csv": "line 2: text is 'v0'", "jsonl": "line 1: text is 'v0'"}.get(

@@ -96,7 +96,7 @@ def test_single_precision_meets_edges_as_arrays_do(tmp_path):
 
 
 @pytest.mark.parametrize("other", [np.float32, np.float16, np.int64])
-def test_reports_of_several_precisions_are_doubles(tmp_path, other):
+def test_predictions_of_several_precisions_are_doubles(tmp_path, other):
     low, high = np.round(REPORTS).astype(other), REPORTS
     write(tmp_path, "parquet", {"label": OUTCOMES, "p": low}, name="a")
     write(tmp_path, "parquet", {"label": OUTCOMES, "p": high}, name="b")

@@ -49,7 +49,7 @@ def growth_of(small, large, *, unpacked=0, **options):
 
 
 def rows(n):
-    """Reports and labels that repeat after 2^20 rows, so that they are made at once."""
+    """Predictions and labels that repeat after 2^20 rows, so that they are made at once."""
     rng = np.random.default_rng(0)
     p = np.resize(rng.random(1 << 20, dtype=np.float32), n)
     return p, (np.resize(rng.random(1 << 20, dtype=np.float32), n) < p).astype(np.int8)

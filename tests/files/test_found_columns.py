@@ -31,15 +31,15 @@ def records(path, kind, columns):
 
 
 @pytest.mark.parametrize(
-    ("label", "report"),
+    ("label", "prediction"),
     [("outcome", "risk"), ("event", "predicted_risk"), ("ground_truth", "score"),
      ("Y_test", "y_score"), ("observed", "forecast")],
 )  # fmt: skip
-def test_what_people_call_them(tmp_path, label, report):
-    path = write(tmp_path, "npz", {label: OUTCOMES, report: REPORTS})
+def test_what_people_call_them(tmp_path, label, prediction):
+    path = write(tmp_path, "npz", {label: OUTCOMES, prediction: REPORTS})
     found = cal.evaluate_file(path, measures=["ece"])
     assert found["ece"] == cal.ece(OUTCOMES, REPORTS)
-    assert found.inferred[-1] == f"y_proba is the column {report!r}, by name"
+    assert found.inferred[-1] == f"y_proba is the column {prediction!r}, by name"
 
 
 def test_usual_names_come_before_less_usual_ones(tmp_path):

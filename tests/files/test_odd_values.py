@@ -66,14 +66,14 @@ def test_columns_of_odd_names(library, name):
     """'*' and '^p$' are patterns to some engines: other columns than those that were meant."""
     frame = FRAMES[library]({"label": [1, 0], name: [0.5, 0.4], "p": [0.9, 0.1], "q": [0.5, 0.6]})
     calls = {
-        "reports": lambda: ece("label", name, data=frame),
+        "predictions": lambda: ece("label", name, data=frame),
         "rows": lambda: ece("label", [name, "q"], data=frame),
         "weights": lambda: ece("label", "p", sample_weight=name, data=frame),
         "slices": lambda: len(
             list(cal.evaluate("label", "p", data=frame, measures=["ece"], by=name).slices)
         ),
     }
-    right = {"reports": 0.45, "rows": 0.55, "weights": 0.1, "slices": 2}
+    right = {"predictions": 0.45, "rows": 0.55, "weights": 0.1, "slices": 2}
     for what, call in calls.items():
         if library in ("lazy", "duckdb") and name in ("*", "^p$", ""):
             with pytest.raises(InputError, match=r"rename it first|does not have"):

@@ -35,7 +35,7 @@ def test_every_public_name_is_documented_and_there():
             assert inspect.getdoc(thing), name
 
 
-# Functions that are not of labels and reports.
+# Functions that are not of labels and predictions.
 OF_OTHER_THINGS = {
     "audit", "catalogue", "evaluate_file", "rank_robustness", "read_file", "reproduce",
 }  # fmt: skip

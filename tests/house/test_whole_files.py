@@ -9,7 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import examples
-from calibrant._core.atomic_files import replacing
+from calibrant._core.atomic_files import atomic_write
 
 SHIRT = examples.load("fashion-shirt")
 Y, P = SHIRT.test_labels[:50], SHIRT.test_proba[:50]
@@ -38,14 +38,14 @@ def test_a_failure_leaves_what_was_there(tmp_path):
     with pytest.raises(RuntimeError):
         _half_written(path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
-    with replacing(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
 
 
 def _half_written(path):
-    with replacing(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_text("half of the ne")
         assert beside.name.startswith(".page.") and beside.suffix == ".html"
         raise RuntimeError

@@ -13,10 +13,10 @@ import pytest
 import calibrant as cal
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._inference.means import influences, mean_limits
-from calibrant._inference.paired import MOST_LOTS, WHOLE_RESAMPLES, draw_lots, replicates
+from calibrant._inference.paired import MOST_LOTS, WHOLE_RESAMPLES, draw_blocks, replicates
 from calibrant._inference.robustness import rank_robustness
 from calibrant._measures.catalogue import find
 from needs import need
@@ -91,8 +91,8 @@ def test_values_are_those_of_evaluate(name):
     y, u, measures, options = case(name)
     found = cal.compare(y, u, measures=measures, bins=7, n_resamples=50, **options)
     assert found.names == tuple(u) and found.measures == measures
-    for key, reports in u.items():
-        alone = cal.evaluate(y, reports, measures=measures, bins=7, **options)
+    for key, predictions in u.items():
+        alone = cal.evaluate(y, predictions, measures=measures, bins=7, **options)
         for measure in measures:
             assert found.value(key, measure) == pytest.approx(alone[measure], rel=1e-12), measure
     assert found.recipe["weighted"] == ("weighted" in name)
@@ -140,14 +140,14 @@ def test_a_resample_is_the_sample_with_counts_as_weights(name):
     found = cal.compare(
         y, u, measures=measures, bins=7, n_resamples=60, seed=3, sample_weight=given, **options
     )
-    draws = draw_lots(len(y), 60, 3, None, given)
+    draws = draw_blocks(len(y), 60, 3, None, given)
     assert sorted(draws.lots) == list(range(len(y)))
     assert (draws.counts.sum(axis=1) == len(y)).all()
     for r in (0, 1, 29, 59):
         weights = the_counts(draws, r) * (1 if given is None else given)
-        for i, reports in enumerate(u.values()):
+        for i, predictions in enumerate(u.values()):
             expected = cal.evaluate(
-                y, reports, measures=measures, bins=7, sample_weight=weights, **options
+                y, predictions, measures=measures, bins=7, sample_weight=weights, **options
             )
             for j, measure in enumerate(measures):
                 drawn = found.draws[j][i, r]
@@ -158,11 +158,11 @@ def test_a_resample_keeps_the_quantile_bins_of_the_sample():
     y, u = binary(300)
     measures = ("lin_ce", "ace", "debiased_l2", "confidence_ce")
     found = cal.compare(y, u, measures=measures, bins=8, n_resamples=50, seed=1)
-    draws = draw_lots(300, 50, 1)
-    for i, reports in enumerate(u.values()):
+    draws = draw_blocks(300, 50, 1)
+    for i, predictions in enumerate(u.values()):
         edges = {}
         for notion in ("binary", "confidence"):
-            _, cuts, _ = bin_table(accept(y, reports), notion, Quantile(8))
+            _, cuts, _ = bin_table(to_samples(y, predictions), notion, Quantile(8))
             edges[notion] = cal.Edges([0.0, *cuts.inner, 1.0])
         for r in (0, 24, 49):
             for j, measure in enumerate(measures):
@@ -172,7 +172,7 @@ def test_a_resample_keeps_the_quantile_bins_of_the_sample():
                 # In given edges `ace` is the ECE: by name it would have quantile bins of its own.
                 named = "ece" if measure == "ace" else measure
                 expected = cal.evaluate(
-                    y[rows], reports[rows], measures=[named], bins=edges[notion]
+                    y[rows], predictions[rows], measures=[named], bins=edges[notion]
                 )
                 drawn = found.draws[j][i, r]
                 assert drawn == pytest.approx(expected[named], rel=1e-9), (measure, r)
@@ -183,21 +183,21 @@ def test_a_resample_keeps_the_quantile_bins_of_every_class():
     p = {name: softmax(value) for name, value in x.items()}
     measures = ("ace", "classwise_ce", "confidence_ce_uncorrected", "confidence_ce")
     found = cal.compare(y, p, measures=measures, bins=6, n_resamples=50, seed=2)
-    draws = draw_lots(200, 50, 2)
+    draws = draw_blocks(200, 50, 2)
     for i, rows in enumerate(p.values()):
         for r in (0, 49):
             w = the_counts(draws, r)
             ace, linear = [], []
             for k in range(3):
                 z = (y == k).astype(int)
-                _, cuts, _ = bin_table(accept(z, rows[:, k]), "binary", Quantile(6))
+                _, cuts, _ = bin_table(to_samples(z, rows[:, k]), "binary", Quantile(6))
                 edges = cal.Edges([0.0, *cuts.inner, 1.0])
                 ace.append(cal.ece(z, rows[:, k], bins=edges, sample_weight=w))
                 linear.append(cal.lin_ce(z, rows[:, k], bins=edges, sample_weight=w))
             assert found.draws[0][i, r] == pytest.approx(np.mean(ace), rel=1e-9)
             assert found.draws[1][i, r] == pytest.approx(np.mean(linear), rel=1e-9)
             top, hit = rows.max(axis=1), (rows.argmax(axis=1) == y).astype(float)
-            _, cuts, _ = bin_table(accept(y, rows), "confidence", Quantile(6))
+            _, cuts, _ = bin_table(to_samples(y, rows), "confidence", Quantile(6))
             gaps = np.bincount(cuts.find(top), w * (top - hit), cuts.m)
             squared = (gaps**2).sum() / w.sum() ** 2
             correction = (1 - (w * hit).sum() / w.sum()) / w.sum()
@@ -213,7 +213,7 @@ def test_rules_without_edges_are_computed_anew(bins):
     u = {name: np.round(value, 2) for name, value in u.items()}
     u["over"][:3] = 1.0
     found = cal.compare(y, u, measures=["ece", "lin_ce"], bins=bins, n_resamples=250)
-    draws = draw_lots(60, 250, 0)
+    draws = draw_blocks(60, 250, 0)
     dropping = isinstance(bins, cal.EqualWidth)
     for drawn in found.draws:
         assert drawn.shape == (3, WHOLE_RESAMPLES if dropping else 250)
@@ -225,8 +225,8 @@ def test_rules_without_edges_are_computed_anew(bins):
 
 
 def test_large_samples_are_dealt_into_lots():
-    draws = draw_lots(2500, 50, 0)
-    assert draws.n_lots == MOST_LOTS == 1000
+    draws = draw_blocks(2500, 50, 0)
+    assert draws.n_blocks == MOST_LOTS == 1000
     assert set(np.bincount(draws.lots)) == {2, 3}
     # At random: rows that come in turns of ten would otherwise share their lots.
     assert (draws.lots != np.arange(2500) % 1000).mean() > 0.9
@@ -260,7 +260,7 @@ def test_groups_are_drawn_whole():
     y, u = binary(90)
     groups = np.array(["x", "y", "z"])[np.arange(90) % 3]
     index = np.arange(90) % 3
-    draws = draw_lots(90, 60, 5, index)
+    draws = draw_blocks(90, 60, 5, index)
     assert (draws.lots == index).all() and draws.counts.shape == (60, 3)
     found = cal.compare(y, u, measures=["ece", "brier"], groups=groups, n_resamples=60, seed=5)
     assert found.recipe["grouped"]
@@ -286,7 +286,7 @@ def test_rows_of_weight_0_are_never_all_that_is_drawn():
 
 
 def test_a_draw_without_what_a_measure_is_about_says_nothing_new():
-    """Only one report is above the threshold of tace: many draws are without it."""
+    """Only one prediction is above the threshold of tace: many draws are without it."""
     y, _ = binary(40)
     rare = np.zeros(40)
     rare[0] = 0.5
@@ -295,15 +295,15 @@ def test_a_draw_without_what_a_measure_is_about_says_nothing_new():
     value = found.value("rare", "tace")
     assert value == pytest.approx(abs(0.5 - y[0]))
     assert found.draws[0][0] == pytest.approx(np.full(100, value))
-    draws = draw_lots(40, 100, 0)
+    draws = draw_blocks(40, 100, 0)
     assert (draws.counts[:, draws.lots[0]] == 0).any()
 
 
 def test_replicates_of_one_predictor():
     y, u = binary(100)
-    draws = draw_lots(100, 50, 0)
+    draws = draw_blocks(100, 50, 0)
     measures = tuple(find(name, "binary") for name in ("brier", "ece", "log_loss"))
-    out = replicates(accept(y, u["over"]), measures, EqualWidth(15), Quantile(15), draws)
+    out = replicates(to_samples(y, u["over"]), measures, EqualWidth(15), Quantile(15), draws)
     found = cal.compare(y, u, measures=["brier", "ece", "log_loss"], n_resamples=50)
     assert [a.tolist() for a in out] == [a[1].tolist() for a in found.draws]
 
@@ -345,7 +345,7 @@ def test_who_is_better():
 
 @pytest.mark.parametrize("measure", ["brier", "log_loss", "ece", "lin_ce"])
 def test_pairing_makes_an_interval_short(measure):
-    """Nearly the same reports: what a draw does to one it does to the other."""
+    """Nearly the same predictions: what a draw does to one it does to the other."""
     y, u = binary(800)
     h = np.log(u["over"] / (1 - u["over"]))
     twin = sigmoid(h * 1.001 + np.random.default_rng(2).normal(0, 0.002, 800))
@@ -355,7 +355,7 @@ def test_pairing_makes_an_interval_short(measure):
     assert 0 < d.high - d.low < 0.15 * math.sqrt(2) * apart
 
 
-def test_the_same_reports_do_not_differ():
+def test_the_same_predictions_do_not_differ():
     y, u = binary()
     measures = ["ece", "lin_ce", "brier", "log_loss", "ks_error"]
     found = cal.compare(y, {"a": u["over"], "b": u["over"].copy()}, measures=measures)
@@ -625,8 +625,8 @@ HOLE = np.where(np.arange(N) == 3, np.nan, U["over"])
     [
         ({"a": U["right"]}, {}, "two predictors or more to compare; got 1"),
         ({}, {}, "two predictors or more to compare; got 0"),
-        (U["right"], {}, "y_proba must map names to reports.*got ndarray"),
-        ([U["right"], U["over"]], {}, "y_proba must map names to reports.*got list"),
+        (U["right"], {}, "y_proba must map names to predictions.*got ndarray"),
+        ([U["right"], U["over"]], {}, "y_proba must map names to predictions.*got list"),
         ({"a": U["right"], "hole": HOLE}, {}, r"hole: y_proba\[3\] is nan"),
         ({"a": U["right"], "high": U["over"] + 1}, {}, r"high: y_proba\[\d+\]"),
         ({"a": U["right"], "short": U["over"][:5]}, {}, "short: .*number of rows; got 30 and 5"),
@@ -816,25 +816,28 @@ def test_ranked_has_the_distance_to_the_best():
 # --- robustness -----------------------------------------------------------------------------------
 
 
-def losses_of(y, reports):
+def losses_of(y, predictions):
     return {
-        "classification_error": cal.classification_error(y, reports),
-        "log_loss": cal.log_loss(y, reports),
-        "brier": cal.brier_score(y, reports),
-        "spherical_loss": cal.spherical_loss(y, reports),
-        "confidence_loss": cal.confidence_loss(y, reports),
+        "classification_error": cal.classification_error(y, predictions),
+        "log_loss": cal.log_loss(y, predictions),
+        "brier": cal.brier_score(y, predictions),
+        "spherical_loss": cal.spherical_loss(y, predictions),
+        "confidence_loss": cal.confidence_loss(y, predictions),
     }
 
 
-def errors_of(y, reports, m):
+def errors_of(y, predictions, m):
     equal, mass = EqualWidth(m), Quantile(m)
-    if np.ndim(reports) == 1:
-        return {"ece": cal.ece(y, reports, bins=equal), "lin_ce": cal.lin_ce(y, reports, bins=mass)}
+    if np.ndim(predictions) == 1:
+        return {
+            "ece": cal.ece(y, predictions, bins=equal),
+            "lin_ce": cal.lin_ce(y, predictions, bins=mass),
+        }
     return {
-        "classwise_ce": cal.classwise_ce(y, reports, bins=mass),
-        "confidence_ce": cal.confidence_ce(y, reports, bins=mass),
-        "confidence_ce_uncorrected": cal.confidence_ce(y, reports, bins=mass, corrected=False),
-        "ece": cal.ece(y, reports, bins=equal),
+        "classwise_ce": cal.classwise_ce(y, predictions, bins=mass),
+        "confidence_ce": cal.confidence_ce(y, predictions, bins=mass),
+        "confidence_ce_uncorrected": cal.confidence_ce(y, predictions, bins=mass, corrected=False),
+        "ece": cal.ece(y, predictions, bins=equal),
     }
 
 
@@ -856,13 +859,13 @@ def test_robustness_is_that_of_the_values(shape):
         y, u, measures=["ece"], bins=9, bin_counts=(20, 5, 60, 5), n_resamples=50
     ).robustness
     losses, errors = {}, {}
-    for reports in u.values():
-        for name, value in losses_of(y, reports).items():
+    for predictions in u.values():
+        for name, value in losses_of(y, predictions).items():
             losses.setdefault(name, []).append(value)
-    names = list(errors_of(y, reports, 5))
+    names = list(errors_of(y, predictions, 5))
     for name in names:
         for m in counts:
-            errors[name, m] = [errors_of(y, reports, m)[name] for reports in u.values()]
+            errors[name, m] = [errors_of(y, predictions, m)[name] for predictions in u.values()]
     expected = rank_robustness(errors, losses, names=list(u))
     assert found.n == 7 and found.names == tuple(u) and found.chain == expected.chain
     assert len(found.rows) == len(expected.rows) == len(names) * (15 + 3 + 3)

@@ -12,7 +12,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._inference.cells import problem_of
 from calibrant._inference.family import SHAPES, family_of, invert
 from needs import need
@@ -156,7 +156,7 @@ def test_families_tend_to_their_own_truth(kind):
         y = np.random.default_rng(0).binomial(5, sigmoid(np.log(u / (1 - u)) / 1.8)) / 5
     weights = np.random.default_rng(1).random(2000) + 0.5 if kind == "weights" else None
     groups = np.arange(2000) // 4 if kind == "clusters" else None
-    problem = problem_of(accept(y, u, sample_weight=weights), "binary", cal.EqualWidth(8))
+    problem = problem_of(to_samples(y, u, sample_weight=weights), "binary", cal.EqualWidth(8))
     family = family_of(problem, problem.coarse_cells, 400, 0, groups)
     assert family.outcomes == (kind in ("rows", "weights"))
     for shape in SHAPES:
@@ -178,7 +178,7 @@ def test_families_tend_to_their_own_truth(kind):
 def test_rates_stay_between_0_and_1_and_keep_the_gap():
     """Half of a bin's predictions are 0: a gap below 0 comes out of the others."""
     u = np.repeat([0.0, 0.06], 100)
-    problem = problem_of(accept(np.zeros(200, int), u), "binary", cal.EqualWidth(5))
+    problem = problem_of(to_samples(np.zeros(200, int), u), "binary", cal.EqualWidth(5))
     family = family_of(problem, problem.coarse_cells, 50, 0, None)
     for t in (-4.0, 0.0, 0.5):
         truth, drawn = family.member("threshold", t)
@@ -267,13 +267,13 @@ def test_few_rows(name, n, no_warning):
     check_worth("binary", name, np.linspace(0.3, 0.6, n), u)
 
 
-@pytest.mark.parametrize("report", [0.0, 0.37, 0.5, 1.0])
+@pytest.mark.parametrize("prediction", [0.0, 0.37, 0.5, 1.0])
 @pytest.mark.parametrize("name", ["ece", "lin_ce", "debiased_l2", "ks_error", "ls_ece", "brier",
                                   "sweep_ece", "brier_miscalibration"])  # fmt: skip
-def test_constant_reports(name, report, no_warning):
+def test_constant_predictions(name, prediction, no_warning):
     y = np.arange(30) % 3 == 0
-    check_worth("binary", name, y.astype(int), np.full(30, report))
-    check_worth("binary", name, np.ones(30, int), np.full(30, report))
+    check_worth("binary", name, y.astype(int), np.full(30, prediction))
+    check_worth("binary", name, np.ones(30, int), np.full(30, prediction))
 
 
 def test_one_row_excludes_nothing():

@@ -1,4 +1,4 @@
-"""What the right reports show by chance, against slow redraws, enumeration and exact means."""
+"""What the right predictions show by chance, against slow redraws, enumeration and exact means."""
 
 import json
 import warnings
@@ -10,13 +10,13 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.bootstrap import resampled_tables
 from calibrant._inference.cells import COARSE, FINE, Problem, as_seen, cells_of, problem_of
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean
-from calibrant._inference.paired import draw_lots
-from calibrant._inference.worth import Worth
+from calibrant._inference.paired import draw_blocks
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary
 from needs import need
@@ -26,7 +26,7 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def reports(n, seed=0):
+def predictions(n, seed=0):
     return sigmoid(np.random.default_rng((3, seed)).normal(0, 1.5, n))
 
 
@@ -48,7 +48,7 @@ def agrees(drawn, slow, what=""):
 @pytest.mark.parametrize("name", ["ece", "rmsce", "mce", "lin_ce", "debiased_l2", "ks_error",
                                   "sweep_ece", "brier", "log_loss", "tace", "ls_ece"])  # fmt: skip
 def test_noise_floor_against_redrawn_rows(name):
-    u = reports(400)
+    u = predictions(400)
     y = outcomes(u)
     rng = np.random.default_rng(5)
     floor = cal.noise_floor(y, u, measure=name, n_resamples=2000)
@@ -78,7 +78,7 @@ def test_noise_floor_of_many_classes_against_redrawn_rows(name):
 
 
 def problem(u, z, w=None):
-    return problem_of(accept(z, u, sample_weight=w), "binary", cal.EqualWidth(5))
+    return problem_of(to_samples(z, u, sample_weight=w), "binary", cal.EqualWidth(5))
 
 
 def null_tables(found, n_draws, rng, groups=None):
@@ -87,7 +87,7 @@ def null_tables(found, n_draws, rng, groups=None):
 
 
 def test_tables_of_redrawn_outcomes_with_weights():
-    u = reports(150)
+    u = predictions(150)
     w = np.random.default_rng(1).random(150) * 3
     w[::10] = 0
     rng = np.random.default_rng(2)
@@ -103,7 +103,7 @@ def test_tables_of_redrawn_outcomes_with_weights():
 
 
 def test_tables_of_redrawn_outcomes_without_weights_are_those_with_equal_ones():
-    u = reports(300)
+    u = predictions(300)
     y = outcomes(u)
     rng = np.random.default_rng(3)
     plain = null_tables(problem(u, y), 2000, rng)
@@ -117,7 +117,7 @@ def test_tables_of_redrawn_outcomes_without_weights_are_those_with_equal_ones():
 def test_labels_that_scatter_have_the_floor_of_their_own_scatter(rows_together):
     """Right on average and not row by row: redrawn votes would scatter too little."""
     rng = np.random.default_rng(4)
-    u = reports(600)
+    u = predictions(600)
     groups = np.arange(600) // 3 if rows_together else None
 
     def labels():
@@ -141,7 +141,7 @@ def test_shares_that_are_right_on_average_are_rarely_called_wrong(votes):
     """Redrawn votes called them wrong in 35, 87 and 100 of 100 samples."""
     wrong = 0
     for seed in range(60):
-        u = reports(400, seed)
+        u = predictions(400, seed)
         rng = np.random.default_rng((12, votes, seed))
         z = rng.binomial(votes, rng.beta(3 * u, 3 * (1 - u))) / votes
         floor = cal.noise_floor(z, u, votes=votes, n_resamples=300)
@@ -151,7 +151,7 @@ def test_shares_that_are_right_on_average_are_rarely_called_wrong(votes):
 
 
 def test_more_votes_lower_the_noise_floor():
-    u = reports(500)
+    u = predictions(500)
     rng = np.random.default_rng(5)
     floors = [cal.noise_floor(rng.binomial(k, u) / k, u, votes=k) for k in (1, 4, 100)]
     assert floors[0].mean / floors[1].mean == pytest.approx(2, rel=0.1)
@@ -163,14 +163,14 @@ def test_more_votes_lower_the_noise_floor():
     assert one.mean == pytest.approx(hard.mean, rel=0.05)
 
 
-def test_whole_samples_are_drawn_from_the_reports():
+def test_whole_samples_are_drawn_from_the_predictions():
     p = np.array([[0.7, 0.2, 0.1], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
     rng = np.random.default_rng(6)
-    drawn = np.stack([s.targets for s in drawn_samples(accept([0, 1, 2], p), 3000, rng)])
+    drawn = np.stack([s.targets for s in drawn_samples(to_samples([0, 1, 2], p), 3000, rng)])
     shares = np.stack([(drawn == r).mean(axis=0) for r in range(3)], axis=1)
     np.testing.assert_allclose(shares, p, atol=0.04)
     assert (drawn[:, 2] == 2).all() and (drawn[:, 1] > 0).all()
-    voted = next(iter(drawn_samples(accept(p, p), 1, rng, votes=10))).targets
+    voted = next(iter(drawn_samples(to_samples(p, p), 1, rng, votes=10))).targets
     np.testing.assert_allclose(voted.sum(axis=1), 1)
     np.testing.assert_allclose(voted * 10, np.rint(voted * 10), atol=1e-9)
 
@@ -207,7 +207,7 @@ def test_the_mean_of_the_corrected_confidence_error_is_that_of_all_outcomes():
 
 
 def test_other_means_are_drawn():
-    u = reports(100)
+    u = predictions(100)
     assert not cal.noise_floor(outcomes(u), u).exact_mean
     assert null_mean(find("ece", "binary"), problem(u, outcomes(u))) is None
 
@@ -217,7 +217,7 @@ def test_other_means_are_drawn():
 
 @pytest.mark.parametrize("m", [15, 2])
 def test_resampled_tables_scatter_as_resampled_rows_do(m):
-    """With two wide bins reports scatter within a bin as much as outcomes do."""
+    """With two wide bins predictions scatter within a bin as much as outcomes do."""
     n = 10_000
     rng = np.random.default_rng(7)
     u = rng.beta(0.5, 0.5, n)
@@ -234,8 +234,8 @@ def test_resampled_tables_scatter_as_resampled_rows_do(m):
     assert drawn.mean() == pytest.approx(np.mean(slow), abs=5 * np.std(slow) / np.sqrt(1500))
 
 
-def test_resampled_tables_need_the_scatter_of_reports():
-    """Two wide bins: the sum of reports scatters as it does over rows."""
+def test_resampled_tables_need_the_scatter_of_predictions():
+    """Two wide bins: the sum of predictions scatters as it does over rows."""
     n = 10_000
     rng = np.random.default_rng(8)
     u = rng.random(n)
@@ -251,14 +251,14 @@ def test_resampled_tables_need_the_scatter_of_reports():
 
 def drawn_rows(samples, groups):
     """Resamples as the sample with other weights."""
-    draws = draw_lots(samples.n, 5, 9, groups)
+    draws = draw_blocks(samples.n, 5, 9, groups)
     base = np.ones(samples.n) if samples.weights is None else samples.weights
     return [replace(samples, weights=counts[draws.lots] * base) for counts in draws.counts]
 
 
 def test_a_resample_is_a_repetition_of_rows():
-    u = reports(60)
-    samples = accept(outcomes(u), u, sample_weight=None)
+    u = predictions(60)
+    samples = to_samples(outcomes(u), u, sample_weight=None)
     for part in drawn_rows(samples, None):
         times = part.weights.astype(int)
         assert times.sum() == 60
@@ -269,10 +269,10 @@ def test_a_resample_is_a_repetition_of_rows():
 
 
 def test_a_resample_of_groups_takes_them_whole():
-    u = reports(60)
+    u = predictions(60)
     weights = np.random.default_rng(0).random(60)
     groups = np.arange(60) // 6
-    samples = accept(outcomes(u), u, sample_weight=weights)
+    samples = to_samples(outcomes(u), u, sample_weight=weights)
     for part in drawn_rows(samples, groups):
         times = np.rint(part.weights / weights).astype(int).reshape(10, 6)
         np.testing.assert_allclose(part.weights, times.ravel() * weights)
@@ -282,7 +282,7 @@ def test_a_resample_of_groups_takes_them_whole():
 @pytest.mark.parametrize("width", [FINE, COARSE])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_cells_are_the_sample(width, weighted):
-    u = np.concatenate([reports(2000), [0.0, 1.0, 0.5, 0.5]])
+    u = np.concatenate([predictions(2000), [0.0, 1.0, 0.5, 0.5]])
     y = outcomes(u)
     w = np.random.default_rng(0).random(u.size) if weighted else None
     cells = cells_of(problem(u, y, w), width)
@@ -303,7 +303,7 @@ def test_measures_of_cells_are_those_of_rows(name):
     measure = find(name, "binary")
     seen = as_seen(problem(u, y).fine_cells)
     assert measure.of_cells(seen)[0] == pytest.approx(
-        measure.compute(Summary(accept(y, u))), rel=0.08
+        measure.compute(Summary(to_samples(y, u))), rel=0.08
     )
 
 
@@ -322,7 +322,7 @@ def test_the_formula_over_many_tables_is_the_measure(shape, kind):
         y = rng.dirichlet(np.ones(3), 80) if kind == "soft" else rng.integers(0, 3, 80)
     quantile = bins if kind == "dropping" else cal.Quantile(6)
     rule = bins if kind == "dropping" else cal.EqualWidth(6)
-    summary = Summary(accept(y, p, sample_weight=weight), rule, quantile)
+    summary = Summary(to_samples(y, p, sample_weight=weight), rule, quantile)
     found = 0
     for measure in cal.catalogue(shape):
         if measure.of_tables is not None:
@@ -341,16 +341,16 @@ def test_the_formula_over_many_tables_is_the_measure(shape, kind):
 # --- p-values -------------------------------------------------------------------------------------
 
 
-def test_p_values_are_uniform_under_the_right_reports():
+def test_p_values_are_uniform_under_the_right_predictions():
     kstest = need("scipy.stats").kstest
     names = ("ece", "rmsce", "lin_ce", "brier", "ks_error")
     measures = tuple(find(name, "binary") for name in names)
     found = []
     for seed in range(200):
-        u = reports(300, seed)
-        samples = accept(outcomes(u, seed), u)
-        worth = Worth(samples, cal.EqualWidth(15), cal.Quantile(15), measures, n_resamples=250,
-                      seed=seed)  # fmt: skip
+        u = predictions(300, seed)
+        samples = to_samples(outcomes(u, seed), u)
+        worth = Uncertainty(samples, cal.EqualWidth(15), cal.Quantile(15), measures,
+                            n_resamples=250, seed=seed)  # fmt: skip
         summary = Summary(samples)
         found.append([worth.noise_floor(m, m.compute(summary)).p_value for m in measures])
     for name, p in zip(names, np.array(found).T, strict=True):
@@ -359,7 +359,7 @@ def test_p_values_are_uniform_under_the_right_reports():
 
 
 @pytest.mark.parametrize("name", ["ece", "lin_ce", "ks_error"])
-def test_power_against_overconfident_reports(name):
+def test_power_against_overconfident_predictions(name):
     found = []
     for seed in range(15):
         h = np.random.default_rng((11, seed)).normal(0, 1.5, 1000)
@@ -369,7 +369,7 @@ def test_power_against_overconfident_reports(name):
 
 
 def test_measures_of_which_more_is_better_have_a_lower_point():
-    u = reports(300)
+    u = predictions(300)
     floor = cal.noise_floor(outcomes(u), u, measure="brier_discrimination")
     assert floor.upper < floor.mean
     useless = cal.noise_floor(outcomes(u)[::-1], u, measure="brier_discrimination")
@@ -380,7 +380,7 @@ def test_measures_of_which_more_is_better_have_a_lower_point():
 
 
 def test_soft_labels_need_votes():
-    u = reports(50)
+    u = predictions(50)
     soft = np.random.default_rng(0).random(50)
     with pytest.raises(InputError, match="votes="):
         cal.noise_floor(soft, u, measure="dist_ce")
@@ -391,7 +391,7 @@ def test_soft_labels_need_votes():
 
 
 def test_same_seed_same_answer():
-    u = reports(200)
+    u = predictions(200)
     y = outcomes(u)
     one, same, other = (cal.noise_floor(y, u, seed=seed) for seed in (1, 1, 2))
     assert one == same
@@ -399,11 +399,11 @@ def test_same_seed_same_answer():
 
 
 def test_what_it_says():
-    u = reports(200)
+    u = predictions(200)
     floor = cal.noise_floor(outcomes(u), u)
     again = json.loads(floor.to_json())
     assert again == floor.to_dict() and again["p_value"] == floor.p_value
-    assert "calibrated reports show" in repr(floor) and "95 % point" in repr(floor)
+    assert "calibrated predictions show" in repr(floor) and "95 % point" in repr(floor)
 
 
 @pytest.mark.parametrize(
@@ -425,9 +425,9 @@ def test_options_out_of_range_are_refused(options, words):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize("report", [None, 0.0, 0.5, 1.0])
-def test_few_rows_and_constant_reports(n, report):
-    u = np.full(n, report) if report is not None else np.linspace(0.1, 0.8, n)
+@pytest.mark.parametrize("prediction", [None, 0.0, 0.5, 1.0])
+def test_few_rows_and_constant_predictions(n, prediction):
+    u = np.full(n, prediction) if prediction is not None else np.linspace(0.1, 0.8, n)
     y = np.arange(n) % 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -436,7 +436,7 @@ def test_few_rows_and_constant_reports(n, report):
             assert 0 <= floor.mean <= 1 and 0 <= floor.upper <= 1 and 0 < floor.p_value <= 1
 
 
-def test_certain_reports_that_are_right_have_no_noise():
+def test_certain_predictions_that_are_right_have_no_noise():
     floor = cal.noise_floor([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0])
     assert (floor.mean, floor.upper, floor.p_value) == (0.0, 0.0, 1.0)
     wrong = cal.noise_floor([1, 1, 1, 0], [0.0, 1.0, 1.0, 0.0])
@@ -446,7 +446,7 @@ def test_certain_reports_that_are_right_have_no_noise():
 @pytest.mark.parametrize("bins", [cal.LevelSets(), cal.Quantile(4, ties="rank"),
                                   cal.EqualWidth(4, drop_one=True), [0, 0.3, 1]])  # fmt: skip
 def test_every_rule_has_a_noise_floor(bins):
-    u = np.round(reports(80), 1)
+    u = np.round(predictions(80), 1)
     y = outcomes(u)
     rng = np.random.default_rng(12)
     floor = cal.noise_floor(y, u, bins=bins)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calibrant._core.binning import both_rules
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._inference.null import drawn_samples
-from calibrant._inference.worth import Worth
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary
 
@@ -23,10 +23,10 @@ def test_draws_are_those_of_whole_samples(weighted, from_logits):
     y = (p.cumsum(axis=1)[:, :-1] < rng.random(300)[:, None]).sum(axis=1)
     w = rng.random(300) if weighted else None
     predictions = np.log(p + 1e-9) if from_logits else p
-    samples = accept(y, predictions, sample_weight=w, from_logits=from_logits)
+    samples = to_samples(y, predictions, sample_weight=w, from_logits=from_logits)
     fixed, quantile = both_rules(7)
     measures = tuple(find(name, "multiclass") for name in NAMES)
-    worth = Worth(samples, fixed, quantile, measures, n_resamples=1000)
+    worth = Uncertainty(samples, fixed, quantile, measures, n_resamples=1000)
     whole = drawn_samples(samples, 150, np.random.default_rng((0, 6)))
     slow = np.array([
         [m.compute(Summary(each, fixed, quantile)) for m in measures] for each in whole
@@ -47,10 +47,10 @@ def test_the_family_holds_the_sample_itself(name, kind):
     y = rng.dirichlet(np.ones(3), 150) if kind == "soft" else rng.integers(0, 3, 150)
     w = rng.random(150) + 0.1 if kind == "weighted" else None
     groups = np.arange(150) // 5 if kind == "clusters" else None
-    samples = accept(y, p, sample_weight=w)
+    samples = to_samples(y, p, sample_weight=w)
     fixed, quantile = both_rules(6)
     measure = find(name, "multiclass")
-    worth = Worth(samples, fixed, quantile, (measure,), n_resamples=250, groups=groups)
+    worth = Uncertainty(samples, fixed, quantile, (measure,), n_resamples=250, groups=groups)
     family, errors = worth._class_family(measure)
     value = measure.compute(Summary(samples, fixed, quantile))
     seen, drawn = family.member("threshold", 0.0, errors)
@@ -64,10 +64,10 @@ def test_a_class_that_no_prediction_is_about_is_not_in_the_mean():
     rng = np.random.default_rng(6)
     p = np.concatenate([rng.dirichlet([1.0, 1.0], 200), np.zeros((200, 1))], axis=1)
     y = (p.cumsum(axis=1)[:, :-1] < rng.random(200)[:, None]).sum(axis=1)
-    samples = accept(y, p)
+    samples = to_samples(y, p)
     fixed, quantile = both_rules(5)
     tace = find("tace", "multiclass")
-    worth = Worth(samples, fixed, quantile, (tace,), n_resamples=250)
+    worth = Uncertainty(samples, fixed, quantile, (tace,), n_resamples=250)
     value = tace.compute(Summary(samples, fixed, quantile))
     floor = worth.noise_floor(tace, value)
     assert floor is not None and floor.p_value > 0.02

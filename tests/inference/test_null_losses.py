@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._inference.means import influences, mean_limits, null_losses, row_values
 from needs import need
 
@@ -25,12 +25,12 @@ def test_moments_are_those_of_drawn_outcomes(k, weighted):
     p = rng.dirichlet(np.array([0.6, 1.0, 2.0, 0.3])[:k], n)
     given = p if k > 2 else p[:, 1]
     w = rng.random(n) if weighted else None
-    found = null_losses(accept(np.zeros(n, int), given, sample_weight=w))
+    found = null_losses(to_samples(np.zeros(n, int), given, sample_weight=w))
     through = p.cumsum(axis=1)[:, :-1]
     drawn = {name: [] for name in LOSSES}
     for _ in range(draws):
         y = (through < rng.random(n)[:, None]).sum(axis=1)
-        values = row_values(accept(y, given), distribution=False)
+        values = row_values(to_samples(y, given), distribution=False)
         for name, column in values.items():
             drawn[name].append(np.average(column, weights=w))
     for name, column in drawn.items():
@@ -50,7 +50,7 @@ def test_rows_have_the_losses_of_the_measures(k, soft):
     if k == 2:
         p, y = p[:, 1], y[:, 1] if soft else y
     for distribution, functions in ((False, LOSSES), (True, DISTANCES)):
-        rows = row_values(accept(y, p), distribution=distribution)
+        rows = row_values(to_samples(y, p), distribution=distribution)
         for name, function in functions.items():
             assert rows[name].mean() == pytest.approx(function(y, p), rel=1e-10, abs=1e-14), name
 

@@ -1,4 +1,4 @@
-"""Tests of calibration: oracles, laws under the right reports, power, and what they refuse."""
+"""Tests of calibration: oracles, laws under the right predictions, power, and what they refuse."""
 
 import json
 import math
@@ -90,7 +90,7 @@ def test_weights_of_spiegelhalter_by_hand():
     assert cal.spiegelhalter(y, p, sample_weight=7 * w).statistic == pytest.approx(z)
 
 
-# --- the truthful error under the right reports ---------------------------------------------------
+# --- the truthful error under the right predictions -----------------------------------------------
 
 
 @pytest.mark.parametrize("weights", [None, (1.0, 2.0, 0.5, 0.0, 3.0, 1.5, 0.25)])
@@ -129,7 +129,7 @@ def test_truthful_test_shows_the_truthful_error():
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_p_values_are_uniform_under_the_right_reports(name):
+def test_p_values_are_uniform_under_the_right_predictions(name):
     kstest = need("scipy.stats").kstest
     function = getattr(cal, name)
     p = np.array([function(*sample(seed, 800)).p_value for seed in range(300)])
@@ -138,7 +138,7 @@ def test_p_values_are_uniform_under_the_right_reports(name):
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_power_against_overconfident_reports(name):
+def test_power_against_overconfident_predictions(name):
     function = getattr(cal, name)
     strong = [function(*sample(seed, 1000, slope=2.0)).p_value < 0.05 for seed in range(30)]
     assert np.mean(strong) == 1.0
@@ -355,7 +355,7 @@ def test_options_out_of_range_are_refused():
         cal.spiegelhalter(y, p, sample_weight=np.zeros(50))
 
 
-def test_reports_that_say_nothing():
+def test_predictions_that_say_nothing():
     found = cal.spiegelhalter([0, 1, 1, 0], [0.5] * 4)
     assert found.p_value == 1.0 and "says nothing" in found.note
     assert json.loads(found.to_json())["statistic"] is None

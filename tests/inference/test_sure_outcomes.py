@@ -11,7 +11,7 @@ FAST = {"n_resamples": 200}
 
 
 def never(rng):
-    """Nothing ever happens; the true error is the mean report, 0.0636."""
+    """Nothing ever happens; the true error is the mean prediction, 0.0636."""
     return np.zeros(1000, int), rng.beta(0.7, 1.5, 1000) * 0.2
 
 
@@ -62,7 +62,7 @@ def test_both_limits_move_where_all_outcomes_are_alike():
      ("ece", 0.02, 0.02)],
 )  # fmt: skip
 def test_a_pass_needs_rows_that_would_have_shown_the_fault(measure, limit, share):
-    """Reports of 0 that are all right: only rows enough make that a pass."""
+    """Predictions of 0 that are all right: only rows enough make that a pass."""
     needed = int(np.log(0.025) / np.log1p(-share))
     for n, verdict in ((int(0.95 * needed), "undecided"), (int(1.4 * needed) + 1, "pass")):
         y, p = np.zeros(n, int), np.zeros(n)

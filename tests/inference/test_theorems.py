@@ -18,7 +18,7 @@ import calibrant as cal
 
 RULES = [cal.LevelSets(), cal.Quantile(4), cal.Edges([0, 0.35, 0.7, 1])]
 every_rule = pytest.mark.parametrize("rule", RULES, ids=str)
-FIXED_RULES = [RULES[0], RULES[2]]  # those whose cells do not depend on the other reports
+FIXED_RULES = [RULES[0], RULES[2]]  # those whose cells do not depend on the other predictions
 TRUTHFUL = {
     "binary": lambda y, p, rule: cal.lin_ce(y, p, bins=rule),
     "full": lambda y, p, rule: cal.lin_ce(y, p, bins=rule),
@@ -38,8 +38,8 @@ class World:
     def recalibrated(self, h):
         """E[phi(y) | h(x)], the canonical recalibration."""
         out = np.empty_like(self.truths)
-        for report in np.unique(h, axis=0):
-            alike = (h == report).reshape(len(h), -1).all(axis=1)
+        for prediction in np.unique(h, axis=0):
+            alike = (h == prediction).reshape(len(h), -1).all(axis=1)
             out[alike] = np.average(self.truths[alike], axis=0, weights=self.chances[alike])
         return out
 
@@ -73,7 +73,7 @@ class World:
         return float(self.chances @ loss)
 
     def expected(self, name, rule, h, n):
-        """Theorems 3.1 and 3.3 with x drawn, where a report's cell is its own affair.
+        """Theorems 3.1 and 3.3 with x drawn, where a prediction's cell is its own affair.
 
         n E = sum_C (E[d^2; C] + (n - 1) E[d; C]^2) + E[q (1 - q)], d = u - q.
         """
@@ -127,7 +127,7 @@ def test_theorem_4_2_recalibration_lowers_a_truthful_error(name, rule):
         values = world.errors(TRUTHFUL[name], rule, [h, mended])
         gain, spread = mean_and_error(values[:, 0] - values[:, 1])
         assert gain > 5 * spread
-        # What is left is the label's noise, 1/n of the risk of the recalibrated report.
+        # What is left is the label's noise, 1/n of the risk of the recalibrated prediction.
         left, spread = mean_and_error(values[:, 1])
         assert abs(left - world.risk(name, mended) / 40) < 4 * spread
 
@@ -139,16 +139,17 @@ def test_theorem_4_2_in_closed_form(name, rule):
     for h in predictors:
         mended = world.recalibrated(h)
         means, spreads = mean_and_error(world.errors(TRUTHFUL[name], rule, [h, mended], seed=1))
-        for mean, spread, report in zip(means, spreads, (h, mended), strict=True):
-            assert abs(mean - world.expected(name, rule, report, 40)) < 4 * spread
+        for mean, spread, prediction in zip(means, spreads, (h, mended), strict=True):
+            assert abs(mean - world.expected(name, rule, prediction, 40)) < 4 * spread
         for n in (1, 2, 10, 1000):
-            raw, best = (world.expected(name, rule, report, n) for report in (h, mended))
+            raw, best = (world.expected(name, rule, prediction, n) for prediction in (h, mended))
             assert best < raw
             assert best == pytest.approx(world.risk(name, mended) / n, rel=1e-12)
 
 
 def test_recalibration_can_raise_the_errors_that_are_not_truthful():
-    # Reports a hair apart share a bin, where their mistakes cancel; the truth is spread over all.
+    # Predictions a hair apart share a bin, where their mistakes cancel; the truth is spread over
+    # all.
     truths = (np.arange(50) + 0.5) / 50
     world = World(np.full(50, 0.02), truths)
     flat = 0.52 + 1e-4 * (np.arange(50) - 25)
@@ -156,11 +157,11 @@ def test_recalibration_can_raise_the_errors_that_are_not_truthful():
     bins = cal.EqualWidth(10)
     two_rows = [np.column_stack([1 - p, p]) for p in (flat, truths)]
     confidence = World(world.chances, two_rows[1])
-    for place, error, reports in [
+    for place, error, predictions in [
         (world, lambda y, p, rule: cal.ece(y, p, bins=rule), [flat, truths]),
         (confidence, lambda y, p, rule: cal.ece(y, p, bins=rule, notion="confidence"), two_rows),
     ]:
-        values = place.errors(error, bins, reports, n=50, redraws=200)
+        values = place.errors(error, bins, predictions, n=50, redraws=200)
         raised, spread = mean_and_error(values[:, 1] - values[:, 0])
         assert raised > 5 * spread, place
     values = world.errors(TRUTHFUL["binary"], bins, [flat, truths], n=50, redraws=1000)
@@ -169,7 +170,7 @@ def test_recalibration_can_raise_the_errors_that_are_not_truthful():
 
 
 def test_recalibration_can_raise_the_uncorrected_confidence_error():
-    # A constant report whose top label is unlikely: little noise to be held against it.
+    # A constant prediction whose top label is unlikely: little noise to be held against it.
     world = World(np.array([1.0]), np.array([[0.1, 0.5, 0.4]]))
     h = np.array([[0.35, 0.33, 0.32]])
     mended = world.recalibrated(h)
@@ -243,8 +244,8 @@ def test_theorem_4_1_at_every_size_in_closed_form(name, rule):
 
 
 def test_theorem_4_1_needs_predictors_calibrated_in_full():
-    # Constant reports carry the same information, so each dominates the other. The first is right
-    # about its top label, 0, but that is not the likeliest: calibrated in confidence alone.
+    # Constant predictions carry the same information, so each dominates the other. The first is
+    # right about its top label, 0, but that is not the likeliest: calibrated in confidence alone.
     world = World(np.array([1.0]), np.array([[0.4, 0.6, 0.0]]))
     aside, truth = np.array([[0.4, 0.3, 0.3]]), world.truths
     assert expected_of_one(world, aside) == pytest.approx(1 - 0.4**2, rel=1e-12)

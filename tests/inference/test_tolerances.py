@@ -12,7 +12,7 @@ from calibrant._api.evaluate_uncertainty import commented
 from calibrant._api.metrics import uncertainty
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import find
 from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
@@ -44,7 +44,7 @@ def classes(n, k, seed=0):
 def test_a_gap_in_every_row_is_the_gap_of_every_measure(measure, gap):
     """Soft labels that are off by the same everywhere: no noise, and one gap for all measures."""
     p = np.linspace(0.2, 0.8, 300)
-    samples = accept(p - gap, p)
+    samples = to_samples(p - gap, p)
     summary, chosen = Summary(samples, EqualWidth(15), Quantile(15)), find(measure, "binary")
     value = chosen.compute(summary)
     scale = gap_scale(chosen, summary)
@@ -55,7 +55,7 @@ def test_a_gap_in_every_row_is_the_gap_of_every_measure(measure, gap):
 def test_weights_are_in_the_scale():
     rng = np.random.default_rng(0)
     p, w = np.linspace(0.2, 0.8, 300), rng.exponential(size=300) * 7
-    summary = Summary(accept(p - 0.1, p, sample_weight=w), EqualWidth(15), Quantile(15))
+    summary = Summary(to_samples(p - 0.1, p, sample_weight=w), EqualWidth(15), Quantile(15))
     chosen = find("lin_ce", "binary")
     assert gap_scale(chosen, summary).gap(chosen.compute(summary)) == pytest.approx(0.1)
 
@@ -66,7 +66,7 @@ def test_weights_are_in_the_scale():
 def test_the_scale_of_squares_over_classes(measure):
     """A gap of every bin gives back the value, whatever the classes; corrections come off first."""
     y, p = classes(500, 4)
-    summary, chosen = Summary(accept(y, p)), find(measure, "multiclass")
+    summary, chosen = Summary(to_samples(y, p)), find(measure, "multiclass")
     scale, value = gap_scale(chosen, summary), chosen.compute(summary)
     assert scale.power == 2 and scale.value(scale.gap(value)) == pytest.approx(value)
     offset = 0.0
@@ -127,7 +127,7 @@ def test_verdict_and_check_never_contradict():
 def test_squares_agree_too():
     y, p = calibrated(900)
     told = cal.verdict(y, np.clip(p + 0.1, 0, 1), measure="lin_ce", **FAST)
-    summary = Summary(accept(y, np.clip(p + 0.1, 0, 1)), EqualWidth(15), Quantile(15))
+    summary = Summary(to_samples(y, np.clip(p + 0.1, 0, 1)), EqualWidth(15), Quantile(15))
     limit = gap_scale(find("lin_ce", "binary"), summary).value(0.05)
     held = cal.check(y, np.clip(p + 0.1, 0, 1), at_most={"lin_ce": limit}, **FAST)
     assert {True: "pass", False: "fail", None: "undecided"}[told.within_tolerance] == held.verdict
@@ -137,7 +137,7 @@ def fake(low, high, p, level=0.95, value=0.06, p_low=math.nan):
     """The verdict of an interval and a noise floor that are given."""
     y, p_hat = calibrated(500)
     worth, chosen, _ = uncertainty._worth(
-        accept(y, p_hat), "ece", 15, n_resamples=60, seed=0, level=level
+        to_samples(y, p_hat), "ece", 15, n_resamples=60, seed=0, level=level
     )
     interval = Interval("ece", value, low, high, level, "given", estimate=low)
     floor = NoiseFloor("ece", value, 0.03, 0.05, p, 99, "given", p_low=p_low)

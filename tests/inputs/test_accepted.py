@@ -35,8 +35,8 @@ INFERENCE = {
 }
 
 
-# Edges of every number of bins are near some report; limits must be given; a page takes seconds.
-# They have tests of their own.
+# Edges of every number of bins are near some prediction; limits must be given; a page takes
+# seconds. They have tests of their own.
 ELSEWHERE = {"bin_sensitivity", "check", "report"}
 
 
@@ -56,8 +56,8 @@ def public_functions() -> dict[str, Callable[..., Any]]:
 
 FUNCTIONS = public_functions()
 
-# Reports are multiples of 1/256, which float16, float32, bfloat16 and float64 all hold exactly and
-# none of which is near an edge of 15 bins: a kind of input cannot excuse itself with rounding.
+# Predictions are multiples of 1/256, which float16, float32, bfloat16 and float64 all hold exactly
+# and none of which is near an edge of 15 bins: a kind of input cannot excuse itself with rounding.
 RNG = np.random.default_rng(0)
 N, K = 120, 4
 BINARY = RNG.integers(0, 257, N) / 256
@@ -206,7 +206,7 @@ REPORT_TYPES = ["f2", "f4", "f8", ">f2", ">f4", ">f8", np.longdouble]
 
 @every_engine
 @pytest.mark.parametrize("dtype", REPORT_TYPES)
-def test_types_of_reports(dtype: Any, engine_name: str) -> None:
+def test_types_of_predictions(dtype: Any, engine_name: str) -> None:
     with engine(engine_name):
         assert_same_everywhere((LABELS, BINARY.astype(dtype)), (LABELS, BINARY))
         assert_same_everywhere((CLASSES, ROWS.astype(dtype)), (CLASSES, ROWS))
@@ -246,7 +246,7 @@ def test_one_hot_rows_are_their_labels(dtype: str, engine_name: str) -> None:
 
 @every_engine
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i4", "i8", "u8"])
-def test_reports_of_0_and_1_as_integers(dtype: str, engine_name: str) -> None:
+def test_predictions_of_0_and_1_as_integers(dtype: str, engine_name: str) -> None:
     sure = (BINARY > 0.5).astype(np.float64)
     with engine(engine_name):
         assert_same_everywhere((LABELS, sure.astype(dtype)), (LABELS, sure))
@@ -271,7 +271,9 @@ def test_labels_as_a_column() -> None:
 
 
 @every_engine
-def test_float32_and_float16_reports_on_edges_lie_in_the_bin_of_the_edge(engine_name: str) -> None:
+def test_float32_and_float16_predictions_on_edges_lie_in_the_bin_of_the_edge(
+    engine_name: str,
+) -> None:
     tenths = np.tile(np.arange(11) / 10, 20)
     labels = np.random.default_rng(1).integers(0, 2, tenths.size)
     with engine(engine_name):
@@ -316,7 +318,7 @@ def test_nothing_that_came_in_is_changed() -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("requires_grad", [False, True])
-def test_torch_reports(dtype: str, requires_grad: bool) -> None:
+def test_torch_predictions(dtype: str, requires_grad: bool) -> None:
     torch = need("torch")
     binary, rows = (
         torch.tensor(values, dtype=getattr(torch, dtype), requires_grad=requires_grad)
@@ -430,9 +432,9 @@ def test_pandas_indexes_that_agree_do_not_matter() -> None:
     pandas = need("pandas")
     shuffled = np.random.default_rng(3).permutation(N)
     labels = pandas.Series(LABELS, index=shuffled)
-    reports = pandas.Series(BINARY, index=shuffled)
+    predictions = pandas.Series(BINARY, index=shuffled)
     weights = pandas.Series(WEIGHTS, index=shuffled)
-    assert_same_everywhere((labels, reports), (LABELS, BINARY), weights=weights)
+    assert_same_everywhere((labels, predictions), (LABELS, BINARY), weights=weights)
     rows = pandas.DataFrame(named(ROWS), index=shuffled)
     assert_same_everywhere((pandas.Series(CLASSES, index=shuffled), rows), (CLASSES, ROWS))
     twice = {"index": ["same"] * N}
@@ -556,13 +558,13 @@ def test_logits_of_any_type(dtype: Any, engine_name: str) -> None:
         logits = (8 * rng.standard_normal(N)).astype(np.float16)
         row_logits = (4 * rng.standard_normal((N, K))).astype(np.float16)
     logits, row_logits = logits.astype(dtype), row_logits.astype(dtype)
-    reports = np.array([sigmoid(float(h)) for h in logits])
+    predictions = np.array([sigmoid(float(h)) for h in logits])
     rows = np.array([softmax([float(h) for h in row]) for row in row_logits])
     with engine(engine_name):
         for name in ("ece", "lin_ce", "brier_score", "log_loss", "confidence_ce", "tace"):
             function = FUNCTIONS[name]
             found = function(LABELS, logits, from_logits=True)
-            assert found == pytest.approx(function(LABELS, reports), rel=1e-9, abs=1e-12)
+            assert found == pytest.approx(function(LABELS, predictions), rel=1e-9, abs=1e-12)
             if dtype == "i4" and name == "tace":
                 continue  # integer logits make ties, which another rounding may tell apart
             found = function(CLASSES, row_logits, from_logits=True)
@@ -590,7 +592,7 @@ def test_logits_in_any_memory_order(order: str, engine_name: str) -> None:
 
 @every_engine
 @pytest.mark.parametrize("size", [40.0, 710.0, 1e5, 1e300, 1.7e308])
-def test_extreme_logits_are_sure_reports_and_raise_no_warning(
+def test_extreme_logits_are_sure_predictions_and_raise_no_warning(
     size: float, engine_name: str
 ) -> None:
     with engine(engine_name), warnings.catch_warnings():
@@ -599,7 +601,7 @@ def test_extreme_logits_are_sure_reports_and_raise_no_warning(
         rows = [[size, -size, 0.0], [-size, size, 0.0], [0.0, 0.0, -size]]
         table = cal.reliability([0, 1, 0], rows, bins=10, from_logits=True)
         result = cal.evaluate([0, 1, 0], rows, from_logits=True)
-    means = binary.columns()["mean_report"]
+    means = binary.columns()["mean_predicted"]
     assert (means[0], means[5], means[9]) == pytest.approx((0.0, 0.5, 1.0), abs=1e-15)
     assert table.columns()["n"] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 2]
     assert result["ece"] == pytest.approx(0.5 / 3)
@@ -621,8 +623,8 @@ def test_logits_are_never_guessed() -> None:
     """Logits that all lie in [0, 1] are what they are said to be."""
     values = np.array([0.2, 0.8, 0.4])
     assert cal.brier_score([0, 1, 1], values) == pytest.approx((0.04 + 0.04 + 0.36) / 3)
-    reports = [sigmoid(h) for h in values]
-    expected = (reports[0] ** 2 + (1 - reports[1]) ** 2 + (1 - reports[2]) ** 2) / 3
+    predictions = [sigmoid(h) for h in values]
+    expected = (predictions[0] ** 2 + (1 - predictions[1]) ** 2 + (1 - predictions[2]) ** 2) / 3
     assert cal.brier_score([0, 1, 1], values, from_logits=True) == pytest.approx(expected)
 
 
@@ -667,12 +669,12 @@ def test_labels_of_one_class_only(engine_name: str) -> None:
 @every_engine
 def test_rows_of_no_weight_change_nothing(engine_name: str) -> None:
     weights = np.concatenate([WEIGHTS, np.zeros(7)])
-    labels, reports = np.append(LABELS, [1] * 7), np.append(BINARY, np.linspace(0, 1, 7))
+    labels, predictions = np.append(LABELS, [1] * 7), np.append(BINARY, np.linspace(0, 1, 7))
     with engine(engine_name):
         for name, function in FUNCTIONS.items():
             if takes_rows_only(name) or not takes_weights(name):
                 continue
-            found = flat(function(labels, reports, sample_weight=weights))
+            found = flat(function(labels, predictions, sample_weight=weights))
             expected = flat(function(LABELS, BINARY, sample_weight=WEIGHTS))
             np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=name)
 
@@ -680,26 +682,26 @@ def test_rows_of_no_weight_change_nothing(engine_name: str) -> None:
 # --- tests and resampling -------------------------------------------------------------------------
 
 
-def judged(name: str, labels: Any, reports: Any, **options: Any) -> list[float]:
+def judged(name: str, labels: Any, predictions: Any, **options: Any) -> list[float]:
     """Every number of an inference function's result, with few resamples."""
     function = getattr(cal, name)
     if "n_resamples" in inspect.signature(function).parameters:
         options["n_resamples"] = 50
     if name == "compare":
-        return flat(function(labels, {"a": reports, "b": reports}, **options).to_dict())
-    return flat(function(labels, reports, **options))
+        return flat(function(labels, {"a": predictions, "b": predictions}, **options).to_dict())
+    return flat(function(labels, predictions, **options))
 
 
 @pytest.mark.parametrize("name", sorted(INFERENCE))
 def test_inference_on_any_kind_of_input(name: str) -> None:
     pandas = need("pandas")
-    for labels, reports in ((LABELS, BINARY), (CLASSES, ROWS)):
-        expected = judged(name, labels, reports)
+    for labels, predictions in ((LABELS, BINARY), (CLASSES, ROWS)):
+        expected = judged(name, labels, predictions)
         assert expected
         kinds = [
-            (labels.tolist(), reports.tolist()),
-            (labels.astype(np.float32), reports.astype(np.float32)),
-            (strided(labels), strided(reports)),
+            (labels.tolist(), predictions.tolist()),
+            (labels.astype(np.float32), predictions.astype(np.float32)),
+            (strided(labels), strided(predictions)),
         ]
         for given in kinds:
             np.testing.assert_array_equal(judged(name, *given), expected)
@@ -721,7 +723,7 @@ def test_inference_is_the_same_on_every_engine(name: str, engine_name: str) -> N
 
 
 def with_a_gap() -> dict[str, Any]:
-    """Columns of a frame, the fourth row without a report."""
+    """Columns of a frame, the fourth row without a prediction."""
     rng = np.random.default_rng(3)
     p = rng.random(400)
     columns = {"y": (rng.random(400) < p).astype(int), "p": p, "g": np.arange(400) % 20}
@@ -760,7 +762,7 @@ def test_groups_slices_and_votes_stay_with_the_rows_that_stay(library: str | Non
     assert [part.n for part in short.slices] == [part.n for part in found.slices]
 
 
-def test_a_report_and_a_check_of_rows_that_stay() -> None:
+def test_a_prediction_and_a_check_of_rows_that_stay() -> None:
     rows = with_a_gap()
     options = {"groups": rows["g"], "by": rows["by"], "missing": "drop"}
     page = cal.report(rows["y"], rows["p"], votes=rows["votes"], **options)
@@ -797,16 +799,16 @@ def test_soft_labels_in_half_precision_sum_to_1_as_well_as_they_can(
     torch = need("torch")
     rows = np.random.default_rng(5).dirichlet(np.ones(3) / 2, 500)
     labels = in_half_precision(rows, kind)
-    reports = torch.tensor(rows) if engine_name == "torch" else rows
+    predictions = torch.tensor(rows) if engine_name == "torch" else rows
     as_doubles = torch.as_tensor(labels).double().numpy()
     assert np.abs(as_doubles.sum(axis=1) - 1).max() > 1e-4
     with engine(engine_name):
-        assert 0 < cal.soft_ece(labels, reports) < 1e-3
-        # A report that is its label is right to the last bit.
+        assert 0 < cal.soft_ece(labels, predictions) < 1e-3
+        # A prediction that is its label is right to the last bit.
         itself = torch.as_tensor(labels) if engine_name == "torch" else labels
         assert cal.soft_ece(labels, itself) == 0.0
         too_far = in_half_precision(rows * 1.2, kind)
         with pytest.raises(cal.InputError, match="y_true"):
-            cal.soft_ece(too_far, reports)
+            cal.soft_ece(too_far, predictions)
         with pytest.raises(cal.InputError, match=r"y_true\[\d+\] sums to"):
-            cal.soft_ece(as_doubles, reports)
+            cal.soft_ece(as_doubles, predictions)

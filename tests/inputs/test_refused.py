@@ -46,7 +46,7 @@ def with_a_limit(check: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_two_alike(compare: Callable[..., Any]) -> Callable[..., Any]:
-    """`compare` as a function of one predictor's reports: it is compared with itself."""
+    """`compare` as a function of one predictor's predictions: it is compared with itself."""
 
     @functools.wraps(compare)
     def compared(y_true: Any, y_proba: Any, **options: Any) -> Any:
@@ -146,7 +146,7 @@ class Flaw:
     advice: str
 
 
-def report(value: float, advice: str) -> Flaw:
+def prediction(value: float, advice: str) -> Flaw:
     def place(problem: Problem, row: int) -> None:
         if problem.y_proba.ndim == 1:
             problem.y_proba[row] = value
@@ -205,12 +205,12 @@ NAN, INF = float("nan"), float("inf")
 LOGITS_HINT = r"logits.*from_logits=True"
 
 EITHER_SHAPE = {
-    "report NaN": report(NAN, "finite"),
-    "report infinite": report(INF, "finite"),
-    "report minus infinite": report(-INF, "finite"),
-    "report above 1": report(1.5, LOGITS_HINT),
-    "report below 0": report(-0.2, LOGITS_HINT),
-    "report a percentage": report(37.0, "percentages.*divide by 100"),
+    "prediction NaN": prediction(NAN, "finite"),
+    "prediction infinite": prediction(INF, "finite"),
+    "prediction minus infinite": prediction(-INF, "finite"),
+    "prediction above 1": prediction(1.5, LOGITS_HINT),
+    "prediction below 0": prediction(-0.2, LOGITS_HINT),
+    "prediction a percentage": prediction(37.0, "percentages.*divide by 100"),
     "label negative": label(-1, r"classes="),
     "label NaN": label(NAN, "finite", np.float64),
     "label infinite": label(INF, "finite", np.float64),
@@ -222,8 +222,8 @@ EITHER_SHAPE = {
 }
 BINARY_FLAWS = {
     **EITHER_SHAPE,
-    "report just past the tolerance": report(1 + 1.1e-4, LOGITS_HINT),
-    "report just below the tolerance": report(-1.1e-4, LOGITS_HINT),
+    "prediction just past the tolerance": prediction(1 + 1.1e-4, LOGITS_HINT),
+    "prediction just below the tolerance": prediction(-1.1e-4, LOGITS_HINT),
     "label 2": label(2, r"classes=\[negative, positive\]"),
     "label 2 in one byte": label(2, r"classes=", np.uint8),
     "label 2 as a float": label(2.0, r"classes=", np.float64),
@@ -298,9 +298,15 @@ def test_a_bad_value(shape: str, name: str, engine_name: str) -> None:
 # Sizes that are cut into blocks and shared out to threads, which must not hide the first bad row.
 N_LARGE = {"binary": 300_000, "rows": 100_000}
 IN_LARGE = {
-    "binary": ("report NaN", "report above 1", "label 2", "soft label above 1", "weight NaN"),
+    "binary": (
+        "prediction NaN",
+        "prediction above 1",
+        "label 2",
+        "soft label above 1",
+        "weight NaN",
+    ),
     "rows": (
-        "report NaN",
+        "prediction NaN",
         "row sums to 0.9",
         "label too high",
         "label a fraction",
@@ -347,7 +353,7 @@ def compatible(first: str, second: str) -> bool:
     """Whether two flaws can be in one problem: logits cannot be bad probabilities too."""
     pair = {first, second}
     logits = any(kind.startswith("logit") for kind in pair)
-    probabilities = any(kind.startswith(("report", "row")) for kind in pair)
+    probabilities = any(kind.startswith(("prediction", "row")) for kind in pair)
     soft = any(kind.startswith("soft row") for kind in pair)
     hard = any(kind.startswith("label") for kind in pair)
     return not (logits and probabilities) and not (soft and hard)
@@ -385,17 +391,17 @@ def test_the_first_bad_row_whichever_argument_it_is_in(
 
 @every_engine
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
-def test_a_bad_report_of_any_type(dtype: Any, engine_name: str) -> None:
+def test_a_bad_prediction_of_any_type(dtype: Any, engine_name: str) -> None:
     with engine(engine_name):
         for value in (NAN, INF, 1.5, -0.5):
-            reports = np.linspace(0, 1, 50).astype(dtype)
-            reports[[20, 33]] = value
-            message = refusal(cal.ece, np.arange(50) % 2, reports)
+            predictions = np.linspace(0, 1, 50).astype(dtype)
+            predictions[[20, 33]] = value
+            message = refusal(cal.ece, np.arange(50) % 2, predictions)
             assert names_row(message, "y_proba", 20)
         for integers in (np.int8, np.int64, np.uint8):
-            reports = (np.arange(50) % 2).astype(integers)
-            reports[[20, 33]] = 2
-            assert names_row(refusal(cal.ece, np.arange(50) % 2, reports), "y_proba", 20)
+            predictions = (np.arange(50) % 2).astype(integers)
+            predictions[[20, 33]] = 2
+            assert names_row(refusal(cal.ece, np.arange(50) % 2, predictions), "y_proba", 20)
 
 
 @every_engine
@@ -424,10 +430,10 @@ def test_a_label_beyond_what_floats_hold_is_shown_as_it_came() -> None:
 @every_engine
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_slight_overshoot_is_brought_back_counted_and_told(dtype: Any, engine_name: str) -> None:
-    reports = np.array([0.5, 1 + 9e-5, -9e-5, 1 + 1e-6, 0.25], dtype=dtype)
+    predictions = np.array([0.5, 1 + 9e-5, -9e-5, 1 + 1e-6, 0.25], dtype=dtype)
     with engine(engine_name):
-        result = cal.evaluate([1, 1, 0, 1, 0], reports)
-        clipped = cal.evaluate([1, 1, 0, 1, 0], np.clip(reports, 0, 1))
+        result = cal.evaluate([1, 1, 0, 1, 0], predictions)
+        clipped = cal.evaluate([1, 1, 0, 1, 0], np.clip(predictions, 0, 1))
     assert result.values == clipped.values
     assert any(note.startswith("3 numbers overshot") for note in result.notes), result.notes
     assert not any("overshot" in note for note in clipped.notes)
@@ -452,10 +458,10 @@ def test_nothing_is_told_of_exact_input(engine_name: str) -> None:
 @every_engine
 @pytest.mark.parametrize("n", [10, 400_000])
 def test_overshoot_is_counted_once_however_often_rows_are_read(n: int, engine_name: str) -> None:
-    reports = np.linspace(0, 1, n)
-    reports[::10] = 1 + 1e-5  # even rows, whose label is 0
+    predictions = np.linspace(0, 1, n)
+    predictions[::10] = 1 + 1e-5  # even rows, whose label is 0
     with engine(engine_name):
-        notes = cal.evaluate(np.arange(n) % 2, reports, measures=["ece", "ace", "brier"]).notes
+        notes = cal.evaluate(np.arange(n) % 2, predictions, measures=["ece", "ace", "brier"]).notes
     told = f"{n // 10} numbers overshot [0, 1] by at most 1e-4 and were brought back to it"
     assert told in notes
 
@@ -471,10 +477,10 @@ WHOLE: dict[str, tuple[Any, Any, str]] = {
     "empty arrays": (np.empty(0, int), np.empty(0), "at least one row"),
     "empty rows": (np.empty(0, int), np.empty((0, 3)), "at least one row"),
     "no labels": ([], P, "y_true"),
-    "no reports": (Y, [], "y_proba"),
+    "no predictions": (Y, [], "y_proba"),
     "rows without columns": (Y, np.empty((4, 0)), "y_proba.*class"),
     "fewer labels": (Y[:3], P, "same number of rows; got 3 and 4"),
-    "fewer reports": (Y, P[:2], "same number of rows; got 4 and 2"),
+    "fewer predictions": (Y, P[:2], "same number of rows; got 4 and 2"),
     "fewer labels than rows": (LABELS[:3], ROWS, "same number of rows; got 3 and 4"),
     "one column": (Y, np.array(P)[:, None], r"one class only.*y_proba\[:, 0\]"),
     "three dimensions": (Y, np.full((4, 2, 2), 0.5), r"y_proba.*shape.*\(4, 2, 2\)"),
@@ -484,12 +490,12 @@ WHOLE: dict[str, tuple[Any, Any, str]] = {
     "soft rows of other classes": (ROWS, np.full((4, 2), 0.5), "3 and 2 columns"),
     "labels of three dimensions": (np.zeros((4, 3, 2)), ROWS, "y_true.*shape"),
     "ragged rows": (LABELS, [[0.5, 0.5], [1.0], [0.5, 0.5], [0.5, 0.5]], "y_proba.*equal length"),
-    "objects as reports": (Y, np.array(P, dtype=object), "y_proba must be numbers.*object"),
+    "objects as predictions": (Y, np.array(P, dtype=object), "y_proba must be numbers.*object"),
     "objects as labels": (np.array(Y, dtype=object), P, "y_true must be numbers.*object.*classes="),
-    "a missing report": (Y, [0.2, None, 0.9, 0.4], "y_proba must be numbers"),
-    "text as reports": (Y, ["a", "b", "c", "d"], "y_proba must be numbers.*text"),
+    "a missing prediction": (Y, [0.2, None, 0.9, 0.4], "y_proba must be numbers"),
+    "text as predictions": (Y, ["a", "b", "c", "d"], "y_proba must be numbers.*text"),
     "text as labels": (["a", "b", "a", "b"], P, "y_true must be numbers.*text.*classes="),
-    "complex reports": (Y, np.array(P) + 0j, "y_proba must be real numbers"),
+    "complex predictions": (Y, np.array(P) + 0j, "y_proba must be real numbers"),
     "complex labels": (np.array(Y) + 0j, P, "y_true must be real numbers"),
     "dates": (Y, np.array(["2020-01-01"] * 4, dtype="M8[D]"), "y_proba must be numbers.*datetime"),
     "records": (Y, np.zeros(4, dtype=[("p", float)]), "y_proba must be numbers"),
@@ -529,7 +535,7 @@ def test_swapped_arguments_of_rows(name: str, engine_name: str) -> None:
 
 
 @every_engine
-def test_fractions_against_some_reports_of_0_and_1_are_not_swapped(engine_name: str) -> None:
+def test_fractions_against_some_predictions_of_0_and_1_are_not_swapped(engine_name: str) -> None:
     with engine(engine_name):
         assert cal.ece([0.5, 0.5, 0.25], [0, 1, 0.25], bins=1) == pytest.approx(0.0)
         assert cal.ece([0, 1, 1], [0, 1, 0]) == pytest.approx(1 / 3)
@@ -658,17 +664,17 @@ def test_missing_labels_with_names_are_refused_with_the_first_row(missing: Any) 
 
 
 @pytest.mark.parametrize("bins", [10, cal.Quantile(5), cal.LevelSets()])
-@pytest.mark.parametrize("reports", [[NAN, NAN], [[NAN, 1.0], [NAN, NAN]]])
-def test_rows_that_all_lack_something_are_told_of(reports: Any, bins: Any) -> None:
+@pytest.mark.parametrize("predictions", [[NAN, NAN], [[NAN, 1.0], [NAN, NAN]]])
+def test_rows_that_all_lack_something_are_told_of(predictions: Any, bins: Any) -> None:
     said = "something was missing in every row"
     labels = [0, 1]
     options: dict[str, Any] = {"missing": "drop", "bins": bins}
     own = {"groups": labels, "by": labels}
-    assert said in refusal(cal.evaluate, labels, reports, **options)
-    assert said in refusal(cal.evaluate, labels, reports, sample_weight=[1, 2], **options)
-    assert said in refusal(cal.evaluate, labels, reports, uncertainty=True, **own, **options)
-    assert said in refusal(cal.report, labels, reports, **own, **options)
-    assert said in refusal(cal.check, labels, reports, at_most={"ece": 0.1}, **own, **options)
+    assert said in refusal(cal.evaluate, labels, predictions, **options)
+    assert said in refusal(cal.evaluate, labels, predictions, sample_weight=[1, 2], **options)
+    assert said in refusal(cal.evaluate, labels, predictions, uncertainty=True, **own, **options)
+    assert said in refusal(cal.report, labels, predictions, **own, **options)
+    assert said in refusal(cal.check, labels, predictions, at_most={"ece": 0.1}, **own, **options)
     frame = need("polars").DataFrame({"y": labels, "p": [NAN, None]})
     for data in (frame, frame.lazy()):
         assert said in refusal(cal.evaluate, "y", "p", data=data, **options)
@@ -815,7 +821,7 @@ def test_a_name_of_two_measures_is_refused_everywhere() -> None:
 # --- columns of a frame ---------------------------------------------------------------------------
 
 DATA_FLAWS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
-    "a report's column mistyped": ("label", "prob_", {}, "y_proba names.*'prob_'.*'prob'"),
+    "a prediction's column mistyped": ("label", "prob_", {}, "y_proba names.*'prob_'.*'prob'"),
     "a label's column mistyped": ("lable", "prob", {}, "y_true names.*'lable'.*'label'"),
     "a weight's column mistyped": (
         "label",
@@ -859,11 +865,11 @@ def test_names_of_columns_without_a_frame() -> None:
 def test_messages_read_as_sentences() -> None:
     """Which argument, what came, what is needed, what to do: for the commonest mistakes."""
     assert refusal(cal.ece, Y, [0.2, 3.5, 0.9, 0.4]) == (
-        "y_proba[1] is 3.5: reports must lie in [0, 1]. If these are logits, pass "
+        "y_proba[1] is 3.5: predictions must lie in [0, 1]. If these are logits, pass "
         "from_logits=True; if they are percentages, divide by 100"
     )
     assert refusal(cal.ece, Y, [0.2, NAN, 0.9, 0.4]) == (
-        "y_proba[1] is nan: reports must be finite numbers. Remove or mend that row"
+        "y_proba[1] is nan: predictions must be finite numbers. Remove or mend that row"
     )
     assert refusal(cal.ece, [1, 2, 2, 1], P) == (
         "y_true[1] is 2: targets must be 0, 1 or a probability. If the labels are names or other "

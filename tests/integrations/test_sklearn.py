@@ -46,7 +46,7 @@ def data(k: int, n: int = 300):
     return X, y
 
 
-def reports(model, X):
+def predictions(model, X):
     proba = model.predict_proba(X)
     return proba[:, 1] if proba.shape[1] == 2 else proba
 
@@ -58,7 +58,7 @@ def fold_means(measure, X, y, targets, neighbours):
         values = []
         for train, test in CV.split(X, y):
             model = KNeighborsClassifier(m).fit(X[train], y[train])
-            values.append(measure(targets[test], reports(model, X[test])))
+            values.append(measure(targets[test], predictions(model, X[test])))
         out.append(float(np.mean(values)))
     return out
 
@@ -72,7 +72,9 @@ class TestEveryMeasure:
     def test_scores_are_the_evaluation_with_its_sign(self, k, entry):
         X, y = data(k)
         model = GaussianNB().fit(X[:150], y[:150])
-        value = cal.evaluate(y[150:], reports(model, X[150:]), measures=[entry.name])[entry.name]
+        value = cal.evaluate(y[150:], predictions(model, X[150:]), measures=[entry.name])[
+            entry.name
+        ]
         sign = 1 if entry.higher_is_better else -1
         assert scorer(entry.name)(model, X[150:], y[150:]) == sign * value
 
@@ -312,7 +314,7 @@ class TestMetadata:
             model, X, names, cv=CV, scoring=asked, params={"sample_weight": w, "y_soft": soft}
         )
         for fold, (train, test) in enumerate(CV.split(X, names)):
-            p = reports(GaussianNB().fit(X[train], names[train]), X[test])
+            p = predictions(GaussianNB().fit(X[train], names[train]), X[test])
             z = soft[test, 1] if k == 2 else soft[test]
             assert found["test_plain"][fold] == -cal.ece(y[test], p)
             assert found["test_weighted"][fold] == -cal.ece(y[test], p, sample_weight=w[test])

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant._data.accept import accept
 from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.vectors import vector_table
@@ -67,7 +67,7 @@ WEIGHTS = st.integers(0, 3)
 
 @dataclass(frozen=True)
 class Sample:
-    """Targets, reports and whole weights."""
+    """Targets, predictions and whole weights."""
 
     y: Any
     p: Any
@@ -81,13 +81,13 @@ class Sample:
 @cache
 def samples_of(shape: str, kind: str) -> st.SearchStrategy[Sample]:
     if shape == "binary":
-        report: st.SearchStrategy[Any] = st.sampled_from(REPORTS) | st.floats(0, 1)
+        prediction: st.SearchStrategy[Any] = st.sampled_from(REPORTS) | st.floats(0, 1)
         target: st.SearchStrategy[Any] = (
             st.integers(0, 1) if kind == "hard" else st.integers(0, 16).map(lambda j: j / 16)
         )
         first = (0.45, 1 if kind == "hard" else 0.25, 1)
     else:
-        report = st.sampled_from(ROWS)
+        prediction = st.sampled_from(ROWS)
         target = st.integers(0, K - 1) if kind == "hard" else st.sampled_from(SOFT_ROWS)
         first = (ROWS[20], 1 if kind == "hard" else SOFT_ROWS[20], 1)
 
@@ -95,11 +95,11 @@ def samples_of(shape: str, kind: str) -> st.SearchStrategy[Sample]:
         p, y, w = zip(first, *rows, strict=True)  # one ordinary row, so that every measure applies
         return Sample(np.array(y), np.array(p, dtype=float), np.array(w))
 
-    return st.lists(st.tuples(report, target, WEIGHTS), min_size=3, max_size=11).map(build)
+    return st.lists(st.tuples(prediction, target, WEIGHTS), min_size=3, max_size=11).map(build)
 
 
 def random_sample(shape: str, kind: str, n: int = 300, seed: int = 0) -> Sample:
-    """Continuous reports and targets, and weights with nothing whole about them."""
+    """Continuous predictions and targets, and weights with nothing whole about them."""
     rng = np.random.default_rng([seed, n, len(shape), len(kind)])
     if shape == "binary":
         p = rng.random(n)
@@ -200,8 +200,8 @@ def test_the_names_of_classes_do_not_matter(name: str, kind: str, data: Any) -> 
 )
 def test_zero_and_one_may_be_exchanged(name: str, kind: str) -> None:
     sample = random_sample("binary", kind)
-    # An even number of distinct reports, none of them on an edge or at a threshold: mirrored bins
-    # are bins.
+    # An even number of distinct predictions, none of them on an edge or at a threshold: mirrored
+    # bins are bins.
     p = 0.02 + 0.96 * sample.p
     exchanged = value(name, 1 - sample.y, 1 - p)
     same(name, exchanged, value(name, sample.y, p))
@@ -418,7 +418,7 @@ def halves(data: Any, shape: str, kind: str) -> tuple[Samples, Samples, Samples]
     weighted = data.draw(st.booleans())
 
     def accepted(sample: Sample) -> Samples:
-        return accept(sample.y, sample.p, sample_weight=sample.w if weighted else None)
+        return to_samples(sample.y, sample.p, sample_weight=sample.w if weighted else None)
 
     both = Sample(*(np.concatenate([getattr(s, f) for s in (one, other)]) for f in ("y", "p", "w")))
     return accepted(one), accepted(other), accepted(both)
@@ -487,7 +487,7 @@ def test_vector_tables_add_up(kind: str, phi: Any, rule: str, data: Any) -> None
 @pytest.mark.parametrize("shape", SHAPES)
 def test_tables_of_different_bins_do_not_add_up(shape: str) -> None:
     sample = random_sample(shape, "hard", n=20)
-    samples = accept(sample.y, sample.p)
+    samples = to_samples(sample.y, sample.p)
     notion: Any = "binary" if shape == "binary" else "confidence"
     one = bin_table(samples, notion, cal.EqualWidth(10))[0]
     with pytest.raises(ValueError, match="shapes"):
@@ -525,7 +525,7 @@ def test_weights_of_one_do_not_move_ranks() -> None:
 
 def test_a_sweep_goes_on_while_mean_targets_are_equal() -> None:
     # Equal targets have equal means, though sums of them may round apart: no mean ever falls, so
-    # the sweep goes on to as many bins as there are distinct reports.
+    # the sweep goes on to as many bins as there are distinct predictions.
     rng = np.random.default_rng(0)
     for target in (0.1, 0.3, 0.6, 0.7):
         for _ in range(15):

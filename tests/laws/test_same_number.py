@@ -29,7 +29,9 @@ DOORS = ("csv", "jsonl", "npz", "parquet", "feather", "polars", "duckdb", "strea
 
 
 def rows(shape: str, kind: str, weighted: bool) -> tuple[Any, Any, Any]:
-    """Some reports crowd near 0 and 1, some are tied, some are equal to the threshold of tace."""
+    """Some predictions crowd near 0 and 1, some are tied, some are equal to the threshold of
+    tace.
+    """
     rng = np.random.default_rng(N)
     soft = kind == "soft"
     y: Any
@@ -91,8 +93,8 @@ def through(door: str, y: Any, p: Any, w: Any, folder: Any, **options: Any) -> A
         return monitor.update(y, p, sample_weight=w, time=0).total().evaluate()
     if door in ("polars", "duckdb", "spark", "dask", "ibis"):
         data = frame("polars streaming" if door == "polars" else door, columns)
-        labels, reports = names.pop("y_true"), names.pop("y_proba")
-        return cal.evaluate(labels, reports, data=data, **names, **options)
+        labels, predictions = names.pop("y_true"), names.pop("y_proba")
+        return cal.evaluate(labels, predictions, data=data, **names, **options)
     return cal.evaluate_file(written(folder / f"rows.{door}", columns), **names, **options)
 
 

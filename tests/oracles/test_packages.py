@@ -38,7 +38,7 @@ def known() -> Known:
 
 @pytest.fixture(scope="module")
 def rows() -> tuple[Array, Array, Array]:
-    """Multiclass labels, reports and weights; no report lies on an edge of 15 bins."""
+    """Multiclass labels, predictions and weights; no prediction lies on an edge of 15 bins."""
     rng = np.random.default_rng(2024)
     p = rng.dirichlet([0.5, 1.0, 2.0, 0.8], 1500)
     sharper = p**1.6 / (p**1.6).sum(axis=1, keepdims=True)
@@ -72,13 +72,13 @@ def test_recorded_maximum_error(known: Known) -> None:
     assert value == pytest.approx(0.13259157485115414, **EXACTLY)
 
 
-def equal_mass_edges(reports: Array, m: int) -> cal.Edges:
-    """uncertainty-calibration's bins: midpoints between m nearly equal runs of sorted reports.
+def equal_mass_edges(predictions: Array, m: int) -> cal.Edges:
+    """uncertainty-calibration's bins: midpoints between m nearly equal runs of sorted predictions.
 
     Its runs are those of `numpy.array_split` (the longer ones first), not the ranks of
     `cal.Quantile`, so its bins are handed over as edges; they are closed on the right.
     """
-    runs = np.array_split(np.sort(reports), m)
+    runs = np.array_split(np.sort(predictions), m)
     middles = [(a[-1] + b[0]) / 2 for a, b in pairwise(runs)]
     return cal.Edges([0.0, *middles, 1.0], closed="right")
 
@@ -110,7 +110,7 @@ def test_closed_form_of_two_levels() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_scikit_learn_losses_of_binary_reports(known: Known, weighted: bool) -> None:
+def test_scikit_learn_losses_of_binary_predictions(known: Known, weighted: bool) -> None:
     metrics = need("sklearn.metrics")
     w = known.w if weighted else None
     expected = metrics.brier_score_loss(known.y, known.p, sample_weight=w)
@@ -123,7 +123,7 @@ def test_scikit_learn_losses_of_binary_reports(known: Known, weighted: bool) -> 
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_scikit_learn_losses_of_multiclass_reports(
+def test_scikit_learn_losses_of_multiclass_predictions(
     rows: tuple[Array, Array, Array], weighted: bool
 ) -> None:
     metrics = need("sklearn.metrics")
@@ -147,12 +147,12 @@ def test_certain_mistakes_are_lifted_to_the_floor() -> None:
 def test_scikit_learn_calibration_curve(known: Known, strategy: str) -> None:
     curve = need("sklearn.calibration").calibration_curve
     fractions, means = curve(known.y, known.p, n_bins=10, strategy=strategy)
-    # Its quantile edges interpolate between reports; closed on the right, they part the rows as
-    # Quantile does where 10 divides n and no two reports are equal.
+    # Its quantile edges interpolate between predictions; closed on the right, they part the rows as
+    # Quantile does where 10 divides n and no two predictions are equal.
     rule = cal.EqualWidth(10, closed="right") if strategy == "uniform" else cal.Quantile(10)
     table = cal.reliability(known.y, known.p, bins=rule).columns()
     assert table["mean_target"] == pytest.approx(fractions.tolist(), rel=1e-12)
-    assert table["mean_report"] == pytest.approx(means.tolist(), rel=1e-12)
+    assert table["mean_predicted"] == pytest.approx(means.tolist(), rel=1e-12)
 
 
 def test_scikit_learn_isotonic_regression_is_the_recalibration(known: Known) -> None:
@@ -163,12 +163,12 @@ def test_scikit_learn_isotonic_regression_is_the_recalibration(known: Known) -> 
     assert parts.brier - parts.miscalibration == pytest.approx(after, rel=1e-10)
 
 
-# --- torchmetrics, in double precision and without reports of 1 -----------------------------------
+# --- torchmetrics, in double precision and without predictions of 1 -------------------------------
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2", "max"])
 @pytest.mark.parametrize("m", [5, 15, 40])
-def test_torchmetrics_of_binary_reports(known: Known, norm: str, m: int) -> None:
+def test_torchmetrics_of_binary_predictions(known: Known, norm: str, m: int) -> None:
     torch, classification = need("torch"), need("torchmetrics.classification")
     metric = classification.BinaryCalibrationError(n_bins=m, norm=norm)
     expected = float(metric(torch.tensor(known.p), torch.tensor(known.y)))
@@ -275,14 +275,14 @@ def test_uncertainty_calibration_root_mean_square_error(known: Known) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("labels", ["hard", "soft"])
-@pytest.mark.parametrize("reports", ["distinct", "tied"])
+@pytest.mark.parametrize("predictions", ["distinct", "tied"])
 def test_model_diagnostics_decomposition(
-    known: Known, weighted: bool, labels: str, reports: str
+    known: Known, weighted: bool, labels: str, predictions: str
 ) -> None:
     scoring = need("model_diagnostics.scoring")
     w = known.w if weighted else None
-    p = known.p if reports == "distinct" else np.round(known.p, 1)
-    # Soft labels that rise with the reports would be recalibrated without any error.
+    p = known.p if predictions == "distinct" else np.round(known.p, 1)
+    # Soft labels that rise with the predictions would be recalibrated without any error.
     target = known.y if labels == "hard" else 0.5 + 0.5 * np.sin(9 * known.soft)
     frame = scoring.decompose(
         y_obs=target, y_pred=p, weights=w, scoring_function=scoring.SquaredError()

@@ -46,36 +46,40 @@ def top_label(rows: Array, classes: NDArray[np.int64]) -> tuple[Array, Array]:
     return rows.max(axis=1), (rows.argmax(axis=1) == classes).astype(np.float64)
 
 
-def outcomes(reports: Array, rng: np.random.Generator) -> Array:
+def outcomes(predictions: Array, rng: np.random.Generator) -> Array:
     """0/1 targets of a predictor that is too low here and too high there, also at 0 and at 1.
 
     Gaps of one sign would add up to the same error however the rows are binned.
     """
-    chances = reports + 0.3 * np.cos(34.0 * reports)
-    return (rng.random(reports.size) < chances).astype(np.float64)
+    chances = predictions + 0.3 * np.cos(34.0 * predictions)
+    return (rng.random(predictions.size) < chances).astype(np.float64)
 
 
 def problems() -> dict[str, tuple[Array, Array]]:
     made: dict[str, tuple[Array, Array]] = {}
     for seed in (0, 1, 2, 12345):
         rng = np.random.default_rng(seed)
-        reports = rng.random(N_ROWS)
-        made[f"random-{seed}"] = (reports, outcomes(reports, rng))
+        predictions = rng.random(N_ROWS)
+        made[f"random-{seed}"] = (predictions, outcomes(predictions, rng))
     rng = np.random.default_rng(7)
     for parts in (10, 15, 20):
-        reports = rng.integers(0, parts + 1, N_ROWS) / parts  # every edge, 0 and 1 among them
-        made[f"edges-{parts}"] = (reports, outcomes(reports, rng))
-        beside = np.nextafter(reports, rng.integers(0, 2, N_ROWS).astype(np.float64))
+        predictions = rng.integers(0, parts + 1, N_ROWS) / parts  # every edge, 0 and 1 among them
+        made[f"edges-{parts}"] = (predictions, outcomes(predictions, rng))
+        beside = np.nextafter(predictions, rng.integers(0, 2, N_ROWS).astype(np.float64))
         made[f"beside-edges-{parts}"] = (beside, outcomes(beside, rng))
-    reports = rng.random(N_ROWS)
-    reports[:200], reports[200:500], reports[500:800] = 0.0, 1.0, rng.integers(0, 11, 300) / 10
-    made["zeros-ones-edges"] = (reports, outcomes(reports, rng))
-    reports = rng.choice([0.05, 0.3, 0.31, 0.6, 0.7, 0.999, 1.0], N_ROWS)
-    made["heavy-ties"] = (reports, outcomes(reports, rng))
-    reports = np.where(rng.random(N_ROWS) < 0.5, 0.7, rng.random(N_ROWS))
-    made["half-tied"] = (reports, outcomes(reports, rng))
-    reports = (rng.integers(0, 101, N_ROWS) / 100).astype(np.float32).astype(np.float64)
-    made["from-float32"] = (reports, outcomes(reports, rng))
+    predictions = rng.random(N_ROWS)
+    predictions[:200], predictions[200:500], predictions[500:800] = (
+        0.0,
+        1.0,
+        rng.integers(0, 11, 300) / 10,
+    )
+    made["zeros-ones-edges"] = (predictions, outcomes(predictions, rng))
+    predictions = rng.choice([0.05, 0.3, 0.31, 0.6, 0.7, 0.999, 1.0], N_ROWS)
+    made["heavy-ties"] = (predictions, outcomes(predictions, rng))
+    predictions = np.where(rng.random(N_ROWS) < 0.5, 0.7, rng.random(N_ROWS))
+    made["half-tied"] = (predictions, outcomes(predictions, rng))
+    predictions = (rng.integers(0, 101, N_ROWS) / 100).astype(np.float32).astype(np.float64)
+    made["from-float32"] = (predictions, outcomes(predictions, rng))
     made["top-label"] = top_label(*softmax_rows(3))
     return made
 
@@ -86,31 +90,31 @@ every_problem = pytest.mark.parametrize("problem", PROBLEMS)
 every_bin_count = pytest.mark.parametrize("n_bins", BIN_COUNTS)
 
 
-def torchmetrics_number(reports: Array, targets: Array, n_bins: int, dtype: str) -> float:
+def torchmetrics_number(predictions: Array, targets: Array, n_bins: int, dtype: str) -> float:
     torch, classification = need("torch"), need("torchmetrics.classification")
     metric = classification.BinaryCalibrationError(n_bins=n_bins, norm="l1")
-    preds = torch.tensor(reports, dtype=getattr(torch, dtype))
+    preds = torch.tensor(predictions, dtype=getattr(torch, dtype))
     return float(metric(preds, torch.tensor(targets, dtype=torch.int64)))
 
 
-def scikit_learn_number(reports: Array, targets: Array, n_bins: int) -> float:
-    curve = need("sklearn.calibration").calibration_curve(targets, reports, n_bins=n_bins)
+def scikit_learn_number(predictions: Array, targets: Array, n_bins: int) -> float:
+    curve = need("sklearn.calibration").calibration_curve(targets, predictions, n_bins=n_bins)
     return float(np.mean(np.abs(curve[0] - curve[1])))
 
 
-def netcal_number(reports: Array, targets: Array, n_bins: int) -> float:
-    return float(need("netcal.metrics").ECE(n_bins).measure(reports, targets))
+def netcal_number(predictions: Array, targets: Array, n_bins: int) -> float:
+    return float(need("netcal.metrics").ECE(n_bins).measure(predictions, targets))
 
 
-def relplot_number(reports: Array, targets: Array, n_bins: int) -> float:
-    return float(need("relplot").metrics.binnedECE(reports, targets, nbins=n_bins))
+def relplot_number(predictions: Array, targets: Array, n_bins: int) -> float:
+    return float(need("relplot").metrics.binnedECE(predictions, targets, nbins=n_bins))
 
 
 def uncertainty_number(function: str, **options: Any) -> Rule:
-    def number(reports: Array, targets: Array, n_bins: int) -> float:
+    def number(predictions: Array, targets: Array, n_bins: int) -> float:
         measure = getattr(need("calibration"), function)
         labels = targets.astype(np.int64)
-        return float(measure(reports, labels, num_bins=n_bins, **options))
+        return float(measure(predictions, labels, num_bins=n_bins, **options))
 
     return number
 
@@ -132,64 +136,66 @@ DOUBLE_PRECISION_PEERS: dict[str, tuple[Rule, Rule]] = {
 @pytest.mark.parametrize("peer", DOUBLE_PRECISION_PEERS)
 def test_double_precision_peers_agree(peer: str, problem: str, n_bins: int) -> None:
     ours, theirs = DOUBLE_PRECISION_PEERS[peer]
-    reports, targets = PROBLEMS[problem]
-    expected = theirs(reports, targets, n_bins)
-    assert ours(reports, targets, n_bins) == pytest.approx(expected, rel=0, abs=1e-12)
+    predictions, targets = PROBLEMS[problem]
+    expected = theirs(predictions, targets, n_bins)
+    assert ours(predictions, targets, n_bins) == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @every_bin_count
 @every_problem
 def test_torchmetrics_agrees_in_single_precision(problem: str, n_bins: int) -> None:
-    reports, targets = PROBLEMS[problem]
-    expected = torchmetrics_number(reports, targets, n_bins, "float32")
-    assert torchmetrics_ece(reports, targets, n_bins) == pytest.approx(expected, rel=0, abs=1e-6)
+    predictions, targets = PROBLEMS[problem]
+    expected = torchmetrics_number(predictions, targets, n_bins, "float32")
+    assert torchmetrics_ece(predictions, targets, n_bins) == pytest.approx(
+        expected, rel=0, abs=1e-6
+    )
 
 
 @every_bin_count
 @every_problem
 def test_torchmetrics_agrees_in_double_precision(problem: str, n_bins: int) -> None:
-    reports, targets = PROBLEMS[problem]
-    expected = torchmetrics_number(reports, targets, n_bins, "float64")
-    ours = torchmetrics_ece(reports, targets, n_bins, precision=np.float64)
+    predictions, targets = PROBLEMS[problem]
+    expected = torchmetrics_number(predictions, targets, n_bins, "float64")
+    ours = torchmetrics_ece(predictions, targets, n_bins, precision=np.float64)
     assert ours == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @every_bin_count
 @every_problem
 def test_uncertainty_debiased_agrees(problem: str, n_bins: int) -> None:
-    reports, targets = PROBLEMS[problem]
+    predictions, targets = PROBLEMS[problem]
     calibration = need("calibration")
     # get_calibration_error itself has no bin count; this is the function it hands over to.
-    if calibration.utils.is_discrete(reports):
-        expected = calibration.get_binning_ce(reports, targets.astype(np.int64))
+    if calibration.utils.is_discrete(predictions):
+        expected = calibration.get_binning_ce(predictions, targets.astype(np.int64))
     else:
-        expected = uncertainty_number("lower_bound_scaling_ce")(reports, targets, n_bins)
-    ours = uncertainty_calibration_debiased_l2(reports, targets, n_bins)
+        expected = uncertainty_number("lower_bound_scaling_ce")(predictions, targets, n_bins)
+    ours = uncertainty_calibration_debiased_l2(predictions, targets, n_bins)
     assert ours == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @every_problem
 def test_uncertainty_debiased_agrees_as_called(problem: str) -> None:
-    reports, targets = PROBLEMS[problem]
-    expected = need("calibration").get_calibration_error(reports, targets.astype(np.int64))
-    ours = uncertainty_calibration_debiased_l2(reports, targets, 15)
+    predictions, targets = PROBLEMS[problem]
+    expected = need("calibration").get_calibration_error(predictions, targets.astype(np.int64))
+    ours = uncertainty_calibration_debiased_l2(predictions, targets, 15)
     assert ours == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize("n_rows", [4, 20, 30, 40])
 def test_uncertainty_debiased_agrees_on_bins_of_one_to_three_rows(n_rows: int) -> None:
-    reports, targets = (column[:n_rows] for column in PROBLEMS["random-0"])
-    expected = need("calibration").get_calibration_error(reports, targets.astype(np.int64))
-    ours = uncertainty_calibration_debiased_l2(reports, targets, 15)
+    predictions, targets = (column[:n_rows] for column in PROBLEMS["random-0"])
+    expected = need("calibration").get_calibration_error(predictions, targets.astype(np.int64))
+    ours = uncertainty_calibration_debiased_l2(predictions, targets, 15)
     assert ours == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @every_bin_count
 def test_more_bins_than_rows(n_bins: int) -> None:
-    reports, targets = np.array([0.2, 0.9, 0.9]), np.array([0.0, 1.0, 0.0])
+    predictions, targets = np.array([0.2, 0.9, 0.9]), np.array([0.0, 1.0, 0.0])
     for ours, theirs in DOUBLE_PRECISION_PEERS.values():
-        expected = theirs(reports, targets, n_bins)
-        assert ours(reports, targets, n_bins) == pytest.approx(expected, rel=0, abs=1e-12)
+        expected = theirs(predictions, targets, n_bins)
+        assert ours(predictions, targets, n_bins) == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 def multiclass_number(peer: str, rows: Array, classes: NDArray[np.int64], n_bins: int) -> float:
@@ -227,16 +233,16 @@ def test_rows_of_probabilities_are_judged_by_their_top_label(
     peer: str, ours: Rule, tolerance: float, seed: int, n_bins: int
 ) -> None:
     rows, classes = softmax_rows(seed)
-    reports, targets = top_label(rows, classes)
+    predictions, targets = top_label(rows, classes)
     expected = multiclass_number(peer, rows, classes, n_bins)
-    assert ours(reports, targets, n_bins) == pytest.approx(expected, rel=0, abs=tolerance)
+    assert ours(predictions, targets, n_bins) == pytest.approx(expected, rel=0, abs=tolerance)
 
 
 def one_and_nearly_one() -> tuple[Array, Array]:
-    """100 reports of 1 with accuracy 0.9, and 100 of 0.91 with accuracy 1."""
-    reports = np.repeat([1.0, 0.91], 100)
+    """100 predictions of 1 with accuracy 0.9, and 100 of 0.91 with accuracy 1."""
+    predictions = np.repeat([1.0, 0.91], 100)
     targets = np.concatenate([np.repeat([1.0, 0.0], [90, 10]), np.ones(100)])
-    return reports, targets
+    return predictions, targets
 
 
 @pytest.mark.parametrize("ours", [torchmetrics_ece, relplot_ece])
@@ -260,98 +266,98 @@ def test_one_in_a_bin_of_its_own_in_the_packages() -> None:
 
 
 def test_relplot_division_may_leave_one_in_the_last_bin() -> None:
-    # 1 / (1 / 93) rounds to just under 93, so there 1 shares a bin with the reports below it.
-    reports, targets = np.array([1.0, 0.999]), np.array([0.0, 1.0])
+    # 1 / (1 / 93) rounds to just under 93, so there 1 shares a bin with the predictions below it.
+    predictions, targets = np.array([1.0, 0.999]), np.array([0.0, 1.0])
     for n_bins, expected in ((93, 0.4995), (94, 0.5005)):
-        assert relplot_ece(reports, targets, n_bins) == pytest.approx(expected, abs=1e-12)
-        assert relplot_number(reports, targets, n_bins) == pytest.approx(expected, abs=1e-12)
+        assert relplot_ece(predictions, targets, n_bins) == pytest.approx(expected, abs=1e-12)
+        assert relplot_number(predictions, targets, n_bins) == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_report_on_an_edge_has_no_agreed_bin() -> None:
+def test_a_prediction_on_an_edge_has_no_agreed_bin() -> None:
     # 0.3 belongs to [0.3, 0.4) with 0.35. Only the definition puts it there.
-    reports, targets = np.array([0.3, 0.35]), np.array([1.0, 0.0])
+    predictions, targets = np.array([0.3, 0.35]), np.array([1.0, 0.0])
     together, apart = 0.175, 0.525
-    assert mccaffrey_ece(reports, targets, 10) == pytest.approx(together)
+    assert mccaffrey_ece(predictions, targets, 10) == pytest.approx(together)
     for ours in (netcal_ece, relplot_ece, uncertainty_calibration_ece):
-        assert ours(reports, targets, 10) == pytest.approx(apart)
+        assert ours(predictions, targets, 10) == pytest.approx(apart)
 
 
 def test_scikit_learn_weighs_bins_alike() -> None:
-    reports = np.array([0.1] * 999 + [0.9])
+    predictions = np.array([0.1] * 999 + [0.9])
     targets = np.zeros(1000)
-    assert scikit_learn_gap(reports, targets, 10) == pytest.approx(0.5)
-    assert scikit_learn_number(reports, targets, 10) == pytest.approx(0.5)
-    assert mccaffrey_ece(reports, targets, 10) == pytest.approx(0.1008)
+    assert scikit_learn_gap(predictions, targets, 10) == pytest.approx(0.5)
+    assert scikit_learn_number(predictions, targets, 10) == pytest.approx(0.5)
+    assert mccaffrey_ece(predictions, targets, 10) == pytest.approx(0.1008)
 
 
 def test_torchmetrics_single_precision_sums_drift_and_then_stop() -> None:
     n = 2**24 + 2**22  # a float32 count cannot pass 2**24
-    reports = np.full(n, 0.9)
+    predictions = np.full(n, 0.9)
     targets = (np.arange(n) % 8 > 0).astype(np.float64)
-    expected = torchmetrics_number(reports, targets, 15, "float32")
-    assert mccaffrey_ece(reports, targets, 15) == pytest.approx(0.025, abs=1e-9)
+    expected = torchmetrics_number(predictions, targets, 15, "float32")
+    assert mccaffrey_ece(predictions, targets, 15) == pytest.approx(0.025, abs=1e-9)
     assert abs(expected - 0.025) > 0.005
-    assert torchmetrics_ece(reports, targets, 15) == pytest.approx(expected, rel=0, abs=1e-6)
+    assert torchmetrics_ece(predictions, targets, 15) == pytest.approx(expected, rel=0, abs=1e-6)
 
 
 def soft_problem() -> tuple[Array, Array]:
-    reports = PROBLEMS["random-12345"][0]
-    return reports, reports**1.3
+    predictions = PROBLEMS["random-12345"][0]
+    return predictions, predictions**1.3
 
 
 def test_soft_targets_are_refused_where_the_rule_says_so() -> None:
-    reports, soft = soft_problem()
+    predictions, soft = soft_problem()
     torch, classification = need("torch"), need("torchmetrics.classification")
     with pytest.raises(RuntimeError, match="Detected the following values in `target`"):
-        classification.BinaryCalibrationError()(torch.tensor(reports), torch.tensor(soft))
+        classification.BinaryCalibrationError()(torch.tensor(predictions), torch.tensor(soft))
     with pytest.raises(ValueError, match=r"Only binary|label|Unknown"):
-        scikit_learn_number(reports, soft, 10)
+        scikit_learn_number(predictions, soft, 10)
     for function in ("get_ece", "get_ece_em"):
         with pytest.raises(ValueError, match="integer"):
-            getattr(need("calibration"), function)(reports, soft)
+            getattr(need("calibration"), function)(predictions, soft)
     with pytest.raises(ValueError, match="integer"):
-        need("calibration").get_calibration_error(reports, soft)
+        need("calibration").get_calibration_error(predictions, soft)
 
 
 @every_bin_count
 def test_soft_targets_are_right_in_relplot(n_bins: int) -> None:
-    reports, soft = soft_problem()
-    expected = relplot_number(reports, soft, n_bins)
+    predictions, soft = soft_problem()
+    expected = relplot_number(predictions, soft, n_bins)
     for ours in (relplot_ece, mccaffrey_ece, leznik_ece):
-        assert ours(reports, soft, n_bins) == pytest.approx(expected, rel=0, abs=1e-12)
+        assert ours(predictions, soft, n_bins) == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @every_bin_count
 def test_soft_targets_are_wrong_in_netcal(n_bins: int) -> None:
-    reports, soft = soft_problem()
-    wrong = netcal_number(reports, soft, n_bins)
-    assert wrong > 5 * mccaffrey_ece(reports, soft, n_bins)
-    assert netcal_ece(reports, soft, n_bins) == pytest.approx(wrong, rel=0, abs=1e-12)
+    predictions, soft = soft_problem()
+    wrong = netcal_number(predictions, soft, n_bins)
+    assert wrong > 5 * mccaffrey_ece(predictions, soft, n_bins)
+    assert netcal_ece(predictions, soft, n_bins) == pytest.approx(wrong, rel=0, abs=1e-12)
 
 
 def test_mccaffrey_table() -> None:
     # The tutorial's eight occupied bins. Its accuracies, rounded to two digits, are the targets.
     counts = np.array([6, 12, 18, 10, 12, 14, 16, 12])
-    mean_reports = np.array([0.24, 0.36, 0.44, 0.52, 0.68, 0.74, 0.86, 0.92])
+    mean_predicteds = np.array([0.24, 0.36, 0.44, 0.52, 0.68, 0.74, 0.86, 0.92])
     accuracies = np.array([0.50, 0.67, 0.56, 0.60, 0.58, 0.71, 0.75, 0.83])
-    reports, targets = np.repeat(mean_reports, counts), np.repeat(accuracies, counts)
-    assert mccaffrey_ece(reports, targets, 10) == pytest.approx(0.1270, rel=0, abs=1e-12)
+    predictions, targets = np.repeat(mean_predicteds, counts), np.repeat(accuracies, counts)
+    assert mccaffrey_ece(predictions, targets, 10) == pytest.approx(0.1270, rel=0, abs=1e-12)
 
 
 def test_known_value_of_the_common_data_set() -> None:
     rng = np.random.default_rng(12345)
-    reports = rng.random(N_ROWS)
-    targets = (rng.random(N_ROWS) < reports**1.3).astype(np.float64)
-    assert mccaffrey_ece(reports, targets, 15) == pytest.approx(0.06535473973067683, abs=1e-15)
-    debiased = uncertainty_calibration_debiased_l2(reports, targets, 15)
+    predictions = rng.random(N_ROWS)
+    targets = (rng.random(N_ROWS) < predictions**1.3).astype(np.float64)
+    assert mccaffrey_ece(predictions, targets, 15) == pytest.approx(0.06535473973067683, abs=1e-15)
+    debiased = uncertainty_calibration_debiased_l2(predictions, targets, 15)
     assert debiased == pytest.approx(0.0672638885434399, abs=1e-14)
 
 
 @pytest.mark.parametrize("rule", PEER_RULES, ids=lambda rule: rule.tool)
 def test_a_rule_says_what_it_is(rule: PeerRule) -> None:
-    reports, targets = PROBLEMS["zeros-ones-edges"]
-    reports.setflags(write=False)
-    value = rule.compute(reports, targets, rule.default_bins)
+    predictions, targets = PROBLEMS["zeros-ones-edges"]
+    predictions.setflags(write=False)
+    value = rule.compute(predictions, targets, rule.default_bins)
     assert type(value) is float
     assert 0.0 <= value <= 1.0
     assert rule.why.endswith(".") and "\n" not in rule.why

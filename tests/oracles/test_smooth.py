@@ -12,7 +12,7 @@ from scipy.special import expit, log_ndtr, ndtr
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.selection import available, engine
 from calibrant._summaries.smooth import SmoothSummary, smallest_sigma
 from needs import need
@@ -102,8 +102,8 @@ def test_gaussian_of_many_samples(kind, sigma):
 
 @pytest.mark.parametrize("noise", ["gaussian", "uniform"])
 @pytest.mark.parametrize("sigma", SIGMAS)
-def test_reports_at_0_and_1_are_clipped_to_eps(sigma, noise):
-    """Certain reports have no logit: they count as eps and 1 - eps."""
+def test_predictions_at_0_and_1_are_clipped_to_eps(sigma, noise):
+    """Certain predictions have no logit: they count as eps and 1 - eps."""
     rng = np.random.default_rng(2)
     p = rng.choice([0.0, 1.0, 1e-9, 0.3, 0.5], 400)
     z = (rng.random(400) < 0.1 + 0.8 * p).astype(float)
@@ -292,7 +292,7 @@ class TestFacts:
             left.append(cal.ls_ece(rng.random(n) < u, u, sigma="schedule"))
         assert left[0] > left[1] > left[2] and left[2] < 0.01
 
-    def test_a_report_equal_to_its_target_has_no_smooth_error(self):
+    def test_a_prediction_equal_to_its_target_has_no_smooth_error(self):
         p = RNG.random(500)
         assert cal.smooth_ece(p, p) == 0.0
 
@@ -327,7 +327,7 @@ def test_grids_merge_and_clips_are_told():
     p = p.copy()
     p[:3] = 0.0, 1.0, 1e-9
     whole = cal.evaluate(y, p)
-    assert any(note.startswith("3 reports closer to 0 or 1") for note in whole.notes)
+    assert any(note.startswith("3 predictions closer to 0 or 1") for note in whole.notes)
     parts = (
         cal.Accumulator().update(y[:700], p[:700]).merge(cal.Accumulator().update(y[700:], p[700:]))
     )
@@ -357,7 +357,7 @@ class TestCurves:
         y, p, _, _ = known_a()
         curve = cal.smooth_reliability(y, p, kind=kind, sigma=0.2)
         points = curve.columns()
-        place = np.array(points["report" if kind == "unit" else "logit"])
+        place = np.array(points["prediction" if kind == "unit" else "logit"])
         area = np.trapezoid(np.abs(points["difference"]), place)
         expected = (
             cal.smooth_ece(y, p, sigma=0.2) if kind == "unit" else cal.ls_ece(y, p, sigma=0.2)
@@ -371,13 +371,13 @@ class TestCurves:
         rng = np.random.default_rng(0)
         u = rng.random(200_000)
         points = cal.smooth_reliability(rng.random(200_000) < u**2, u, sigma=0.03).columns()
-        report, target = np.array(points["report"]), np.array(points["mean_target"])
-        middle = (report > 0.1) & (report < 0.9)
-        assert np.abs(target - report**2)[middle].max() < 0.02
+        prediction, target = np.array(points["prediction"]), np.array(points["mean_target"])
+        middle = (prediction > 0.1) & (prediction < 0.9)
+        assert np.abs(target - prediction**2)[middle].max() < 0.02
 
     def test_forms(self):
         curve = cal.smooth_reliability([0, 1, 1], [0.2, 0.6, 0.9])
-        assert "smoothed over reports" in repr(curve) and "<table>" in curve._repr_html_()
+        assert "smoothed over predictions" in repr(curve) and "<table>" in curve._repr_html_()
         assert len(curve.to_frame("pandas")) == 513
         assert '"kind": "unit"' in curve.to_json()
 
@@ -413,9 +413,9 @@ def test_the_smallest_sigma_is_small_enough_and_works():
 
 def test_the_schedule_counts_effective_rows():
     y, p, _, _ = known_a()
-    assert SmoothSummary(accept(y, p), "binary").schedule() == pytest.approx(2000 ** (-1 / 3))
+    assert SmoothSummary(to_samples(y, p), "binary").schedule() == pytest.approx(2000 ** (-1 / 3))
     weights = np.r_[np.ones(1000), np.zeros(1000)]
-    effective = SmoothSummary(accept(y, p, sample_weight=weights), "binary").schedule()
+    effective = SmoothSummary(to_samples(y, p, sample_weight=weights), "binary").schedule()
     assert effective == pytest.approx(1000 ** (-1 / 3))
 
 

@@ -10,7 +10,7 @@ from calibrant._core.errors import InputError
 
 
 def kernel(places, u, sigma, kind):
-    """The weight of each report at each place, summed over mirror images by hand."""
+    """The weight of each prediction at each place, summed over mirror images by hand."""
 
     def bell(d):
         return np.exp(-0.5 * (d / sigma) ** 2)
@@ -22,7 +22,7 @@ def kernel(places, u, sigma, kind):
 
 
 def places_of(curve):
-    return curve.points["logit" if curve.kind == "logit" else "report"]
+    return curve.points["logit" if curve.kind == "logit" else "prediction"]
 
 
 @pytest.mark.parametrize("kind", ["unit", "logit"])
@@ -79,7 +79,7 @@ def test_limits_lie_about_the_curve_and_narrow_with_more_rows():
     assert widths[1] == pytest.approx(widths[0] / 10, rel=0.15)
 
 
-def test_a_gap_between_reports_is_nothing_and_no_warning():
+def test_a_gap_between_predictions_is_nothing_and_no_warning():
     # Logits 60 apart at a small bandwidth: between them there is no mass at all.
     curve = cal.smooth_reliability(
         [0, 1, 0, 1], [-30.0, -29.99, 30.0, 29.99], from_logits=True, kind="logit", sigma=0.05

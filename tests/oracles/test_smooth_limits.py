@@ -5,7 +5,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.selection import engine
 from calibrant._measures import smooth
 from calibrant._summaries.smooth import SmoothSummary
@@ -59,7 +59,7 @@ def test_wide_gaussian_noise_is_the_same_integral_without_its_grid(monkeypatch):
     y, p, w = two_digits()
     rows = np.stack([1 - p, p], axis=1)
     for notion, given in ((None, p), ("classwise", rows)):
-        samples = accept(y, given, sample_weight=w)
+        samples = to_samples(y, given, sample_weight=w)
         summary = SmoothSummary(samples, notion or "binary")
         wide = [summary.ls_ece(sigma, "gaussian") for sigma in (65.0, 100.0, 400.0)]
         with monkeypatch.context() as patch:

@@ -20,7 +20,7 @@ N_CLASSES = 4
 
 # --- rules ----------------------------------------------------------------------------------------
 
-# Rules that put every report into a bin, whatever the weights.
+# Rules that put every prediction into a bin, whatever the weights.
 RULES: dict[str, tuple[Any, twins.Rule]] = {
     "equal-width-left": (cal.EqualWidth(10), twins.equal_width(10)),
     "equal-width-right": (cal.EqualWidth(10, closed="right"), twins.equal_width(10, "right")),
@@ -51,7 +51,7 @@ NORMS = ("l1", "l2", "max")
 # --- data -----------------------------------------------------------------------------------------
 
 
-def binary_reports(kind: str, rng: np.random.Generator) -> np.ndarray:
+def binary_predictions(kind: str, rng: np.random.Generator) -> np.ndarray:
     if kind == "spread":
         return rng.random(N_ROWS)
     tenths = rng.integers(0, 11, N_ROWS) / 10
@@ -64,7 +64,7 @@ def binary_reports(kind: str, rng: np.random.Generator) -> np.ndarray:
     return crowded
 
 
-def multiclass_reports(kind: str, rng: np.random.Generator) -> np.ndarray:
+def multiclass_predictions(kind: str, rng: np.random.Generator) -> np.ndarray:
     if kind == "spread":
         return rng.dirichlet(np.full(N_CLASSES, 0.7), N_ROWS)
     if kind == "on-edges":  # tenths, with ties between rows and between classes
@@ -79,21 +79,23 @@ def multiclass_reports(kind: str, rng: np.random.Generator) -> np.ndarray:
 
 
 class Data:
-    """Reports, targets and weights, as arrays for the package and as lists for the twins."""
+    """Predictions, targets and weights, as arrays for the package and as lists for the twins."""
 
-    def __init__(self, shape: str, reports: str, targets: str, weights: str) -> None:
-        rng = np.random.default_rng([ord(letter) for letter in shape + reports + targets + weights])
+    def __init__(self, shape: str, predictions: str, targets: str, weights: str) -> None:
+        rng = np.random.default_rng(
+            [ord(letter) for letter in shape + predictions + targets + weights]
+        )
         self.shape = shape
         soft = targets == "soft"
         if shape == "binary":
-            self.p = binary_reports(reports, rng)
+            self.p = binary_predictions(predictions, rng)
             chances = np.clip(self.p + 0.3 * np.cos(20 * self.p), 0, 1)
             hard = (rng.random(N_ROWS) < chances).astype(np.int64)
             self.y = chances if soft else hard
             self.rows = twins.two_columns(self.p.tolist())
             self.target_rows = twins.two_columns(self.y.astype(float).tolist())
         else:
-            self.p = multiclass_reports(reports, rng)
+            self.p = multiclass_predictions(predictions, rng)
             labels = rng.integers(0, N_CLASSES, N_ROWS)
             labels[::2] = self.p[::2].argmax(axis=1)
             self.y = rng.dirichlet(np.full(N_CLASSES, 0.5), N_ROWS) if soft else labels
@@ -114,7 +116,7 @@ class Data:
 
     @cached_property
     def problems(self) -> dict[str, list[twins.Problem]]:
-        """The scalar problems of each notion that the reports have."""
+        """The scalar problems of each notion that the predictions have."""
         confidence = twins.confidence_problem(self.rows, self.target_rows, self.w)
         classes = twins.class_problems(self.rows, self.target_rows, self.w)
         if self.shape == "binary":
@@ -282,7 +284,7 @@ def test_kolmogorov_smirnov_error(data: str) -> None:
 
 
 @data_with_rules(BINARY, EVERY_RULE)
-def test_lin_ce_of_binary_reports(data: str, rule: str) -> None:
+def test_lin_ce_of_binary_predictions(data: str, rule: str) -> None:
     value = DATA[data].measure("lin_ce", bins=EVERY_RULE[rule][0])
     close(value, linear_twin(data, "binary", rule))
 
@@ -313,15 +315,15 @@ PROPERTIES = {
 @cache
 def vector_twin(data: str, rule: str, phi: str, norm: str = "l2") -> float:
     sample, values = DATA[data], PROPERTIES[phi]
-    if phi == "full":  # the report itself: no rounding on the way to a bin edge
-        reports, targets = sample.rows, sample.target_rows
+    if phi == "full":  # the prediction itself: no rounding on the way to a bin edge
+        predictions, targets = sample.rows, sample.target_rows
     else:
-        reports = twins.mean_of_property(sample.rows, values)
+        predictions = twins.mean_of_property(sample.rows, values)
         targets = twins.mean_of_property(sample.target_rows, values)
     twin = None if rule == "level-sets" else EVERY_RULE[rule][1]
-    cells = twins.vector_cells(reports, sample.w, twin, values)
+    cells = twins.vector_cells(predictions, sample.w, twin, values)
     formula = twins.vector_lin_ce if norm == "l2" else twins.vector_lin_ece
-    return formula(reports, targets, sample.w, cells)
+    return formula(predictions, targets, sample.w, cells)
 
 
 @data_with_rules(MULTICLASS, RULES)
@@ -331,7 +333,7 @@ def test_lin_ce_of_whole_distributions(data: str, rule: str) -> None:
 
 
 @data_with_rules(["multiclass-on-edges-hard-unweighted"], DROPPING)
-def test_a_distribution_that_reports_a_one_may_be_dropped(data: str, rule: str) -> None:
+def test_a_distribution_that_predictions_a_one_may_be_dropped(data: str, rule: str) -> None:
     assert (DATA[data].p == 1.0).any()
     value = DATA[data].measure("lin_ce", bins=EVERY_RULE[rule][0])
     close(value, vector_twin(data, rule, "full"))
@@ -350,14 +352,14 @@ def test_vectors_in_bins_by_rank(data: str, rule: str) -> None:
 
 
 @data_with_rules(list(DATA), some("equal-width-left", "quantile", "rank"))
-def test_lin_ece_of_binary_reports_is_the_ece(data: str, rule: str) -> None:
+def test_lin_ece_of_binary_predictions_is_the_ece(data: str, rule: str) -> None:
     if data.startswith("binary"):
         sample, bins = DATA[data], EVERY_RULE[rule][0]
         value = sample.measure("lin_ce", bins=bins, norm="l1")
         assert value == sample.measure("ece", bins=bins)
 
 
-# Means of phi are rounded sums, so reports on bin edges have no bin that both must agree on.
+# Means of phi are rounded sums, so predictions on bin edges have no bin that both must agree on.
 @data_with_rules(
     [name for name in MULTICLASS if "spread" in name],
     some("equal-width-left", "equal-width-right", "quantile", "edges-right", "level-sets", "rank"),
@@ -378,10 +380,10 @@ def test_equal_rows_are_one_level_of_a_linear_property() -> None:
     p = few[rng.integers(0, 7, 501)]
     y = rng.integers(0, N_CLASSES, 501)
     phi = rng.normal(size=(N_CLASSES, 3))
-    reports = twins.mean_of_property(p.tolist(), phi.tolist())
+    predictions = twins.mean_of_property(p.tolist(), phi.tolist())
     targets = [phi[label].tolist() for label in y.tolist()]
     cells = [tuple(row) for row in p.tolist()]
-    expected = twins.vector_lin_ce(reports, targets, [1.0] * 501, cells)
+    expected = twins.vector_lin_ce(predictions, targets, [1.0] * 501, cells)
     close(cal.lin_ce(y, p, phi=phi, bins=cal.LevelSets()), expected)
 
 
@@ -405,7 +407,7 @@ def test_losses(data: str, name: str) -> None:
 
 @every_data
 def test_brier_score(data: str) -> None:
-    # Of (n,) reports only class 1 counts; a row of two classes counts both, which are alike.
+    # Of (n,) predictions only class 1 counts; a row of two classes counts both, which are alike.
     classes = 2 if DATA[data].shape == "binary" else 1
     close(DATA[data].measure("brier_score"), DATA[data].mean_over_rows(twins.brier) / classes)
 
@@ -458,14 +460,14 @@ def test_binned_decomposition(data: str, rule: str) -> None:
         parts_close(parts, binned_twin(data, notion, rule))
 
 
-@pytest.mark.parametrize("reports", [[1.0, 1.0, 0.4], [1.0, 1.0, 1.0]])
-def test_the_parts_are_parts_of_the_brier_score_even_of_dropped_reports(
-    reports: list[float],
+@pytest.mark.parametrize("predictions", [[1.0, 1.0, 0.4], [1.0, 1.0, 1.0]])
+def test_the_parts_are_parts_of_the_brier_score_even_of_dropped_predictions(
+    predictions: list[float],
 ) -> None:
     y = [1, 0, 1]
     rule = cal.EqualWidth(10, drop_one=True)
-    parts = cal.brier_decomposition(y, reports, method="binned", bins=rule)
-    assert parts.brier == pytest.approx(cal.brier_score(y, reports), rel=1e-12)
+    parts = cal.brier_decomposition(y, predictions, method="binned", bins=rule)
+    assert parts.brier == pytest.approx(cal.brier_score(y, predictions), rel=1e-12)
     total = parts.miscalibration - parts.discrimination + parts.uncertainty + parts.within_bin
     assert total == pytest.approx(parts.brier, rel=1e-12)
 
@@ -483,7 +485,7 @@ def test_reliability_table(data: str, rule: str) -> None:
     assert [table["n"][j] for j in held] == [b.n for b in expected]
     for j, b in zip(held, expected, strict=True):
         assert table["weight"][j] == pytest.approx(b.weight, rel=1e-12)
-        assert table["mean_report"][j] == pytest.approx(b.mean_report, rel=1e-12, abs=1e-15)
+        assert table["mean_predicted"][j] == pytest.approx(b.mean_predicted, rel=1e-12, abs=1e-15)
         assert table["mean_target"][j] == pytest.approx(b.mean_target, rel=1e-12, abs=1e-15)
         assert table["gap"][j] == pytest.approx(b.residual / b.weight, rel=1e-10, abs=1e-14)
     for j in set(range(len(table["n"]))) - set(held):
@@ -492,7 +494,7 @@ def test_reliability_table(data: str, rule: str) -> None:
 
 @pytest.mark.parametrize("m", [2, 3, 7, 10, 15, 20, 60, 100, 1025])
 @pytest.mark.parametrize("closed", ["left", "right"])
-def test_a_report_beside_an_edge_lands_where_the_edge_says(m: int, closed: str) -> None:
+def test_a_prediction_beside_an_edge_lands_where_the_edge_says(m: int, closed: str) -> None:
     on = [j / m for j in range(m + 1)]
     u = sorted({x for e in on for x in (e, math.nextafter(e, 0), min(1, math.nextafter(e, 1)))})
     table = cal.reliability(np.zeros(len(u)), u, bins=cal.EqualWidth(m, closed=closed)).columns()

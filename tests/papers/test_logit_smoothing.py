@@ -141,7 +141,7 @@ class TestFolderOfPredictions:
         with pytest.raises(InputError, match="is not a folder"):
             reproduce("logit-smoothing", data=data)
 
-    def test_values_that_are_no_reports(self, tmp_path) -> None:
+    def test_values_that_are_no_predictions(self, tmp_path) -> None:
         self.save(tmp_path, "rain", prob=[0.2, 7.0], outcome=[0, 1])
         with pytest.raises(InputError, match=r"data: rain: y_proba\[1\] is 7"):
             reproduce("logit-smoothing", data=tmp_path)
@@ -150,7 +150,9 @@ class TestFolderOfPredictions:
         with pytest.raises(InputError, match=r"no predictions that can be read.*no \.npz file"):
             reproduce("logit-smoothing", data=tmp_path)
         self.save(tmp_path, "other", counts=[1, 2])
-        with pytest.raises(InputError, match=r"other\.npz: no reports with labels: it has counts"):
+        with pytest.raises(
+            InputError, match=r"other\.npz: no predictions with labels: it has counts"
+        ):
             reproduce("logit-smoothing", data=tmp_path)
 
     @pytest.mark.parametrize(

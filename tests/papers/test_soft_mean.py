@@ -119,14 +119,14 @@ def test_drawn_outcomes_rank_the_posterior_first(done: Reproduction) -> None:
     assert "at 6 of 6 values of k" in done.sections[-1].paragraphs[0]
 
 
-def test_reports_of_one_are_counted(done: Reproduction) -> None:
-    assert "1,743 of the 5,000 reports" in done.sections[1].paragraphs[0]
+def test_predictions_of_one_are_counted(done: Reproduction) -> None:
+    assert "1,743 of the 5,000 predictions" in done.sections[1].paragraphs[0]
 
 
-def test_closing_the_last_bin_changes_nothing_without_reports_of_one() -> None:
+def test_closing_the_last_bin_changes_nothing_without_predictions_of_one() -> None:
     sample = draw(np.random.default_rng(1), 2.0, 2000)
     for name in "ABCE":
-        u = sample.reports[name]
+        u = sample.predictions[name]
         for target in (sample.posterior, sample.thresholded):
             dropping = cal.ece(target, u, bins=cal.EqualWidth(10, drop_one=True))
             assert cal.ece(target, u, bins=10) == dropping

@@ -44,7 +44,7 @@ def test_example_1_1_rewards_the_constant():
 def test_example_c_1_is_as_printed():
     found = truthful_theory.example_c_1()
     assert found["truth"] == pytest.approx([0.0050, 0.0150], abs=1e-12)
-    assert found["uniform report"] == pytest.approx([0.0018, 0.0198], abs=1e-12)
+    assert found["uniform prediction"] == pytest.approx([0.0018, 0.0198], abs=1e-12)
 
 
 def test_identities_hold_to_rounding():

@@ -26,43 +26,45 @@ LABELS = (RNG.random(2000) < REPORTS**1.3).astype(int)
 SOFT = REPORTS**1.3
 
 
-def torchmetrics_error(reports: Array, labels: Array, n_bins: int = 15) -> float:
+def torchmetrics_error(predictions: Array, labels: Array, n_bins: int = 15) -> float:
     torch, classification = need("torch"), need("torchmetrics.classification")
     metric = classification.BinaryCalibrationError(n_bins=n_bins, norm="l1")
-    return float(metric(torch.tensor(reports), torch.tensor(labels)))
+    return float(metric(torch.tensor(predictions), torch.tensor(labels)))
 
 
-def netcal_error(reports: Array, labels: Array, n_bins: int, **options: Any) -> float:
-    return float(need("netcal.metrics").ECE(n_bins, **options).measure(reports, labels))
+def netcal_error(predictions: Array, labels: Array, n_bins: int, **options: Any) -> float:
+    return float(need("netcal.metrics").ECE(n_bins, **options).measure(predictions, labels))
 
 
-def relplot_error(reports: Any, labels: Any, n_bins: int) -> float:
-    return float(need("relplot").metrics.binnedECE(reports, labels, nbins=n_bins))
+def relplot_error(predictions: Any, labels: Any, n_bins: int) -> float:
+    return float(need("relplot").metrics.binnedECE(predictions, labels, nbins=n_bins))
 
 
-def uncertainty_error(reports: Array, labels: Array, n_bins: int) -> float:
-    return float(need("calibration").get_ece(reports, labels, num_bins=n_bins))
+def uncertainty_error(predictions: Array, labels: Array, n_bins: int) -> float:
+    return float(need("calibration").get_ece(predictions, labels, num_bins=n_bins))
 
 
 def concentrated(n: int, dtype: Any) -> tuple[Array, Array]:
-    """Reports of 0.9 with 7 of 8 right: one bin gets all the rows."""
+    """Predictions of 0.9 with 7 of 8 right: one bin gets all the rows."""
     return np.full(n, 0.9, dtype=dtype), (np.arange(n) % 8 > 0).astype(np.int64)
 
 
-# --- sums in the precision of the reports saturate ----------------------------------------------
+# --- sums in the precision of the predictions saturate --------------------------------------------
 
 
 @every_engine
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_sums_of_low_precision_reports_do_not_saturate(dtype: Any, engine_name: str) -> None:
-    reports, labels = concentrated(1_000_000, dtype)
+def test_sums_of_low_precision_predictions_do_not_saturate(dtype: Any, engine_name: str) -> None:
+    predictions, labels = concentrated(1_000_000, dtype)
     with engine(engine_name):
-        assert cal.ece(labels, reports) == pytest.approx(float(reports[0]) - 0.875, rel=1e-12)
+        assert cal.ece(labels, predictions) == pytest.approx(
+            float(predictions[0]) - 0.875, rel=1e-12
+        )
 
 
-def test_sums_of_low_precision_reports_saturate_elsewhere() -> None:
-    reports, labels = concentrated(100_000, np.float16)
-    assert torchmetrics_error(reports, labels) != pytest.approx(0.025, abs=0.01)
+def test_sums_of_low_precision_predictions_saturate_elsewhere() -> None:
+    predictions, labels = concentrated(100_000, np.float16)
+    assert torchmetrics_error(predictions, labels) != pytest.approx(0.025, abs=0.01)
 
 
 # --- logits are guessed from the values ---------------------------------------------------------
@@ -78,7 +80,7 @@ def test_a_hair_outside_the_range_changes_nothing(hair: float, engine_name: str)
         assert cal.brier_score(LABELS, nearly) == cal.brier_score(LABELS, np.clip(nearly, 0, 1))
 
 
-def test_a_missing_number_does_not_turn_reports_into_logits() -> None:
+def test_a_missing_number_does_not_turn_predictions_into_logits() -> None:
     with_nan = REPORTS.copy()
     with_nan[7] = np.nan
     with pytest.raises(cal.InputError, match=r"y_proba\[7\] is nan"):
@@ -86,7 +88,7 @@ def test_a_missing_number_does_not_turn_reports_into_logits() -> None:
 
 
 @pytest.mark.parametrize("value", [1 + 1e-7, -1e-9, np.nan])
-def test_one_value_turns_all_reports_into_logits_elsewhere(value: float) -> None:
+def test_one_value_turns_all_predictions_into_logits_elsewhere(value: float) -> None:
     nearly = REPORTS.copy()
     nearly[0] = value
     assert torchmetrics_error(REPORTS, LABELS) == pytest.approx(0.0653547)
@@ -108,11 +110,11 @@ def test_the_size_of_batches_does_not_change_the_answer(batch: int) -> None:
     assert any(note.startswith("40 numbers overshot") for note in parts.notes)
 
 
-# --- reports of exactly 1 and 0 -----------------------------------------------------------------
+# --- predictions of exactly 1 and 0 ---------------------------------------------------------------
 
 
 def one_and_nearly_one() -> tuple[Array, Array]:
-    """100 reports of 1 with accuracy 0.9, and 100 of 0.91 with accuracy 1."""
+    """100 predictions of 1 with accuracy 0.9, and 100 of 0.91 with accuracy 1."""
     labels = np.concatenate([np.repeat([1, 0], [90, 10]), np.ones(100, int)])
     return np.repeat([1.0, 0.91], 100), labels
 
@@ -120,17 +122,17 @@ def one_and_nearly_one() -> tuple[Array, Array]:
 @every_engine
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_shares_the_last_bin(dtype: Any, engine_name: str) -> None:
-    reports, labels = one_and_nearly_one()
-    rows = np.stack([1 - reports, reports], axis=1)
+    predictions, labels = one_and_nearly_one()
+    rows = np.stack([1 - predictions, predictions], axis=1)
     with engine(engine_name):
-        assert cal.ece(labels, reports.astype(dtype), bins=10) == pytest.approx(0.005, abs=1e-7)
+        assert cal.ece(labels, predictions.astype(dtype), bins=10) == pytest.approx(0.005, abs=1e-7)
         assert cal.ece(labels, rows.astype(dtype), bins=10) == pytest.approx(0.005, abs=1e-7)
 
 
 def test_one_has_a_bin_of_its_own_elsewhere() -> None:
-    reports, labels = one_and_nearly_one()
-    assert torchmetrics_error(reports, labels, 10) == pytest.approx(0.095, abs=1e-6)
-    assert relplot_error(reports, labels, 10) == pytest.approx(0.095)
+    predictions, labels = one_and_nearly_one()
+    assert torchmetrics_error(predictions, labels, 10) == pytest.approx(0.095, abs=1e-6)
+    assert relplot_error(predictions, labels, 10) == pytest.approx(0.095)
 
 
 @every_engine
@@ -147,23 +149,25 @@ def test_one_has_a_bin_of_its_own_elsewhere() -> None:
     ids=str,
 )
 def test_no_rule_drops_a_row(rule: Any, engine_name: str) -> None:
-    """Neither reports of 0 or 1 nor the smallest report get lost."""
-    reports = np.concatenate([np.zeros(30), np.ones(20), REPORTS[:150]])
+    """Neither predictions of 0 or 1 nor the smallest prediction get lost."""
+    predictions = np.concatenate([np.zeros(30), np.ones(20), REPORTS[:150]])
     with engine(engine_name):
-        for values in (reports, REPORTS[:150]):
+        for values in (predictions, REPORTS[:150]):
             table = cal.reliability(np.zeros(values.size, int), values, bins=rule)
             assert (table.n, table.n_dropped) == (values.size, 0)
             columns = table.columns()
             total = sum(
-                n * mean for n, mean in zip(columns["n"], columns["mean_report"], strict=True) if n
+                n * mean
+                for n, mean in zip(columns["n"], columns["mean_predicted"], strict=True)
+                if n
             )
             assert total == pytest.approx(values.sum(), rel=1e-12)
 
 
-def test_reports_of_0_that_come_true_are_seen() -> None:
-    reports, labels = np.zeros(100), np.arange(100) % 4 == 0
-    assert cal.ece(labels, reports) == 0.25
-    assert cal.ace(labels, reports) == 0.25
+def test_predictions_of_0_that_come_true_are_seen() -> None:
+    predictions, labels = np.zeros(100), np.arange(100) % 4 == 0
+    assert cal.ece(labels, predictions) == 0.25
+    assert cal.ace(labels, predictions) == 0.25
 
 
 # --- soft labels --------------------------------------------------------------------------------
@@ -201,29 +205,29 @@ def test_soft_labels_are_refused_or_misread_elsewhere() -> None:
 
 
 def tenths() -> tuple[Array, Array]:
-    reports = np.tile(np.arange(11) / 10, 40)
-    chances = np.clip(reports + 0.3 * np.cos(34 * reports), 0, 1)
-    return reports, (np.random.default_rng(1).random(reports.size) < chances).astype(int)
+    predictions = np.tile(np.arange(11) / 10, 40)
+    chances = np.clip(predictions + 0.3 * np.cos(34 * predictions), 0, 1)
+    return predictions, (np.random.default_rng(1).random(predictions.size) < chances).astype(int)
 
 
 @every_engine
-def test_reports_on_edges_give_one_answer_in_both_precisions(engine_name: str) -> None:
-    reports, labels = tenths()
+def test_predictions_on_edges_give_one_answer_in_both_precisions(engine_name: str) -> None:
+    predictions, labels = tenths()
     with engine(engine_name):
-        single = cal.ece(labels, reports.astype(np.float32), bins=10)
-        double = cal.ece(labels, reports, bins=10)
+        single = cal.ece(labels, predictions.astype(np.float32), bins=10)
+        double = cal.ece(labels, predictions, bins=10)
     assert single == pytest.approx(double, abs=1e-7)
-    # Every report has a bin of its own but 1, which shares the last with 0.9.
-    gaps = [np.sum((reports - labels)[np.isclose(reports, j / 10)]) for j in range(9)]
-    gaps.append(np.sum((reports - labels)[reports > 0.85]))
-    assert double == pytest.approx(np.abs(gaps).sum() / reports.size, rel=1e-12)
+    # Every prediction has a bin of its own but 1, which shares the last with 0.9.
+    gaps = [np.sum((predictions - labels)[np.isclose(predictions, j / 10)]) for j in range(9)]
+    gaps.append(np.sum((predictions - labels)[predictions > 0.85]))
+    assert double == pytest.approx(np.abs(gaps).sum() / predictions.size, rel=1e-12)
 
 
 @pytest.mark.parametrize("error", [netcal_error, relplot_error, uncertainty_error])
-def test_reports_on_edges_give_two_answers_elsewhere(error: Any) -> None:
-    reports, labels = tenths()
-    single = error(reports.astype(np.float32), labels, 10)
-    assert abs(single - error(reports, labels, 10)) > 0.01
+def test_predictions_on_edges_give_two_answers_elsewhere(error: Any) -> None:
+    predictions, labels = tenths()
+    single = error(predictions.astype(np.float32), labels, 10)
+    assert abs(single - error(predictions, labels, 10)) > 0.01
 
 
 # --- ties ---------------------------------------------------------------------------------------
@@ -231,13 +235,13 @@ def test_reports_on_edges_give_two_answers_elsewhere(error: Any) -> None:
 
 @every_engine
 def test_ties_in_quantile_bins_neither_raise_nor_depend_on_row_order(engine_name: str) -> None:
-    reports = np.random.default_rng(2).choice([0.1, 0.3, 0.3, 0.3, 0.8], 1000)
+    predictions = np.random.default_rng(2).choice([0.1, 0.3, 0.3, 0.3, 0.8], 1000)
     labels = np.random.default_rng(3).integers(0, 2, 1000)
     with engine(engine_name):
-        expected = cal.ace(labels, reports, bins=7)
+        expected = cal.ace(labels, predictions, bins=7)
         for seed in range(5):
             order = np.random.default_rng(seed).permutation(1000)
-            assert cal.ace(labels[order], reports[order], bins=7) == pytest.approx(
+            assert cal.ace(labels[order], predictions[order], bins=7) == pytest.approx(
                 expected, rel=1e-12
             )
         assert cal.ace(np.arange(100) % 2, np.full(100, 0.3), bins=10) == pytest.approx(0.2)
@@ -281,9 +285,9 @@ def test_no_data_is_a_perfect_score_elsewhere() -> None:
 
 
 def some_missing() -> Array:
-    reports = REPORTS.copy()
-    reports[5:200] = np.nan
-    return reports
+    predictions = REPORTS.copy()
+    predictions[5:200] = np.nan
+    return predictions
 
 
 def test_missing_numbers_are_neither_dropped_nor_passed_through() -> None:
@@ -353,8 +357,8 @@ def test_a_class_that_never_comes_counts_as_a_class(engine_name: str) -> None:
 @pytest.mark.parametrize("notion", ["binary", "confidence"])
 def test_the_same_call_gives_the_same_numbers(notion: str) -> None:
     rows = np.stack([1 - REPORTS, REPORTS], axis=1)
-    reports = REPORTS if notion == "binary" else rows
-    first, second = (cal.evaluate(LABELS, reports).values for _ in range(2))
+    predictions = REPORTS if notion == "binary" else rows
+    first, second = (cal.evaluate(LABELS, predictions).values for _ in range(2))
     assert first == second
 
 
@@ -363,9 +367,9 @@ def test_the_error_can_be_rebuilt_from_the_table(bins: Any) -> None:
     columns = cal.reliability(LABELS, REPORTS, bins=bins).columns()
     assert sum(columns["n"]) == REPORTS.size
     rebuilt = math.fsum(
-        n * abs(report - target)
-        for n, report, target in zip(
-            columns["n"], columns["mean_report"], columns["mean_target"], strict=True
+        n * abs(prediction - target)
+        for n, prediction, target in zip(
+            columns["n"], columns["mean_predicted"], columns["mean_target"], strict=True
         )
         if n
     )

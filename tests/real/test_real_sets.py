@@ -46,7 +46,7 @@ STANDS_FOR_ITS_FAMILY = {
 
 class Problem(NamedTuple):
     labels: Array
-    reports: Array
+    predictions: Array
     from_logits: bool
 
 
@@ -60,18 +60,18 @@ def load(name: str) -> dict[str, Array]:
 
 def problem(name: str) -> Problem:
     arrays = load(name)
-    for reports, labels, from_logits in (
+    for predictions, labels, from_logits in (
         ("prob", "outcome", False),
         ("probs", "labels", False),
         ("logits", "labels", True),
         ("test_logits", "test_labels", True),
         ("densenet161_tv_conf", "labels", False),
     ):
-        if reports in arrays:
+        if predictions in arrays:
             found = arrays[labels]
-            if reports == "densenet161_tv_conf":  # top-label confidences: was the label right?
+            if predictions == "densenet161_tv_conf":  # top-label confidences: was the label right?
                 found = arrays["densenet161_tv_pred"] == found
-            return Problem(found, arrays[reports], from_logits)
+            return Problem(found, arrays[predictions], from_logits)
     pytest.skip(f"{name}.npz holds labels only")
 
 
@@ -86,26 +86,26 @@ def found_sets() -> list[Any]:
 
 @pytest.mark.parametrize("name", found_sets())
 def test_every_set_evaluates(name: str) -> None:
-    labels, reports, from_logits = problem(name)
-    if reports.size > 2_000_000:
-        labels, reports = labels[:500], reports[:500]  # 1,000 classes: a part is enough
+    labels, predictions, from_logits = problem(name)
+    if predictions.size > 2_000_000:
+        labels, predictions = labels[:500], predictions[:500]  # 1,000 classes: a part is enough
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = cal.evaluate(labels, reports, from_logits=from_logits)
-    assert result.reliability.n == len(reports)
+        result = cal.evaluate(labels, predictions, from_logits=from_logits)
+    assert result.reliability.n == len(predictions)
     assert result.reliability.n_dropped == 0
-    assert sum(result.reliability.columns()["n"]) == len(reports)
-    shape = "multiclass" if reports.ndim == 2 else "binary"
+    assert sum(result.reliability.columns()["n"]) == len(predictions)
+    shape = "multiclass" if predictions.ndim == 2 else "binary"
     described = {measure.name: measure for measure in cal.catalogue(shape)}
     for measure, value in result.values.items():
         low, high = described[measure].low, described[measure].high
-        assert low - 1e-12 <= value <= (math.log(reports.shape[-1]) if high is None else high), (
-            measure
-        )
-    if reports.ndim == 2:
+        assert (
+            low - 1e-12 <= value <= (math.log(predictions.shape[-1]) if high is None else high)
+        ), measure
+    if predictions.ndim == 2:
         assert result.classes is not None
         assert sum(result.classes["mean_target"]) == pytest.approx(1.0, abs=1e-9)
-        assert sum(result.classes["mean_report"]) == pytest.approx(1.0, abs=1e-4)
+        assert sum(result.classes["mean_predicted"]) == pytest.approx(1.0, abs=1e-4)
 
 
 @pytest.mark.skipif(len(available()) < 2, reason="the compiled kernels were not built here")
@@ -115,11 +115,11 @@ def test_every_set_evaluates(name: str) -> None:
      "538_march_madness_in_game_men", "pop_tampere2003_24h_3class"],
 )  # fmt: skip
 def test_both_engines_give_the_same_numbers(name: str) -> None:
-    labels, reports, from_logits = problem(name)
+    labels, predictions, from_logits = problem(name)
     found = []
     for engine_name in available():
         with engine(engine_name):
-            found.append(cal.evaluate(labels, reports, from_logits=from_logits))
+            found.append(cal.evaluate(labels, predictions, from_logits=from_logits))
     assert found[0].values == pytest.approx(found[1].values, rel=1e-9, abs=1e-13)
     assert found[0].notes == found[1].notes
     assert found[0].reliability.columns()["n"] == found[1].reliability.columns()["n"]
@@ -135,7 +135,9 @@ def test_known_error_of_a_network() -> None:
     losses = -log_rows[np.arange(len(labels)), labels]
     clipped = np.minimum(losses, -math.log(1e-12))
     assert (losses > clipped).sum() == 1
-    assert any(note.startswith("1 reports below 1e-12 on what happened") for note in result.notes)
+    assert any(
+        note.startswith("1 predictions below 1e-12 on what happened") for note in result.notes
+    )
     assert result["log_loss"] == pytest.approx(clipped.mean(), rel=1e-12)
     assert result["log_loss"] == pytest.approx(0.4275, abs=5e-5)
 
@@ -157,7 +159,7 @@ def test_exact_zeros_and_ones_are_counted_and_told() -> None:
     assert (at_label == 0).any()
     assert (rows == 1).any()
     result = cal.evaluate(labels, rows)
-    told = f"{int((at_label < 1e-12).sum())} reports below 1e-12 on what happened"
+    told = f"{int((at_label < 1e-12).sum())} predictions below 1e-12 on what happened"
     assert any(note.startswith(told) for note in result.notes)
     confidences = rows.max(axis=1)
     last = result.reliability.columns()["n"][-1]
@@ -196,7 +198,7 @@ def test_logits_in_column_order(seed: int) -> None:
 
 
 def test_shares_of_human_votes_as_soft_labels() -> None:
-    logits = problem("cifar10_resnet32").reports
+    logits = problem("cifar10_resnet32").predictions
     counts = load("cifar10h_human_counts")["counts"].astype(np.float64)
     votes = counts / counts.sum(axis=1, keepdims=True)
     result = cal.evaluate(votes, logits, from_logits=True)
@@ -213,7 +215,7 @@ def test_shares_of_human_votes_as_soft_labels() -> None:
 
 
 def test_counts_of_votes_are_refused_with_advice() -> None:
-    logits = problem("cifar10_resnet32").reports
+    logits = problem("cifar10_resnet32").predictions
     counts = load("cifar10h_human_counts")["counts"]
     with pytest.raises(cal.InputError, match=r"y_true\[0, \d\] .*votes must be divided"):
         cal.ece(counts, logits, from_logits=True)
@@ -239,40 +241,40 @@ def test_rows_without_votes_must_be_left_out() -> None:
 
 def scalar_problem(name: str) -> tuple[Array, Array]:
     """A set as the scalar problem that every tool takes: P(y = 1), or the top label."""
-    labels, reports, from_logits = problem(name)
-    reports = reports.astype(np.float64)
+    labels, predictions, from_logits = problem(name)
+    predictions = predictions.astype(np.float64)
     if from_logits:
-        powers = np.exp(reports - reports.max(axis=1, keepdims=True))
-        reports = powers / powers.sum(axis=1, keepdims=True)
-    if reports.ndim == 2:
-        labels, reports = reports.argmax(axis=1) == labels, reports.max(axis=1)
-    return np.clip(reports, 0, 1), labels.astype(np.float64)
+        powers = np.exp(predictions - predictions.max(axis=1, keepdims=True))
+        predictions = powers / powers.sum(axis=1, keepdims=True)
+    if predictions.ndim == 2:
+        labels, predictions = predictions.argmax(axis=1) == labels, predictions.max(axis=1)
+    return np.clip(predictions, 0, 1), labels.astype(np.float64)
 
 
-def torchmetrics_number(reports: Array, targets: Array, n_bins: int) -> float:
+def torchmetrics_number(predictions: Array, targets: Array, n_bins: int) -> float:
     torch, classification = need("torch"), need("torchmetrics.classification")
     metric = classification.BinaryCalibrationError(n_bins=n_bins, norm="l1")
-    preds = torch.tensor(reports, dtype=torch.float32)
+    preds = torch.tensor(predictions, dtype=torch.float32)
     return float(metric(preds, torch.tensor(targets, dtype=torch.int64)))
 
 
-def scikit_learn_number(reports: Array, targets: Array, n_bins: int) -> float:
-    curve = need("sklearn.calibration").calibration_curve(targets, reports, n_bins=n_bins)
+def scikit_learn_number(predictions: Array, targets: Array, n_bins: int) -> float:
+    curve = need("sklearn.calibration").calibration_curve(targets, predictions, n_bins=n_bins)
     return float(np.mean(np.abs(curve[0] - curve[1])))
 
 
-def netcal_number(reports: Array, targets: Array, n_bins: int) -> float:
-    return float(need("netcal.metrics").ECE(n_bins).measure(reports, targets))
+def netcal_number(predictions: Array, targets: Array, n_bins: int) -> float:
+    return float(need("netcal.metrics").ECE(n_bins).measure(predictions, targets))
 
 
-def relplot_number(reports: Array, targets: Array, n_bins: int) -> float:
-    return float(need("relplot").metrics.binnedECE(reports, targets, nbins=n_bins))
+def relplot_number(predictions: Array, targets: Array, n_bins: int) -> float:
+    return float(need("relplot").metrics.binnedECE(predictions, targets, nbins=n_bins))
 
 
 def uncertainty_number(function: str) -> Callable[[Array, Array, int], float]:
-    def number(reports: Array, targets: Array, n_bins: int) -> float:
+    def number(predictions: Array, targets: Array, n_bins: int) -> float:
         measure = getattr(need("calibration"), function)
-        return float(measure(reports, targets.astype(np.int64), num_bins=n_bins))
+        return float(measure(predictions, targets.astype(np.int64), num_bins=n_bins))
 
     return number
 
@@ -297,18 +299,18 @@ COMPARED = ["adult_test_random_forest_binary", "20news_probs", "cifar10_resnet32
 @pytest.mark.parametrize("peer", PEERS)
 def test_conventions_of_other_tools_hold_on_real_sets(peer: str, name: str) -> None:
     ours, theirs, tolerance = PEERS[peer]
-    reports, targets = scalar_problem(name)
+    predictions, targets = scalar_problem(name)
     for n_bins in (10, 15):
-        expected = theirs(reports, targets, n_bins)
-        assert ours(reports, targets, n_bins) == pytest.approx(expected, rel=0, abs=tolerance)
+        expected = theirs(predictions, targets, n_bins)
+        assert ours(predictions, targets, n_bins) == pytest.approx(expected, rel=0, abs=tolerance)
 
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_the_definition_holds_on_real_sets(name: str) -> None:
-    reports, targets = scalar_problem(name)
+    predictions, targets = scalar_problem(name)
     for n_bins in (10, 15, 100):
-        expected = mccaffrey_ece(reports, targets, n_bins)
-        assert cal.ece(targets, reports, bins=n_bins) == pytest.approx(expected, rel=1e-12)
+        expected = mccaffrey_ece(predictions, targets, n_bins)
+        assert cal.ece(targets, predictions, bins=n_bins) == pytest.approx(expected, rel=1e-12)
 
 
 NETWORKS = ["cifar10_resnet32", "cifar10_vgg16_bn", "cifar10_mobilenetv2_x1_0", "cifar100_resnet20"]

@@ -6,14 +6,14 @@ import pytest
 import calibrant as cal
 from calibrant._api.report.recalibration import before_after
 from calibrant._core.binning import both_rules
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 
 RNG = np.random.default_rng(8)
 N = 3000
 
 
 def tried(y, p, *, groups=None, **options):
-    samples = accept(y, p, **options)
+    samples = to_samples(y, p, **options)
     return before_after(samples, *both_rules(15), groups=groups, level=0.95, seed=0)
 
 

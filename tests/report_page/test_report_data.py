@@ -18,7 +18,7 @@ from calibrant._api.report.report import report
 from calibrant._api.report.text import answer, sentences
 from calibrant._core.binning import both_rules
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant.results._pages.embed import script_json
 from calibrant.results._pages.write import write_page
 from needs import need
@@ -45,7 +45,7 @@ def problem(kind, n=600, seed=0):
 @pytest.mark.parametrize("kind", ["plain", "ties", "crowded", "float32", "soft", "weights"])
 def test_every_number_of_bins_is_that_of_the_one_line_functions(kind):
     y, p, w = problem(kind)
-    view = bin_views(accept(y, p, sample_weight=w), "binary", None)[0]
+    view = bin_views(to_samples(y, p, sample_weight=w), "binary", None)[0]
     assert view.counts == COUNTS
     for rule, bins in RULES.items():
         for m in (1, 2, 3, 10, 15, 20, 41, 100):
@@ -100,7 +100,7 @@ def test_before_and_after_are_measured_on_rows_not_fitted():
     h = rng.normal(size=2000) * 2
     y = rng.random(2000) < 1 / (1 + np.exp(-h / 2))
     found = before_after(
-        accept(y, h, from_logits=True), *both_rules(15), groups=None, level=0.95, seed=0
+        to_samples(y, h, from_logits=True), *both_rules(15), groups=None, level=0.95, seed=0
     )
     assert found.method == "PlattScaling"
     assert found.n_fitted + found.n_measured == 2000
@@ -117,10 +117,10 @@ def test_groups_stay_on_one_side():
     y = rng.random(400) < p**3
     groups = np.repeat(np.arange(40), 10)
     options = {"level": 0.95, "seed": 0}
-    found = before_after(accept(y, p), *both_rules(15), groups=groups, **options)
+    found = before_after(to_samples(y, p), *both_rules(15), groups=groups, **options)
     assert "whole groups" in found.split and found.n_measured == 200
     huge = (np.arange(400) < 390).astype(int)
-    assert "unequal" in before_after(accept(y, p), *both_rules(15), groups=huge, **options)
+    assert "unequal" in before_after(to_samples(y, p), *both_rules(15), groups=huge, **options)
 
 
 def test_what_cannot_be_told_is_said():

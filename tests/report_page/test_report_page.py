@@ -91,7 +91,7 @@ def test_the_table_of_bins_is_python_s(visit, fashion):
     wanted = [
         [f"{n:,}", f"{u:.4f}", f"{z:.4f}", f"{g:.4f}", f"{lo:.4f} to {hi:.4f}"]
         for n, u, z, g, lo, hi in zip(
-            *(columns[k] for k in ("n", "mean_report", "mean_target", "gap", "low", "high")),
+            *(columns[k] for k in ("n", "mean_predicted", "mean_target", "gap", "low", "high")),
             strict=True,
         )
     ]
@@ -157,7 +157,7 @@ def test_tables_sort_both_ways(visit, fashion):
     page = visit(fashion.path).page
     worst_first = column(page, "class-table", 0)
     assert worst_first == fashion.report.evaluation.classes["class"]
-    head = page.locator("#class-table th", has_text="mean report")
+    head = page.locator("#class-table th", has_text="mean prediction")
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "descending"
     falling = [float(text) for text in column(page, "class-table", 1)]
@@ -303,7 +303,7 @@ def test_a_point_tells_its_bin(visit, fashion):
     page.locator("#diagram .mark-symbol path").last.hover(force=True)
     page.wait_for_selector("#vg-tooltip-element.visible")
     said = page.inner_text("#vg-tooltip-element")
-    for word in ("reports", "rows", "mean report", "mean target", "interval", "gap"):
+    for word in ("predictions", "rows", "mean prediction", "mean target", "interval", "gap"):
         assert word in said
 
 

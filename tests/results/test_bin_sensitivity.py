@@ -68,7 +68,7 @@ def test_many_classes_are_summed_one_number_of_bins_at_a_time(monkeypatch):
     assert apart["classwise_ece"] == pytest.approx(together["classwise_ece"], rel=1e-12)
 
 
-def test_calibrated_reports_show_more_error_the_more_bins_there_are():
+def test_calibrated_predictions_show_more_error_the_more_bins_there_are():
     rng = np.random.default_rng(0)
     p = rng.random(3000)
     found = bin_sensitivity(rng.random(3000) < p, p, bins=[2, 20, 200], measures=["ece", "lin_ce"])

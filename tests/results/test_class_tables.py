@@ -69,7 +69,7 @@ def test_frames():
     y, p, _ = sample()
     frame = classwise_reliability(y, p, bins=3, classes=NAMES).to_frame(level=0.95)
     assert isinstance(frame, pandas.DataFrame) and len(frame) == 12
-    assert {"class", "mean_report", "low", "high"} <= set(frame.columns)
+    assert {"class", "mean_predicted", "low", "high"} <= set(frame.columns)
 
 
 def test_what_is_wrong_is_said():

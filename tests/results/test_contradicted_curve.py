@@ -70,7 +70,7 @@ def test_the_diagram_shows_the_bins_that_it_contradicts(crowded, smooth):
     assert display.outside_ is not None
     x = display.outside_.lines[0].get_xdata()
     np.testing.assert_allclose(
-        np.asarray(x, float), [part.mean_report for part in display.curve.outside]
+        np.asarray(x, float), [part.mean_predicted for part in display.curve.outside]
     )
     assert "bins outside its band" in [
         text.get_text() for text in display.ax_.get_legend().get_texts()

@@ -70,7 +70,7 @@ def test_json_holds_everything_and_nothing_that_json_cannot():
     assert {m["name"]: m["value"] for m in loaded["measures"]} == SOFT.values
     bins = loaded["reliability"]["bins"]
     assert sum(bins["n"]) == 4000
-    assert bins["mean_report"][0] is None  # an empty bin, not NaN
+    assert bins["mean_predicted"][0] is None  # an empty bin, not NaN
     assert loaded["recipe"]["n_classes"] == 10
 
 
@@ -123,7 +123,7 @@ class TestReliability:
         table = cal.reliability([0, 1, 1], [0.05, 0.95, 1.0], bins=10)
         columns = table.columns()
         assert columns["n"] == [1, 0, 0, 0, 0, 0, 0, 0, 0, 2]
-        assert math.isnan(columns["mean_report"][4])
+        assert math.isnan(columns["mean_predicted"][4])
         assert table.n == 3 and table.n_dropped == 0
 
     def test_the_dropped_ones_are_counted(self):
@@ -143,8 +143,8 @@ class TestReliability:
         assert columns["mean_target"] == [1.0, 0.5]
 
     def test_quantile_bins_hold_equal_mass(self):
-        reports = np.random.default_rng(0).random(300)
-        columns = cal.reliability(reports > 0.4, reports, bins=cal.Quantile(3)).columns()
+        predictions = np.random.default_rng(0).random(300)
+        columns = cal.reliability(predictions > 0.4, predictions, bins=cal.Quantile(3)).columns()
         assert columns["n"] == [100, 100, 100]
         assert columns["upper"][0] == columns["lower"][1]
 
@@ -158,11 +158,11 @@ class TestReliability:
 
 
 def test_mccaffrey_s_bins_as_printed():
-    """The tutorial's ten bins: counts, mean reports and accuracies give its 0.1270."""
+    """The tutorial's ten bins: counts, mean predictions and accuracies give its 0.1270."""
     counts = np.array([0, 0, 6, 12, 18, 10, 12, 14, 16, 12])
-    reports = np.array([0, 0, 0.24, 0.36, 0.44, 0.52, 0.68, 0.74, 0.86, 0.92])
+    predictions = np.array([0, 0, 0.24, 0.36, 0.44, 0.52, 0.68, 0.74, 0.86, 0.92])
     accuracy = np.array([0, 0, 0.50, 0.67, 0.56, 0.60, 0.58, 0.71, 0.75, 0.83])
-    u, z = np.repeat(reports, counts), np.repeat(accuracy, counts)
+    u, z = np.repeat(predictions, counts), np.repeat(accuracy, counts)
     assert round(cal.soft_ece(z, u, bins=10), 4) == 0.1270
     table = cal.reliability(z, u, bins=10)
     assert table.columns()["n"] == counts.tolist()

@@ -43,7 +43,7 @@ def test_nothing_above_the_threshold_of_tace(kind, tmp_path):
     assert told(lazy.notes) or any("tace" in note and "ask by name" in note for note in lazy.notes)
 
 
-def test_report_and_comparison_of_click_rates():
+def test_prediction_and_comparison_of_click_rates():
     found = cal.report(CLICKED, CLICKS)
     assert told(found.evaluation.notes) and "tace" not in found.evaluation
     assert found.evaluation.estimate("ace").interval is not None

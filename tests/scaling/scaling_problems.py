@@ -17,7 +17,7 @@ class Made(NamedTuple):
     soft: Array
     weights: Array
 
-    def reports(self, from_logits: bool) -> Array:
+    def predictions(self, from_logits: bool) -> Array:
         return self.logits if from_logits else self.proba
 
     def rows(self, which: Any) -> "Made":

@@ -26,25 +26,25 @@ RIGHT = EASY.argmax(axis=1)
 
 
 class TestWarnings:
-    def test_separable_reports_have_no_temperature(self):
+    def test_separable_predictions_have_no_temperature(self):
         with pytest.warns(CalibrantWarning, match="lower end, 0.001.*right on every row") as caught:
             scaler = TemperatureScaling().fit(RIGHT, EASY)
         assert scaler.temperature_ == pytest.approx(1e-3)
         assert caught[0].filename == __file__
 
-    def test_reports_the_wrong_way_round(self):
+    def test_predictions_the_wrong_way_round(self):
         with pytest.warns(CalibrantWarning, match="upper end, 1000.*order of the rows"):
             TemperatureScaling().fit(EASY.argmin(axis=1), EASY)
 
     @pytest.mark.parametrize("kind", [VectorScaling, MatrixScaling, DirichletCalibration])
-    def test_separable_reports_have_no_linear_map(self, kind):
+    def test_separable_predictions_have_no_linear_map(self, kind):
         with pytest.warns(CalibrantWarning, match="right on every row.*Fit on more rows, or use"):
             scaler = kind(from_logits=True).fit(RIGHT, EASY)
         assert np.isfinite(scaler.coef_).all()
         assert np.isfinite(scaler.transform(EASY[:2])).all()
 
     @pytest.mark.parametrize("kind", ["PlattScaling", "BetaCalibration"])
-    def test_separable_reports_have_no_curve(self, kind):
+    def test_separable_predictions_have_no_curve(self, kind):
         with pytest.warns(CalibrantWarning, match="the map is right on every row"):
             scaler = SCALERS[kind]().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.6])
         assert np.isfinite(scaler.transform([0.0, 0.5, 1.0])).all()
@@ -52,7 +52,7 @@ class TestWarnings:
             SCALERS[kind](from_logits=True).fit(RIGHT, EASY * [[2, 2, 2]])
 
     @pytest.mark.parametrize("kind", SCALERS)
-    def test_reports_rounded_to_0_and_1_are_told(self, kind):
+    def test_predictions_rounded_to_0_and_1_are_told(self, kind):
         rng = np.random.default_rng(0)
         h = 2 * rng.normal(size=2000)
         y = (rng.random(2000) < 1 / (1 + np.exp(-0.7 * h))).astype(int)
@@ -60,7 +60,7 @@ class TestWarnings:
         rounded = np.where(abs(h) > 3, np.round(p), p)
         wrong = int((((rounded == 0) & (y == 1)) | ((rounded == 1) & (y == 0))).sum())
         misled = kind not in ("IsotonicCalibration", "HistogramBinning")
-        said = rf"{wrong} rows had a report of 0 for what happened.*makes \d\d% of the loss"
+        said = rf"{wrong} rows had a prediction of 0 for what happened.*makes \d\d% of the loss"
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             SCALERS[kind](from_logits=False).fit(y, p)
@@ -101,18 +101,18 @@ class TestWarnings:
     def test_the_rows_of_the_fit_are_recognised(self, kind, shape):
         made = SHAPES[shape]
         scaler = SCALERS[kind]()
-        reports = made.reports(scaler.from_logits)
-        scaler.fit(made.soft, reports)
+        predictions = made.predictions(scaler.from_logits)
+        scaler.fit(made.soft, predictions)
         with pytest.warns(
             SameRows, match="all of these rows were among .* fitted.*held-out"
         ) as caught:
-            out = scaler.transform(reports.copy(order="F"))
+            out = scaler.transform(predictions.copy(order="F"))
         assert caught[0].filename == __file__
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            np.testing.assert_array_equal(scaler.fit_transform(made.soft, reports), out)
+            np.testing.assert_array_equal(scaler.fit_transform(made.soft, predictions), out)
             warnings.simplefilter("ignore", SameRows)
-            scaler.transform(reports)
+            scaler.transform(predictions)
 
 
 class TestRefusals:
@@ -153,7 +153,7 @@ class TestRefusals:
             TemperatureScaling().fit([0, 1], [[0.1, 2.0], [np.inf, 1.0]])
 
     @pytest.mark.parametrize(
-        ("reports", "message"),
+        ("predictions", "message"),
         [
             ([0.2, 0.3], r"y_proba must have the shape \(n, 4\), as in fit; it is \(n,\)"),
             ([[0.5, 0.5]], r"it is \(n, 2\): give the same classes"),
@@ -163,10 +163,10 @@ class TestRefusals:
             (0.3, r"shape \(n,\) for binary"),
         ],
     )
-    def test_what_cannot_be_transformed(self, reports, message):
+    def test_what_cannot_be_transformed(self, predictions, message):
         scaler = IsotonicCalibration().fit(MULTICLASS.hard, MULTICLASS.proba)
         with pytest.raises(InputError, match=message):
-            scaler.transform(reports)
+            scaler.transform(predictions)
 
     def test_a_failed_fit_changes_nothing(self):
         scaler = TemperatureScaling().fit(MULTICLASS.hard, MULTICLASS.logits)
@@ -185,9 +185,9 @@ class TestRefusals:
             (PlattScaling(smooth_targets=1), "smooth_targets must be True or False; got 1"),
             (HistogramBinning(bins=0), "bins must be at least 1"),
             (HistogramBinning(bins="quantil"), "did you mean 'quantile'"),
-            (HistogramBinning(bins=LevelSets()), "every new report one bin"),
-            (HistogramBinning(bins=Quantile(5, ties="rank")), "every new report one bin"),
-            (HistogramBinning(bins=EqualWidth(5, drop_one=True)), "every new report one bin"),
+            (HistogramBinning(bins=LevelSets()), "every new prediction one bin"),
+            (HistogramBinning(bins=Quantile(5, ties="rank")), "every new prediction one bin"),
+            (HistogramBinning(bins=EqualWidth(5, drop_one=True)), "every new prediction one bin"),
         ],
         ids=str,
     )

@@ -29,7 +29,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
 from calibrant.scaling import Recalibrated, ScalingEstimator  # noqa: E402
 
-ONE_COLUMN_PER_CLASS = "X are reports: a column per class, where the check brings other features"
+ONE_COLUMN_PER_CLASS = (
+    "X are predictions: a column per class, where the check brings other features"
+)
 EXPECTED = dict.fromkeys(
     [
         "check_estimators_overwrite_params",
@@ -93,9 +95,9 @@ class TestScalers:
 
     def test_one_column_is_the_second_class(self, kind):
         model = SCALERS[kind]().as_estimator()
-        reports = BINARY.reports(model.scaler.from_logits)[:, None]
+        predictions = BINARY.predictions(model.scaler.from_logits)[:, None]
         weights = BINARY.weights.astype(float)
-        out = model.fit_transform(reports, BINARY.hard == 1, sample_weight=weights)
+        out = model.fit_transform(predictions, BINARY.hard == 1, sample_weight=weights)
         assert out.shape == (400, 2)
         np.testing.assert_allclose(out.sum(axis=1), 1)
         assert model.classes_.tolist() == [False, True]

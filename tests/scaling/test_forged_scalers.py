@@ -48,7 +48,7 @@ def changed(document, at, value):
 def fitted(kind, shape):
     made = SHAPES[shape]
     scaler = SCALERS[kind]() if kind in SCALERS else HistogramBinning(bins=Quantile(3))
-    rows = np.concatenate([made.reports(scaler.from_logits)[:40]] * 2)
+    rows = np.concatenate([made.predictions(scaler.from_logits)[:40]] * 2)
     return scaler.fit(np.concatenate([made.soft[:40]] * 2), rows), rows
 
 

@@ -26,17 +26,17 @@ from needs import need
 @pytest.mark.parametrize("kind", KINDS)
 def test_probabilities_come_out(kind, shape, from_logits):
     made, new = SHAPES[shape], NEW[shape]
-    scaler = SCALERS[kind](from_logits=from_logits).fit(made.hard, made.reports(from_logits))
-    reports = new.reports(from_logits)
-    out = scaler.transform(reports)
-    assert out.shape == reports.shape and out.dtype == np.float64
+    scaler = SCALERS[kind](from_logits=from_logits).fit(made.hard, made.predictions(from_logits))
+    predictions = new.predictions(from_logits)
+    out = scaler.transform(predictions)
+    assert out.shape == predictions.shape and out.dtype == np.float64
     assert (out >= 0).all() and (out <= 1).all()
     if shape == "multiclass":
         np.testing.assert_allclose(out.sum(axis=1), 1, atol=1e-12)
     assert scaler.n_classes_ == (4 if shape == "multiclass" else 2)
     assert scaler.n_rows_ == 400 and scaler.n_iter_ >= 0
     assert scaler.loss_before_ == cal.log_loss(
-        made.hard, made.reports(from_logits), from_logits=from_logits
+        made.hard, made.predictions(from_logits), from_logits=from_logits
     )
 
 
@@ -45,7 +45,7 @@ def test_probabilities_come_out(kind, shape, from_logits):
 def test_a_fit_helps_and_does_not_touch_its_arguments(kind, shape):
     made = SHAPES[shape]
     scaler = SCALERS[kind]()
-    arrays = [made.soft.copy(), made.reports(scaler.from_logits).copy(), made.weights.copy()]
+    arrays = [made.soft.copy(), made.predictions(scaler.from_logits).copy(), made.weights.copy()]
     for array in arrays:
         array.setflags(write=False)
     scaler.fit(arrays[0], arrays[1], sample_weight=arrays[2])
@@ -75,8 +75,8 @@ def test_binary_maps_increase(kind):
 def test_a_constant_predictor_makes_no_nan(kind, from_logits):
     for shape, level in (("multiclass", 0.25), ("binary", 0.3)):
         made = SHAPES[shape]
-        reports = np.full(made.proba.shape, 1.0 if from_logits else level)
-        out = SCALERS[kind](from_logits=from_logits).fit_transform(made.hard, reports)
+        predictions = np.full(made.proba.shape, 1.0 if from_logits else level)
+        out = SCALERS[kind](from_logits=from_logits).fit_transform(made.hard, predictions)
         assert np.isfinite(out).all()
         assert (out == out[0]).all()
         if kind != "TemperatureScaling":  # all others know the base rate
@@ -117,7 +117,7 @@ def test_rows_mapped_to_nothing_stay_as_they_were():
     np.testing.assert_allclose(scaler.transform(rows[::-1]), rows[::-1])
 
 
-def test_empty_bins_leave_reports_alone():
+def test_empty_bins_leave_predictions_alone():
     scaler = HistogramBinning(bins=10).fit([0, 1], [0.05, 0.95])
     assert np.isnan(scaler.values_[0]).sum() == 8
     assert scaler.transform([0.01, 0.33, 0.99]).tolist() == [0.0, 0.33, 1.0]

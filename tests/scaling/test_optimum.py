@@ -43,7 +43,7 @@ def matrix_eta(theta, scores, k=4):
 
 
 IDENTITY = np.append(np.eye(4).ravel(), np.zeros(4))
-# The scaler, its reports, the loss of parameters written down again, where to start.
+# The scaler, its predictions, the loss of parameters written down again, where to start.
 MULTI = {
     "temperature": ("TemperatureScaling", {}, lambda t: MULTICLASS.logits / t[0], [1.0]),
     "temperature of probabilities": (
@@ -71,8 +71,8 @@ def test_multiclass_optimum(case, targets):
         return cross_entropy(eta(theta), z, w) + (odir(theta, l2) if l2 else 0.0)
 
     scaler = SCALERS[kind](**options)
-    reports = MULTICLASS.reports(scaler.from_logits)
-    scaler.fit(getattr(MULTICLASS, targets), reports, sample_weight=w)
+    predictions = MULTICLASS.predictions(scaler.from_logits)
+    scaler.fit(getattr(MULTICLASS, targets), predictions, sample_weight=w)
     expected = minimize(loss, start, method="BFGS", options={"gtol": 1e-7, "maxiter": 5000}).fun
     found = scaler.loss_
     if l2:
@@ -100,7 +100,7 @@ def test_binary_optimum(case, targets):
     kind, options, eta, start = SCALAR[case]
     z, w = getattr(BINARY, targets), BINARY.weights.astype(float)
     scaler = SCALERS[kind](**options)
-    scaler.fit(z, BINARY.reports(scaler.from_logits), sample_weight=w)
+    scaler.fit(z, BINARY.predictions(scaler.from_logits), sample_weight=w)
     found = minimize(
         lambda t: binary_entropy(eta(t), z, w), start, method="Nelder-Mead",
         options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 10_000, "maxfev": 10_000},
@@ -110,7 +110,7 @@ def test_binary_optimum(case, targets):
 
 
 def test_beta_keeps_its_constraints():
-    """Reports whose left end is turned round would want a < 0."""
+    """Predictions whose left end is turned round would want a < 0."""
     rng = np.random.default_rng(5)
     p = rng.uniform(0.01, 0.99, 500)
     z = 1 / (1 + np.exp(-(-0.8 * np.log(p) - 1.2 * np.log(1 - p) - 1.5)))
@@ -178,7 +178,7 @@ def test_histogram_gives_the_mean_of_each_bin(bins):
             np.testing.assert_allclose(fitted[index == j], expected, rtol=1e-12)
 
 
-def test_single_precision_reports_meet_edges_as_in_the_measures():
+def test_single_precision_predictions_meet_edges_as_in_the_measures():
     single = np.array([0.69, 0.7, 0.71], dtype=np.float32)
     scaler = HistogramBinning(bins=10).fit([0, 1, 1], single)
     assert scaler.transform(np.array([0.7], dtype=np.float32)).tolist() == [1.0]
@@ -227,11 +227,11 @@ def test_gradients_are_exact():
 def test_whole_weights_are_repetitions(kind, shape):
     made, new = SHAPES[shape], NEW[shape]
     scaler, again = SCALERS[kind](), SCALERS[kind]()
-    reports = made.reports(scaler.from_logits)
-    scaler.fit(made.soft, reports, sample_weight=made.weights)
-    rows = np.repeat(np.arange(len(reports)), made.weights)
-    again.fit(made.soft[rows], reports[rows])
-    held_out = new.reports(scaler.from_logits)
+    predictions = made.predictions(scaler.from_logits)
+    scaler.fit(made.soft, predictions, sample_weight=made.weights)
+    rows = np.repeat(np.arange(len(predictions)), made.weights)
+    again.fit(made.soft[rows], predictions[rows])
+    held_out = new.predictions(scaler.from_logits)
     np.testing.assert_allclose(scaler.transform(held_out), again.transform(held_out), atol=1e-6)
     assert scaler.loss_ == pytest.approx(again.loss_, abs=1e-10)
 
@@ -241,11 +241,11 @@ def test_whole_weights_are_repetitions(kind, shape):
 def test_certain_soft_targets_are_hard_ones(kind, shape):
     made, new = SHAPES[shape], NEW[shape]
     scaler, again = SCALERS[kind](), SCALERS[kind]()
-    reports = made.reports(scaler.from_logits)
-    scaler.fit(made.hard, reports)
+    predictions = made.predictions(scaler.from_logits)
+    scaler.fit(made.hard, predictions)
     certain = np.eye(4)[made.hard] if shape == "multiclass" else made.hard.astype(float)
-    again.fit(certain, reports)
-    held_out = new.reports(scaler.from_logits)
+    again.fit(certain, predictions)
+    held_out = new.predictions(scaler.from_logits)
     np.testing.assert_array_equal(scaler.transform(held_out), again.transform(held_out))
 
 

@@ -18,18 +18,18 @@ from calibrant.scaling import SCALERS, HistogramBinning, SameRows, TemperatureSc
 def test_the_same_bits_come_back(kind, shape, tmp_path):
     made, new = SHAPES[shape], NEW[shape]
     scaler = SCALERS[kind]()
-    scaler.fit(made.soft, made.reports(scaler.from_logits), sample_weight=made.weights)
+    scaler.fit(made.soft, made.predictions(scaler.from_logits), sample_weight=made.weights)
     path = tmp_path / "scaler.json"
     path.write_text("an older file")
     scaler.save(path)
     assert [p.name for p in tmp_path.iterdir()] == ["scaler.json"]
     again = scaling.load(path)
     assert type(again) is type(scaler) and repr(again) == repr(scaler)
-    reports = new.reports(scaler.from_logits)
-    np.testing.assert_array_equal(again.transform(reports), scaler.transform(reports))
+    predictions = new.predictions(scaler.from_logits)
+    np.testing.assert_array_equal(again.transform(predictions), scaler.transform(predictions))
     assert again.to_json() == scaler.to_json() == path.read_text().rstrip("\n")
     with pytest.warns(SameRows):
-        again.transform(made.reports(scaler.from_logits))
+        again.transform(made.predictions(scaler.from_logits))
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_the_same_bits_come_back(kind, shape, tmp_path):
 def test_rules_of_bins_come_back(bins):
     scaler = HistogramBinning(bins=bins).fit(BINARY.soft, BINARY.proba)
     again = scaling.from_json(scaler.to_json())
-    reports = np.linspace(0, 1, 201)
-    np.testing.assert_array_equal(again.transform(reports), scaler.transform(reports))
+    predictions = np.linspace(0, 1, 201)
+    np.testing.assert_array_equal(again.transform(predictions), scaler.transform(predictions))
 
 
 def test_empty_bins_come_back():

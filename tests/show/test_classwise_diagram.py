@@ -34,7 +34,7 @@ def test_each_curve_is_that_of_its_class_the_worst_first(bins):
         r = NAMES.index(name)
         table = cal.reliability(y == r, p[:, r], bins=bins).intervals(0.9)
         held = np.array(table["weight"]) > 0
-        np.testing.assert_allclose(line.get_xdata(), np.array(table["mean_report"])[held])
+        np.testing.assert_allclose(line.get_xdata(), np.array(table["mean_predicted"])[held])
         np.testing.assert_allclose(line.get_ydata(), np.array(table["mean_target"])[held])
         limits = np.array([segment[:, 1] for segment in bars.get_segments()])
         low_high = np.column_stack([table["low"], table["high"]])[held]
@@ -60,7 +60,7 @@ def test_every_column_of_the_grid_has_its_scale_below():
     assert labelled == [False] * 4 + [True] * 3
 
 
-def test_one_class_of_reports_is_no_grid():
+def test_one_class_of_predictions_is_no_grid():
     with pytest.raises(InputError, match=r"shape \(n, k\)"):
         ClasswiseDisplay.from_predictions([0, 1], [0.2, 0.7])
 

@@ -137,8 +137,8 @@ class TestOverlay:
         y, models = sample()
         display = OverlaidReliabilityDisplay.from_predictions(y, models, bins=8)
         assert len(display.displays_) == 4 and {d.ax_ for d in display.displays_} == {display.ax_}
-        for each, reports in zip(display.displays_, models.values(), strict=True):
-            columns = cal.reliability(y, reports, bins=8).columns()
+        for each, predictions in zip(display.displays_, models.values(), strict=True):
+            columns = cal.reliability(y, predictions, bins=8).columns()
             held = np.array(columns["weight"]) > 0
             np.testing.assert_array_equal(each.line_.get_ydata(),
                                           np.array(columns["mean_target"])[held])  # fmt: skip
@@ -149,7 +149,7 @@ class TestOverlay:
         assert with_bars.displays_[0].counts_ax_ is with_bars.displays_[1].counts_ax_ is not None
 
     def test_names_are_needed(self):
-        with pytest.raises(InputError, match="must map names to reports"):
+        with pytest.raises(InputError, match="must map names to predictions"):
             OverlaidReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7])
         with pytest.raises(InputError, match="one predictor or more"):
             OverlaidReliabilityDisplay({})

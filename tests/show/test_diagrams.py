@@ -49,7 +49,7 @@ class TestWhatIsDrawn:
         display = ReliabilityDisplay.from_predictions(y, p, bins=bins, sample_weight=w, level=0.9)
         table = cal.reliability(y, p, bins=bins, sample_weight=w)
         columns = table.intervals(0.9)
-        np.testing.assert_array_equal(display.line_.get_xdata(), columns["mean_report"])
+        np.testing.assert_array_equal(display.line_.get_xdata(), columns["mean_predicted"])
         np.testing.assert_array_equal(display.line_.get_ydata(), columns["mean_target"])
         low_high = np.column_stack([columns["low"], columns["high"]])
         np.testing.assert_array_equal(bars_of(display), low_high)
@@ -72,7 +72,7 @@ class TestWhatIsDrawn:
         assert display.counts_ax_.get_ylabel() == "weight"
         assert ReliabilityDisplay.from_predictions(y, p).counts_ax_.get_ylabel() == "rows"
 
-    def test_axes_say_what_kind_of_labels_and_reports_there_are(self):
+    def test_axes_say_what_kind_of_labels_and_predictions_there_are(self):
         fashion = examples.load("fashion")
         y, p, w = sample()
 
@@ -93,9 +93,9 @@ class TestWhatIsDrawn:
             return [text.get_text() for text in ax.texts if text.get_visible()]
 
         y, p, _ = sample()
-        assert words(y, p) == ["reports too low", "reports too high"]
-        assert words([1] * 50, [0.1] * 50) == ["reports too high"]
-        assert words([0] * 50, [0.9] * 50) == ["reports too low"]
+        assert words(y, p) == ["predictions too low", "predictions too high"]
+        assert words([1] * 50, [0.1] * 50) == ["predictions too high"]
+        assert words([0] * 50, [0.9] * 50) == ["predictions too low"]
         both = words([1] * 50 + [0] * 50, [0.1] * 50 + [0.9] * 50)
         assert both == []
 
@@ -216,7 +216,7 @@ class TestErrors:
             ReliabilityDisplay(cal.reliability([0, 1], [0.2, 0.7])).plot(levels=0.9)
 
     def test_bad_input_is_told_before_anything_is_drawn(self):
-        with pytest.raises(InputError, match="reports must lie in"):
+        with pytest.raises(InputError, match="predictions must lie in"):
             ReliabilityDisplay.from_predictions([0, 1], [0.2, 70])
         with pytest.raises(InputError, match="notion='classwise' has none"):
             ReliabilityDisplay.from_predictions([0, 1], [[0.2, 0.8], [1, 0]], notion="classwise")

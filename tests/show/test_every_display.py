@@ -48,9 +48,9 @@ def multiclass(n=300, k=6, seed=0):
 def _comparison():
     y, p = binary()
     rng = np.random.default_rng(1)
-    reports = {name: np.clip(p + 0.05 * i * rng.normal(size=p.size), 0, 1)
+    predictions = {name: np.clip(p + 0.05 * i * rng.normal(size=p.size), 0, 1)
                for i, name in enumerate(NASTY)}  # fmt: skip
-    return cal.compare(y, reports, measures=["ece", "brier"], n_resamples=60)
+    return cal.compare(y, predictions, measures=["ece", "brier"], n_resamples=60)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from calibrant.results._plots.names import shown_name, shown_names
+from calibrant.results._plots.names import short_name, short_names
 
 
 @pytest.mark.parametrize(
@@ -23,27 +23,27 @@ from calibrant.results._plots.names import shown_name, shown_names
     ],
 )
 def test_a_name_in_twelve_letters(name, expected):
-    assert shown_name(name, 12) == expected
+    assert short_name(name, 12) == expected
 
 
 def test_a_lone_surrogate_is_left_out():
-    assert shown_name("a\ud800b") == "ab"
+    assert short_name("a\ud800b") == "ab"
 
 
 def test_what_tells_names_apart_is_shown():
     classes = [f"class number {i} with a long name" for i in range(24)]
-    assert shown_names(classes, 14) == [f"…number {i}…" for i in range(24)]
+    assert short_names(classes, 14) == [f"…number {i}…" for i in range(24)]
     long = ["model " + "x" * 40 + str(i) + "y" * 40 for i in range(3)]
-    assert shown_names(long, 12) == [f"…{i}yyyyyyyyy…" for i in range(3)]
+    assert short_names(long, 12) == [f"…{i}yyyyyyyyy…" for i in range(3)]
     # What is short enough, or differs where all can see it, stays as it is.
-    assert shown_names(["a", "b"]) == ["a", "b"]
-    assert shown_names(["begin" + "x" * 40, "other" + "x" * 40], 12)[0] == "beginxx…xxxx"
+    assert short_names(["a", "b"]) == ["a", "b"]
+    assert short_names(["begin" + "x" * 40, "other" + "x" * 40], 12)[0] == "beginxx…xxxx"
 
 
 @pytest.mark.parametrize("most", [12, 15, 30])
 def test_names_that_are_the_same_are_numbered_in_the_same_room(most):
     names = ["the same long name of a model " * 2] * 12 + ["short"] * 2
-    shown = shown_names(names, most)
+    shown = short_names(names, most)
     assert len(set(shown)) == len(names) and max(map(len, shown)) <= most
     assert shown[1].endswith(" (2)") and shown[11].endswith(" (12)") and shown[13] == "short (2)"
 
@@ -51,5 +51,5 @@ def test_names_that_are_the_same_are_numbered_in_the_same_room(most):
 def test_names_that_differ_in_too_many_letters_are_still_told_apart():
     names = ["same start " + letter * 60 + " same end" for letter in "ab"]
     names.append("same start " + "a" * 61 + " same end")
-    shown = shown_names(names, 15)
+    shown = short_names(names, 15)
     assert len(set(shown)) == 3 and max(map(len, shown)) <= 15

@@ -124,7 +124,7 @@ def test_nothing_is_fetched_and_no_colour_is_of_a_light_page_alone(results, kind
 class TestTables:
     def test_values_are_those_of_the_columns(self, results):
         rows = read(results["reliability"]._repr_html_()).rows
-        columns = results["reliability"].shown_columns(0.95)
+        columns = results["reliability"].display_columns(0.95)
         assert rows[0] == list(columns)
         assert [row[0] for row in rows[1:]] == [str(b) for b in columns["bin"]]
         assert [int(row[3]) for row in rows[1:]] == columns["n"]
@@ -161,7 +161,7 @@ class TestSketches:
         table = cal.reliability([0, 1, 1], [0.05, 0.95, 0.92], bins=10)
         drawn = table.sketch()
         assert drawn.count("<circle") == 2
-        assert "1 rows: mean report 0.050, mean target 0.000" in drawn
+        assert "1 rows: mean prediction 0.050, mean target 0.000" in drawn
         assert 'aria-label="Reliability diagram, 2 bins with rows"' in drawn
         assert "observed frequency" in drawn
         # Left, top: 26, 8; a side of 170.

@@ -51,7 +51,7 @@ def test_reliability():
     columns = table.intervals(0.9)
     assert len(rows) == 40
     for i in range(40):
-        for key in ("n", "mean_report", "mean_target", "low", "high"):
+        for key in ("n", "mean_predicted", "mean_target", "low", "high"):
             value = columns[key][i]
             assert rows[i][key] == (None if value != value else value)
     whole = cal.evaluate(y, p, bins=40, measures=["ece"])

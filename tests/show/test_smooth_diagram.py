@@ -31,7 +31,7 @@ def test_curve_and_band_are_those_of_the_table(kind, weighted):
     columns = curve.intervals(0.9)
     held = curve.n_near >= 1
     x, drawn = display.line_.get_xdata(), display.line_.get_ydata()
-    np.testing.assert_array_equal(x, columns["report"])
+    np.testing.assert_array_equal(x, columns["prediction"])
     np.testing.assert_array_equal(np.isnan(drawn), ~held)
     np.testing.assert_array_equal(drawn[held], np.array(columns["mean_target"])[held])
     band = np.concatenate([path.vertices for path in display.band_.get_paths()])

@@ -109,10 +109,10 @@ def test_a_rule_for_all_measures_makes_the_truthful_errors_exact(kind, tmp_path)
 
 
 def test_float32_and_float64_streams_add_up():
-    reports = np.round(REPORTS, 1)
-    narrow = cal.Accumulator(bins=10).update(OUTCOMES[:1000], reports[:1000].astype(np.float32))
-    wide = cal.Accumulator(bins=10).update(OUTCOMES[1000:], reports[1000:])
-    whole = cal.reliability(OUTCOMES, reports, bins=10)
+    predictions = np.round(REPORTS, 1)
+    narrow = cal.Accumulator(bins=10).update(OUTCOMES[:1000], predictions[:1000].astype(np.float32))
+    wide = cal.Accumulator(bins=10).update(OUTCOMES[1000:], predictions[1000:])
+    whole = cal.reliability(OUTCOMES, predictions, bins=10)
     found = narrow.merge(wide).evaluate().reliability
     assert found.columns()["n"] == whole.columns()["n"]
 
@@ -266,10 +266,10 @@ def test_logits_and_named_classes():
 
 
 def test_the_dropped_one_rule_counts_what_it_drops():
-    reports = np.array([0.2, 1.0, 0.7, 1.0])
+    predictions = np.array([0.2, 1.0, 0.7, 1.0])
     outcomes = np.array([0, 1, 1, 0])
     rule = cal.EqualWidth(10, drop_one=True)
-    found = cal.Accumulator(bins=rule).update(outcomes, reports).evaluate()
+    found = cal.Accumulator(bins=rule).update(outcomes, predictions).evaluate()
     assert found.reliability.n_dropped == 2
-    assert found["ece"] == pytest.approx(cal.ece(outcomes, reports, bins=rule))
+    assert found["ece"] == pytest.approx(cal.ece(outcomes, predictions, bins=rule))
     assert any("in no bin" in note for note in found.notes)

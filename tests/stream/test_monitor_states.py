@@ -250,5 +250,5 @@ def test_four_writer_processes_equal_one(kind, tmp_path):
     assert merged.earlier.n_rows == one.earlier.n_rows > 0
     assert merged.n_rows == N
     found, wanted = merged.evaluate().columns(), one.evaluate().columns()
-    for name in ("ece", "brier", "log_loss", "mean_report", "mean_target"):
+    for name in ("ece", "brier", "log_loss", "mean_predicted", "mean_target"):
         assert found[name] == pytest.approx(wanted[name], rel=1e-12), name

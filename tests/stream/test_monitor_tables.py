@@ -39,22 +39,22 @@ def test_values_are_those_of_an_evaluation_of_the_rows(kind):
         bins = cal.reliability(y[rows], p[rows])
         assert window.n == bins.n == rows.sum()
         total = bins.table.sums[0].sum(axis=0)
-        assert window.mean_report == pytest.approx(total[3] / total[0])
+        assert window.mean_predicted == pytest.approx(total[3] / total[0])
         assert window.mean_target == pytest.approx(total[4] / total[0])
 
 
 @pytest.mark.parametrize(
-    "reports",
+    "predictions",
     [REPORTS, REPORTS**6, rng.beta(0.1, 0.1, N), ROWS, np.round(REPORTS)],
     ids=["uniform", "rare", "extreme", "rows", "0 and 1"],
 )
 @pytest.mark.parametrize("measure", ["ece", "rmsce", "mce"])
-def test_the_noise_floor_is_that_of_the_rows(reports, measure):
-    y = OUTCOMES if reports.ndim == 1 else LABELS
-    window = cal.Monitor().update(y, reports, time=0).evaluate(measures=[measure]).latest
+def test_the_noise_floor_is_that_of_the_rows(predictions, measure):
+    y = OUTCOMES if predictions.ndim == 1 else LABELS
+    window = cal.Monitor().update(y, predictions, time=0).evaluate(measures=[measure]).latest
     norm = {"ece": "l1", "rmsce": "l2", "mce": "max"}[measure]
-    floor = cal.noise_floor(y, reports, measure=measure)
-    assert window.values[measure] == pytest.approx(cal.ece(y, reports, norm=norm), rel=1e-12)
+    floor = cal.noise_floor(y, predictions, measure=measure)
+    assert window.values[measure] == pytest.approx(cal.ece(y, predictions, norm=norm), rel=1e-12)
     # Two sets of a thousand draws: the 95 % points differ by a few hundredths of themselves.
     assert window.noise_95 == pytest.approx(floor.upper, rel=0.12)
     assert abs(window.p_value - floor.p_value) < 0.08
@@ -108,12 +108,12 @@ def test_a_change_is_seen_and_its_size_is_told():
     assert fixed["1970-01-11"].shift == pytest.approx(sum(moved) / 2000, rel=1e-9)
 
 
-def test_other_reports_with_the_same_faults_are_no_change():
+def test_other_predictions_with_the_same_faults_are_no_change():
     draws = np.random.default_rng(31)
     hours = np.repeat(np.arange(300), 1000)
     now, then = draws.beta(2, 1, hours.size), draws.beta(1, 2, 300_000)
 
-    def outcomes(p):  # a fault that grows with the report
+    def outcomes(p):  # a fault that grows with the prediction
         return (draws.random(p.size) < 0.8 * p).astype(int)
 
     y = outcomes(now)
@@ -150,7 +150,7 @@ def test_where_nothing_changes_one_window_in_twenty_seems_to(shape, truth):
     assert (p < 0.05).mean() > 0.015 and (p < 0.5).mean() > 0.2
 
 
-def test_reports_that_move_within_a_bin_are_no_change():
+def test_predictions_that_move_within_a_bin_are_no_change():
     draws = np.random.default_rng(23)
     hours = np.repeat(np.arange(400), 500)
     rare, less_rare = draws.beta(1, 300, 400_000), draws.beta(1, 60, hours.size)
@@ -228,4 +228,4 @@ def test_windows_as_table_frame_json_and_text():
 )
 def test_starts_are_shown_as_short_as_they_can_be(every, shown):
     monitor = cal.Monitor(every=every).update([0, 1], [0.2, 0.7], time="2026-01-05T10:20:03")
-    assert monitor.evaluate().shown_columns()["start"] == [shown]
+    assert monitor.evaluate().display_columns()["start"] == [shown]

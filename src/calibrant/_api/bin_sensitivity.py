@@ -6,10 +6,10 @@ import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from calibrant._api.evaluate import choose, missing_told, notes_of, said_of
+from calibrant._api.evaluate import choose, describe_input, missing_note, notes_of
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import Measure, Shape
 from calibrant._summaries.bin_counts import BinCounts
 from calibrant.results._bin_sensitivity import BinSensitivity
@@ -51,7 +51,7 @@ def bin_sensitivity(
     [0.013, 0.067]
     """
     counts = _whole_counts(bins)
-    samples = accept(
+    samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing,
     )  # fmt: skip
@@ -71,14 +71,14 @@ def bin_sensitivity(
     findings = tables.summary.findings
     notes = notes_of(findings, tables.summary.table(tables.summary.scalar, tables.summary.fixed))
     if samples.n_missing:
-        notes = (missing_told(samples.n_missing), *notes)
+        notes = (missing_note(samples.n_missing), *notes)
     return BinSensitivity(
         bins=counts,
         values={name: tuple(found) for name, found in values.items()},
         scales={m.name: _scale(m) for m in chosen},
         flat=tuple(flat),
         n=samples.n,
-        inferred=said_of(samples, findings),
+        inferred=describe_input(samples, findings),
         notes=notes,
     )
 

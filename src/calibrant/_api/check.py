@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._api.evaluate_uncertainty import worth_of
+from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index, limited
 from calibrant._api.slices import rows_of, slice_labels
 from calibrant._core.binning import Bins, Rule, both_rules
-from calibrant._core.errors import InputError, refuse_none_left
+from calibrant._core.errors import InputError, check_some_left
 from calibrant._core.validation import public
-from calibrant._data.accept import accept
 from calibrant._data.samples import Samples
-from calibrant._inference.worth import Worth
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale
 from calibrant._measures.proportions import checked_level
@@ -80,14 +80,14 @@ def check(
     >>> check(y[:12], p[:12], at_most={"ece": 0.2}).verdict
     'undecided'
     """
-    samples = accept(
+    samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing,
     )  # fmt: skip
     limits = limits_of(at_most, at_least, "multiclass" if samples.multiclass else "binary")
     rules = both_rules(bins)
     level = checked_level(level)
-    refuse_none_left(samples.n)
+    check_some_left(samples.n)
     if point and groups is not None:
         raise InputError(
             "groups has no effect with point=True, which computes no interval: drop one of them"
@@ -123,12 +123,12 @@ def limits_of(
     out = []
     for limit in told:
         measure = find(limit.measure, shape)
-        _refuse_empty(measure, limit)
+        _check_not_empty(measure, limit)
         out.append((measure, replace(limit, measure=measure.name, value=float(limit.value))))
     return tuple(out)
 
 
-def _refuse_empty(measure: Measure, limit: Limit) -> None:
+def _check_not_empty(measure: Measure, limit: Limit) -> None:
     """An error for a limit that every value keeps, or none."""
     value = limit.value
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
@@ -158,9 +158,9 @@ class _Ways:
     n_resamples: Any
     seed: Any
 
-    def worth(self, samples: Samples, groups: Any, level: float) -> Worth:
+    def worth(self, samples: Samples, groups: Any, level: float) -> Uncertainty:
         measures = tuple(dict.fromkeys(measure for measure, _ in self.limits))
-        return worth_of(
+        return uncertainty_of(
             samples, *self.rules, measures, level=level, groups=groups, votes=None, data=None,
             n_resamples=self.n_resamples, seed=self.seed,
         )  # fmt: skip
@@ -178,7 +178,7 @@ def _checked(samples: Samples, groups: Any, where: str | None, ways: _Ways) -> I
     summary = Summary(samples, *ways.rules)
     worth = ways.worth(samples, groups, ways.level)
     # Seldom needed, and a second set of draws: made for the first limit that is broken.
-    strict: Worth | None = None
+    strict: Uncertainty | None = None
     for measure, limit in ways.limits:
         try:
             value = measure.compute(summary)

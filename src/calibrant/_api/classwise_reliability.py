@@ -11,9 +11,9 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, Rule, as_rule, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.accept import accept_anywhere
 from calibrant._data.explain import explained
 from calibrant._data.source import Source
+from calibrant._data.to_samples import to_samples_in_place
 from calibrant._summaries.samples import Summary
 from calibrant.results._class_tables import ClasswiseReliability
 from calibrant.results._reliability import ReliabilityTable
@@ -38,13 +38,13 @@ def classwise_reliability(
     >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
     >>> cal.classwise_reliability([0, 1, 2, 1], rows, bins=2, classes=["a", "b", "c"])
     Reliability of 3 classes, worst first; 2 equal-width bins, left-closed
-      class  mean_report  mean_target     ece
+      class  mean_predicted  mean_target     ece
       b           0.5000       0.5000  0.2500
       a           0.3000       0.2500  0.2000
       c           0.2000       0.2500  0.0500
     """
     rule = as_rule(bins)
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip

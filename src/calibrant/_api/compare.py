@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.evaluate import choose, notes_of, said_of
-from calibrant._api.evaluate_uncertainty import worth_of
+from calibrant._api.evaluate import choose, describe_input, notes_of
+from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import check_resamples, group_index
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import CalibrantError, InputError
 from calibrant._core.validation import N_RESAMPLES, public
-from calibrant._data.accept import accept
 from calibrant._data.arrays import to_array
-from calibrant._data.columns import OWN_LABELS, pick, refuse_own_labels
+from calibrant._data.columns import OWN_LABELS, check_label_is_shared, pick
 from calibrant._data.samples import Samples
-from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_lots, replicates
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
 from calibrant._inference.robustness import rank_robustness
-from calibrant._inference.worth import Worth
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape, find
 from calibrant._summaries.samples import Summary
 from calibrant.results._comparison import Comparison
@@ -73,7 +73,7 @@ def compare(
 ) -> Comparison:
     """Several predictors on the same rows: differences, ranks and what they are worth.
 
-    `y_proba` maps names to reports. Rows are matched by position, or by `ids`: a mapping from
+    `y_proba` maps names to predictions. Rows are matched by position, or by `ids`: a mapping from
     "y_true" and from names to the id of each row; who has none is in the order of y_true.
 
     All predictors are resampled together, so what a draw does to both of a pair cancels in their
@@ -111,12 +111,12 @@ def compare(
             summary = Summary(each, fixed, quantile)
             values.append([m.compute(summary) for m in chosen])
             summaries.append(summary)
-    draws = draw_lots(first.n, int(n_resamples), int(seed), index, first.weights)
+    draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
     drawn = [_drawn(each, chosen, fixed, quantile, draws) for each in samples.values()]
     own, scatters = [], []
     for row, each in zip(values, samples.values(), strict=True):
         # As by `interval`: what a predictor's own value is worth does not depend on the others.
-        worth = worth_of(
+        worth = uncertainty_of(
             each, fixed, quantile, chosen, level=level, groups=index, votes=None,
             n_resamples=n_resamples, seed=seed, data=None,
         )  # fmt: skip
@@ -139,7 +139,7 @@ def compare(
             )
             for name, each in samples.items()
         }
-    fitted = about_mapped({name: each.reports for name, each in samples.items()})
+    fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return Comparison(
         tuple(samples),
         tuple(m.name for m in chosen),
@@ -151,7 +151,7 @@ def compare(
         float(level),
         _robustness(samples, shape, bin_counts),
         slices,
-        said_of(first, summaries[0].findings),
+        describe_input(first, summaries[0].findings),
         tuple(
             f"{name}: {note}"
             for name, summary in zip(samples, summaries, strict=True)
@@ -212,7 +212,7 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
     return counts
 
 
-def _limits(worth: Worth, measure: Measure, value: float) -> tuple[float, float, float]:
+def _limits(worth: Uncertainty, measure: Measure, value: float) -> tuple[float, float, float]:
     """An interval and its estimate."""
     found = worth.interval(measure, value)
     return found.low, found.high, math.nan if found.estimate is None else found.estimate
@@ -280,7 +280,7 @@ def _accepted(
     """Every predictor's samples, all in the order of y_true."""
     if not isinstance(y_proba, Mapping):
         raise InputError(
-            "y_proba must map names to reports, such as {'a': p_a, 'b': p_b}; got "
+            "y_proba must map names to predictions, such as {'a': p_a, 'b': p_b}; got "
             f"{type(y_proba).__name__}"
         )
     if len(y_proba) < 2:
@@ -293,15 +293,15 @@ def _accepted(
     if data is not None:
         # PyArrow's tables call them otherwise.
         known: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
-        refuse_own_labels(y_true, y_proba, list(known))
+        check_label_is_shared(y_true, y_proba, list(known))
     out: dict[str, Samples] = {}
     order = _orders(ids, list(y_proba), data)
-    for name, reports in y_proba.items():
+    for name, predictions in y_proba.items():
         if str(name) in out:
             raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
         with _About(str(name)):
-            each = accept(
-                y_true, reports, sample_weight=sample_weight, from_logits=from_logits,
+            each = to_samples(
+                y_true, predictions, sample_weight=sample_weight, from_logits=from_logits,
                 classes=classes, data=data,
             )  # fmt: skip
             if name in order:
@@ -309,9 +309,9 @@ def _accepted(
                     raise InputError(
                         f"there are {order[name].size} ids for {each.n} rows of y_proba"
                     )
-                each = replace(each, reports=each.reports[order[name]])
+                each = replace(each, predictions=each.predictions[order[name]])
         out[str(name)] = each if classes is not None else replace(each, class_names=None)
-    shapes = {name: each.reports.shape[1:] for name, each in out.items()}
+    shapes = {name: each.predictions.shape[1:] for name, each in out.items()}
     if len(set(shapes.values())) > 1:
         said = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
         raise InputError(f"all predictors must report on the same classes; the shapes are {said}")

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.accept import accept
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._measures.binned import binned_error
 from calibrant._measures.peer_rules import PEER_RULES, PeerRule
-from calibrant._summaries.samples import Summary, settle_notion
+from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Convention, Conventions
 
 
@@ -35,7 +35,7 @@ def conventions(
     """What each well-known tool would report as ECE for these data, and in a sentence why.
 
     Every tool is followed by its own rule, in its default number of bins and in `bins`; nothing
-    needs to be installed. (n, k) reports are judged by their top label.
+    needs to be installed. (n, k) predictions are judged by their top label.
 
     Examples
     --------
@@ -47,8 +47,8 @@ def conventions(
     [('Calibrant', 0.005), ('torchmetrics', 0.095)]
     """
     rule = EqualWidth(bins)
-    samples = accept(y_true, y_proba, from_logits=from_logits, classes=classes, data=data)
-    settled = settle_notion(samples, notion)
+    samples = to_samples(y_true, y_proba, from_logits=from_logits, classes=classes, data=data)
+    settled = resolve_notion(samples, notion)
     if settled in ("classwise", "full"):
         raise InputError("conventions are of one scalar problem: use notion='confidence'")
     return conventions_of(samples, rule, settled)

@@ -16,18 +16,18 @@ from calibrant._core.binning import (
     both_rules,
     equal_mass_rule,
 )
-from calibrant._core.errors import InputError, NotDefined, refuse_none_left
+from calibrant._core.errors import InputError, NotDefined, check_some_left
 from calibrant._core.validation import N_RESAMPLES, public
-from calibrant._data.accept import accept, accept_anywhere
 from calibrant._data.columns import is_lazy
 from calibrant._data.source import Source
+from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._engines.protocol import Findings
 from calibrant._measures.binned import binned_errors
 from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape, catalogue, find
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._measures.smooth import LS_SIGMA
 from calibrant._measures.truthful import linear_errors
-from calibrant._summaries.samples import Summary, settle_notion
+from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 
@@ -107,17 +107,17 @@ def evaluate(
             sample_weight=sample_weight, from_logits=from_logits, classes=classes, missing=missing,
         )  # fmt: skip
     # Resampling and slicing need the rows here; the rest is summed where they are.
-    door = accept if uncertainty or by is not None else accept_anywhere
+    door = to_samples if uncertainty or by is not None else to_samples_in_place
     samples: Any = door(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing,
     )  # fmt: skip
-    refuse_none_left(samples.n)
+    check_some_left(samples.n)
     fixed, quantile = both_rules(bins)
     summary = Summary(samples, fixed, quantile, together=measures is None)
     chosen = choose(measures, "multiclass" if samples.multiclass else "binary")
     table, cuts = summary.table_with_cuts(summary.scalar, fixed)
-    notes = equal_mass_told(chosen, quantile)
+    notes = equal_mass_note(chosen, quantile)
     if measures is None:
         kept = tuple(m for m in chosen if _is_worth_it(m, samples, quantile, summary.findings.soft))
         if any(m.statistic == "full_bins" for m in chosen if m not in kept):
@@ -131,7 +131,7 @@ def evaluate(
         ReliabilityTable(table, fixed, cuts, summary.scalar),
         everything=measures is None,
         notes=notes,
-        inferred=said_of(samples, summary.findings),
+        inferred=describe_input(samples, summary.findings),
         classes=class_columns(samples, summary) if with_classes else None,
         recipe={
             "n": samples.n,
@@ -146,13 +146,13 @@ def evaluate(
     )
     if uncertainty:
         # Resampling is imported when it is asked for: most calls do without.
-        from calibrant._api.evaluate_uncertainty import with_worth, worth_of
+        from calibrant._api.evaluate_uncertainty import add_uncertainty, uncertainty_of
 
-        worth = worth_of(
+        worth = uncertainty_of(
             samples, fixed, quantile, _of(result, chosen), level=level, groups=groups, votes=votes,
             n_resamples=n_resamples, seed=seed, data=data,
         )  # fmt: skip
-        result = with_worth(result, worth, tolerance, asked=measures is not None)
+        result = add_uncertainty(result, worth, tolerance, asked=measures is not None)
     index = None
     if groups is not None:
         from calibrant._api.evaluate_uncertainty import clustered
@@ -218,12 +218,12 @@ def assemble(
     # Notes come last: computing an estimate may find something to tell.
     found = notes_of(summary.findings, table.table, summary.n_logits_clipped)
     if n_missing:
-        found = (missing_told(n_missing), *found)
+        found = (missing_note(n_missing), *found)
     said = (*found, *notes, *undefined)
     return Evaluation(tuple(estimates), table, classes, inferred, said, recipe)
 
 
-def equal_mass_told(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
+def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
     """Which measures keep bins of equal mass where another rule was given for all."""
     names = [measure.name for measure in chosen if measure.name in EQUAL_MASS]
     own = equal_mass_rule(rule)
@@ -233,10 +233,10 @@ def equal_mass_told(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
     return (f"{' and '.join(names)} {are} defined by bins of equal mass: {they} took {own}",)
 
 
-def missing_told(n_missing: int) -> str:
+def missing_note(n_missing: int) -> str:
     """The sentence for rows that were left out."""
     rows = "1 row was" if n_missing == 1 else f"{n_missing} rows were"
-    return f"{rows} left out because a report, label or weight was missing (missing='drop')"
+    return f"{rows} left out because a prediction, label or weight was missing (missing='drop')"
 
 
 @public
@@ -252,7 +252,7 @@ def reliability(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ReliabilityTable:
-    """The bins as a table: edges, rows, mean report, mean target and gap; empty ones stay.
+    """The bins as a table: edges, rows, mean prediction, mean target and gap; empty ones stay.
 
     `groups` names clusters of rows (patients, games, days): limits of mean targets, in
     `intervals()` and diagrams, are then as wide as so many independent rows allow.
@@ -262,17 +262,17 @@ def reliability(
     >>> import calibrant as cal
     >>> cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
     ReliabilityTable (binary, 2 equal-width bins, left-closed)
-      bin   lower   upper  n  mean_report  mean_target      gap
+      bin   lower   upper  n  mean_predicted  mean_target      gap
         0  0.0000  0.5000  2       0.3000       0.0000   0.3000
         1  0.5000  1.0000  2       0.8000       1.0000  -0.2000
     """
     rule = as_rule(bins)
-    door = accept_anywhere if groups is None else accept
+    door = to_samples_in_place if groups is None else to_samples
     samples: Any = door(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = settle_notion(samples, notion)
+    settled = resolve_notion(samples, notion)
     if settled in ("classwise", "full"):
         raise InputError(
             f"a reliability table has one row per bin, so notion={notion!r} has none: give one "
@@ -330,8 +330,8 @@ def estimate_of(measure: Measure, summary: Any, rules: dict[str, str]) -> Estima
 def class_columns(
     samples: Source, summary: Any, *, with_truthful: bool = True
 ) -> dict[str, list[Any]]:
-    """A row per class: mean report, mean target, errors; the worst first. The truthful error goes
-    by each class's own quantile bins, which not every summary has.
+    """A row per class: mean prediction, mean target, errors; the worst first. The truthful error
+    goes by each class's own quantile bins, which not every summary has.
     """
     bins = summary.class_bins
     weight = bins.total_weight
@@ -339,7 +339,7 @@ def class_columns(
     names = samples.class_names or tuple(str(r) for r in range(bins.n_classes))
     order = (-errors).argsort(kind="stable")
     columns = {
-        "mean_report": bins.sum_wu.sum(axis=1) / weight,
+        "mean_predicted": bins.sum_wu.sum(axis=1) / weight,
         "mean_target": bins.sum_wz.sum(axis=1) / weight,
         "ece": errors,
     }
@@ -350,7 +350,7 @@ def class_columns(
     return out
 
 
-def said_of(samples: Source, findings: Findings) -> tuple[str, ...]:
+def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
     """What the input was taken for, now that the values have been seen."""
     if samples.multiclass and not samples.soft_rows:
         return samples.inferred
@@ -361,9 +361,9 @@ def said_of(samples: Source, findings: Findings) -> tuple[str, ...]:
 def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> tuple[str, ...]:
     """What was clipped, tolerated or left out, in words."""
     notes = []
-    if findings.n_reports_clipped:
+    if findings.n_predictions_clipped:
         notes.append(
-            f"{findings.n_reports_clipped} numbers overshot [0, 1] by at most 1e-4 and were "
+            f"{findings.n_predictions_clipped} numbers overshot [0, 1] by at most 1e-4 and were "
             "brought back to it"
         )
     if findings.n_rows_off_simplex:
@@ -372,14 +372,16 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
         )
     if findings.n_log_clipped:
         notes.append(
-            f"{findings.n_log_clipped} reports below 1e-12 on what happened count as 1e-12 in the "
+            f"{findings.n_log_clipped} predictions below 1e-12 on what happened count as 1e-12 in "
+            f"the "
             "log loss"
         )
     if n_logits_clipped:
         notes.append(
-            f"{n_logits_clipped} reports closer to 0 or 1 than 1e-6 (logits beyond 40) were moved "
+            f"{n_logits_clipped} predictions closer to 0 or 1 than 1e-6 (logits beyond 40) were "
+            f"moved "
             "there for the logit-smoothed error"
         )
     if table.n_dropped:
-        notes.append(f"{table.n_dropped} reports of exactly 1 are in no bin (drop_one)")
+        notes.append(f"{table.n_dropped} predictions of exactly 1 are in no bin (drop_one)")
     return tuple(notes)

@@ -13,17 +13,17 @@ from calibrant._api.evaluate import (
     assemble,
     choose,
     class_columns,
-    equal_mass_told,
+    describe_input,
+    equal_mass_note,
     rule_names,
-    said_of,
 )
 from calibrant._api.slices import not_of_sums, ranked, slice_measures
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Bins, Edges, EqualWidth, Quantile, Rule, both_rules
-from calibrant._core.errors import InputError, refuse_total
-from calibrant._data.explain import refuse_swapped
+from calibrant._core.errors import InputError, check_weight_total
+from calibrant._data.explain import check_not_swapped
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.frames import accept_frame, named
+from calibrant._data.frames import frame_to_samples, named
 from calibrant._data.slice_names import row_names
 from calibrant._engines import frames
 from calibrant._engines.arrays.streams import StreamSums
@@ -60,7 +60,7 @@ def evaluate_frame(
             "made for: collect a sample of its rows and evaluate that. by=... has noise floors "
             "here too"
         )
-    samples = accept_frame(
+    samples = frame_to_samples(
         y_true, y_proba, data, sample_weight=sample_weight, from_logits=from_logits,
         classes=classes, missing=missing,
     )  # fmt: skip
@@ -80,7 +80,7 @@ def evaluate_frame(
         left_out = [m for m in chosen if not summary.has(m)]
         chosen = tuple(measure for measure in chosen if summary.has(measure))
         notes = _left_out(left_out, soft=sums.findings.soft)
-    notes = (*equal_mass_told(chosen, truthful), *notes)
+    notes = (*equal_mass_note(chosen, truthful), *notes)
     result = _assembled(samples, sums, summary, chosen, notes, everything=names is None)
     if slices_by is None:
         return result
@@ -103,7 +103,7 @@ def _left_out(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
 def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> None:
     for rule in (fixed, truthful):
         if isinstance(rule, Quantile):
-            frames.refuse_ranks(rule)
+            frames.check_ranks(rule)
     if by is not None and not isinstance(fixed, EqualWidth | Edges):
         raise InputError(
             f"by=... of a frame in another engine needs bins that are the same for all slices; got "
@@ -120,10 +120,10 @@ def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
 
 def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
     by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
-    refuse_total(by_field["sum_w"].sum(), sums.n_rows)
-    # Reports of 0 and 1 alone are their own squares; then it is worth a look at all of them.
+    check_weight_total(by_field["sum_w"].sum(), sums.n_rows)
+    # Predictions of 0 and 1 alone are their own squares; then it is worth a look at all of them.
     if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
-        refuse_swapped(samples)
+        check_not_swapped(samples)
 
 
 def _assembled(
@@ -148,7 +148,7 @@ def _assembled(
         ReliabilityTable(table, fixed, cuts, summary.scalar),
         everything=everything,
         notes=notes,
-        inferred=said_of(samples, sums.findings),
+        inferred=describe_input(samples, sums.findings),
         classes=classes,
         recipe={
             "n": sums.n_rows,

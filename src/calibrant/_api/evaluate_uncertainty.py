@@ -10,8 +10,8 @@ from calibrant._api.metrics.uncertainty import check_resamples, group_index, ver
 from calibrant._core.binning import Rule
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import whole_problem
-from calibrant._inference.judged import checked_votes
-from calibrant._inference.worth import Worth
+from calibrant._inference.resampling import checked_votes
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import is_error
 from calibrant._measures.proportions import checked_level, design_effects
@@ -19,7 +19,8 @@ from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._uncertainty import ESTIMAND
 
-# Entries of (n, k) reports, and classes, up to which measures of all classes are resampled unasked.
+# Entries of (n, k) predictions, and classes, up to which measures of all classes are resampled
+# unasked.
 CLASSWISE_UP_TO = 500_000
 CLASSES_UP_TO = 100
 
@@ -30,7 +31,7 @@ _ABOVE = (
 _BELOW = "the value lies below its own interval: `estimate` is without its bias"
 
 
-def worth_of(
+def uncertainty_of(
     samples: Samples,
     fixed: Rule,
     quantile: Rule,
@@ -42,16 +43,18 @@ def worth_of(
     n_resamples: Any,
     seed: Any,
     data: Any,
-) -> Worth:
+) -> Uncertainty:
     """What is needed to judge the measures of an evaluation."""
     check_resamples(n_resamples, seed)
-    return Worth(
+    return Uncertainty(
         samples, fixed, quantile, measures, checked_level(level), int(n_resamples), int(seed),
         group_index(groups, samples, data), checked_votes(votes, samples),
     )  # fmt: skip
 
 
-def with_worth(result: Evaluation, worth: Worth, tolerance: float, *, asked: bool) -> Evaluation:
+def add_uncertainty(
+    result: Evaluation, worth: Uncertainty, tolerance: float, *, asked: bool
+) -> Evaluation:
     """The evaluation with an interval and a noise floor beside every number."""
     samples = worth.samples
     heavy = set() if asked else _heavy(worth)
@@ -129,7 +132,7 @@ def commented(estimates: Sequence[Estimate]) -> list[str]:
     return [f"{', '.join(names)}: {said}" for said, names in about.items()]
 
 
-def _heavy(worth: Worth) -> set[str]:
+def _heavy(worth: Uncertainty) -> set[str]:
     """Names of measures that take too long to resample unasked."""
     samples = worth.samples
     entries, k = samples.n * samples.n_classes, samples.n_classes
@@ -143,7 +146,7 @@ def _heavy(worth: Worth) -> set[str]:
     }
 
 
-def _judged(estimate: Estimate, measure: Measure, worth: Worth) -> Estimate:
+def _judged(estimate: Estimate, measure: Measure, worth: Uncertainty) -> Estimate:
     floor = None
     if measure.notion != "distribution":
         floor = worth.noise_floor(measure, estimate.value)

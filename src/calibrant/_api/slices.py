@@ -17,8 +17,8 @@ from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.samples import Samples
 from calibrant._data.slice_names import row_names
-from calibrant._inference.judged import checked_votes
-from calibrant._inference.worth import Worth
+from calibrant._inference.resampling import checked_votes
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale, is_error
 from calibrant._summaries.samples import Summary
@@ -79,7 +79,7 @@ def sliced(
             continue
         votes_here = counts if counts is None or counts.ndim == 0 else counts[rows]
         level, draws = (0.95, 1000) if judging is None else (judging.level, judging.n_resamples)
-        worth = Worth(
+        worth = Uncertainty(
             part, fixed, quantile, (headline,), level, draws, seed, groups=own, votes=votes_here
         )
         found.append(_with_chance(plain, headline, worth, judging, len(names)))
@@ -113,7 +113,7 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
 
 
 def _with_chance(
-    part: Slice, headline: Measure, worth: Worth, judging: Judging | None, n_slices: int
+    part: Slice, headline: Measure, worth: Uncertainty, judging: Judging | None, n_slices: int
 ) -> Slice:
     """A slice with its noise floor and, if it is to be judged, its interval."""
     value = part.values[headline.name]
@@ -137,9 +137,9 @@ def _with_chance(
     )  # fmt: skip
 
 
-def _at_level(worth: Worth, level: float) -> Worth:
+def _at_level(worth: Uncertainty, level: float) -> Uncertainty:
     """The same samples at another level, without what was drawn for the first."""
-    return Worth(
+    return Uncertainty(
         worth.samples, worth.fixed, worth.quantile, worth.measures, level, worth.n_resamples,
         worth.seed, worth.groups, worth.votes,
     )  # fmt: skip
@@ -173,8 +173,8 @@ def slice_measures(
     """The measure that slices are judged by, and all that they have.
 
     Unasked they have those of bins and losses; `of_sums`, of which there is nothing else, has no
-    others. Judged by is the ECE, or the first error that was asked for; the ECE where it was losses
-    alone.
+    others. Resampler by is the ECE, or the first error that was asked for; the ECE where it was
+    losses alone.
     """
     quick = [m for m in measures if m.statistic in ("bins", "losses")]
     shown = list(measures) if asked and not of_sums else quick
@@ -248,7 +248,7 @@ def rows_of(samples: Samples, rows: NDArray[np.intp]) -> Samples:
     weights = None if samples.weights is None else samples.weights[rows]
     return replace(
         samples,
-        reports=samples.reports[rows],
+        predictions=samples.predictions[rows],
         targets=samples.targets[rows],
         weights=weights,
         kept=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.output import refuse_foreign, refuse_no_folder, tell
+from calibrant._cli.output import check_folder, check_known_columns, tell
 from calibrant._cli.parsing import add_json, whole
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def run(options: argparse.Namespace) -> int:
     from calibrant._cli.terminal import working
     from calibrant._research.audits.audit import audit
 
-    refuse_no_folder(options.out)
+    check_folder(options.out)
     if options.out is not None:
-        refuse_foreign(options.out, FILES, _is_ours)
+        check_known_columns(options.out, FILES, _is_ours)
     with working("the audit"):
         found = audit(options.measures or None, seed=options.seed)
     if options.out is not None:

@@ -15,7 +15,7 @@ from calibrant._core.errors import InputError
 if TYPE_CHECKING:
     from calibrant.results._check import Check
 
-# Reports that are held in memory, (n, k) counted as n k.
+# Predictions that are held in memory, (n, k) counted as n k.
 HELD = 200_000_000
 _STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({**found.to_dict(), "files": options.files, "inferred": list(said)})
         return found.code
-    _show(found, said, inputs.files_told(options.files))
+    _show(found, said, inputs.format_files(options.files))
     return found.code
 
 
@@ -84,7 +84,7 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         if options.point and options.by is None:
             return _streamed(options)
         raise InputError(
-            f"there are more than {HELD:,} reports, too many to hold for an interval: check a "
+            f"there are more than {HELD:,} predictions, too many to hold for an interval: check a "
             "sample of the rows, or the values alone with --point and without --by"
         ) from None
     with working("what the numbers are worth"):
@@ -124,12 +124,12 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
 def _show(found: Check, said: tuple[str, ...], files: str) -> None:
     import sys
 
-    from calibrant._api.evaluate import missing_told
+    from calibrant._api.evaluate import missing_note
     from calibrant._cli.tables import print_table
     from calibrant._cli.terminal import PLAIN, print_styled
 
     print_styled(f"{found.verdict}: {files}", _STYLES[found.verdict], file=sys.stdout)
-    notes = (in_options(missing_told(found.n_missing)),) if found.n_missing else ()
+    notes = (in_options(missing_note(found.n_missing)),) if found.n_missing else ()
     for line in (*said, *notes, *(part.sentence for part in found.parts)):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import print_json, refuse_no_page, refuse_unwritable, tell
+from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
 from calibrant._cli.parsing import add_json, distinct
 from calibrant._cli.words import in_options
 
@@ -20,7 +20,8 @@ def add(commands: Any) -> None:
         "compare",
         help="several models on the same rows",
         description="Compare models on the same rows: ranks and differences, and what they are "
-        "worth. Either one file with the reports of several models, told by --models, or a file "
+        "worth. Either one file with the predictions of several models, told by --models, or a "
+        "file "
         "for each model with the same labels in the same order, or matched by --id; one folder or "
         "pattern alone stands for a file each. " + inputs.DESCRIPTION,
     )
@@ -45,8 +46,8 @@ def run(options: argparse.Namespace) -> None:
     from calibrant._cli.models import named_files, read_models
     from calibrant._cli.terminal import working
 
-    refuse_no_page(options.out)
-    refuse_unwritable(options.out, named_files(options).values(), options.format)
+    check_page_possible(options.out)
+    check_writable(options.out, named_files(options).values(), options.format)
     models = read_models(options)
     with working("what the differences are worth"):
         found = _compared(models, options)
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
             found.save(
                 options.out,
                 name=options.title,
-                source={"files": inputs.files_told(options.files), "command": options.typed},
+                source={"files": inputs.format_files(options.files), "command": options.typed},
             )
         tell(f"written: {options.out}")
     if options.json:
@@ -71,7 +72,7 @@ def _compared(models: Models, options: argparse.Namespace) -> Comparison:
 
     first = models.first
     found = compare(
-        first.y_true, models.reports, measures=options.measures, bins=options.bins,
+        first.y_true, models.predictions, measures=options.measures, bins=options.bins,
         level=options.level, groups=inputs.groups_of(first, options.groups),
         by=inputs.slices_of(first, options.by), seed=options.seed,
         sample_weight=first.sample_weight, from_logits=options.from_logits,
@@ -110,4 +111,4 @@ def _show(found: Comparison) -> None:
     if found.robustness is not None and len(found.names) > 2:
         print_table(found.robustness.table(), found.robustness.caption)
     for name, part in (found.slices or {}).items():
-        print_table(part.shown_columns(), f"{name}: slices by {part.by}, worst first")
+        print_table(part.display_columns(), f"{name}: slices by {part.by}, worst first")

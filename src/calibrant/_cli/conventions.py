@@ -39,11 +39,11 @@ def run(options: argparse.Namespace) -> None:
              "inferred": list(rows.said)}
         )  # fmt: skip
         return
-    from calibrant._api.evaluate import missing_told
+    from calibrant._api.evaluate import missing_note
     from calibrant._cli.tables import print_table
 
     say(f"{', '.join(options.files)}: {rows.n:,} rows")
-    missing = (in_options(missing_told(rows.n_missing)),) if rows.n_missing else ()
+    missing = (in_options(missing_note(rows.n_missing)),) if rows.n_missing else ()
     for line in (*rows.said, *missing):
         say(f"  {line}")
     say()

@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from calibrant._cli.output import (
+    atomic_write,
+    check_folder,
+    check_known_columns,
     print_json,
-    refuse_foreign,
-    refuse_no_folder,
-    replacing,
     say,
 )
 from calibrant._cli.parsing import add_json
@@ -77,13 +77,13 @@ def _write_files(options: argparse.Namespace) -> None:
     import os
     import shlex
 
-    refuse_no_folder(options.out)
+    check_folder(options.out)
     contents = _contents()
-    refuse_foreign(options.out, contents, lambda name, found: found == contents[name].encode())
+    check_known_columns(options.out, contents, lambda name, found: found == contents[name].encode())
     os.makedirs(options.out, exist_ok=True)
     paths = {name: os.path.join(options.out, name) for name in contents}
     for name, path in paths.items():
-        with replacing(path) as beside:
+        with atomic_write(path) as beside:
             beside.write_text(contents[name], encoding="utf-8", newline="\n")
     if options.json:
         print_json({"written": list(paths.values())})
@@ -113,9 +113,9 @@ def _contents() -> dict[str, str]:
         "shirt.csv": (["p"], shirt.test_labels.tolist(), shirt.test_proba[:, None]),
     }
     out = {}
-    for name, (columns, labels, reports) in files.items():
+    for name, (columns, labels, predictions) in files.items():
         lines = [",".join(["label", *columns])]
-        for label, row in zip(labels, reports.tolist(), strict=True):
+        for label, row in zip(labels, predictions.tolist(), strict=True):
             # All digits: other rows would have other intervals than the example itself.
             lines.append(",".join([str(label), *map(repr, row)]))
         out[name] = "\n".join(lines) + "\n"

@@ -18,22 +18,22 @@ DESCRIPTION = (
 
 
 def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: bool = True) -> None:
-    """Which columns are labels, reports and weights."""
+    """Which columns are labels, predictions and weights."""
     group = parser.add_argument_group("columns")
     group.add_argument("--label", type=names, metavar="COLUMN", help="labels (y_true)")
     if many:
         group.add_argument(
             "--proba", type=names, action="extend", metavar="COLUMN[,...]",
-            help="reports (y_proba): a column, or one for each class; repeat it, or give a list",
+            help="predictions (y_proba): a column, or one per class; repeat it, or give a list",
         )  # fmt: skip
     if weight:
         group.add_argument("--weight", metavar="COLUMN", help="weights of rows")
     group.add_argument(
         "--classes", type=names, metavar="NAME,...",
-        help="the labels in the order of the reports' columns; of a binary problem, "
+        help="the labels in the order of the predictions' columns; of a binary problem, "
         "NEGATIVE,POSITIVE",
     )  # fmt: skip
-    group.add_argument("--from-logits", action="store_true", help="reports are logits")
+    group.add_argument("--from-logits", action="store_true", help="predictions are logits")
     group.add_argument(
         "--missing", choices=("error", "drop"), default="error",
         help="rows in which something is missing: an error (the default), or left out and counted",
@@ -92,7 +92,7 @@ def one_or_several(given: list[str] | None) -> Any:
     return given[0] if given is not None and len(given) == 1 else given
 
 
-def files_told(files: list[str]) -> str:
+def format_files(files: list[str]) -> str:
     """The files of a command, or the first of many: a pattern can stand for thousands."""
     return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
 

@@ -28,7 +28,7 @@ def by_position(read: dict[str, Rows]) -> dict[str, Rows]:
     if not common.size:
         raise InputError("in each row something is missing for some model: nothing is left")
     kept = {name: at(rows, common) for name, rows in read.items()}
-    _refuse_others(kept, "in the same order, or match them with --id COLUMN")
+    _check_same_rows(kept, "in the same order, or match them with --id COLUMN")
     return kept
 
 
@@ -63,11 +63,11 @@ def by_id(
         name: _chosen(rows, np.array([places[name][key] for key in common], dtype=np.intp))
         for name, rows in read.items()
     }
-    _refuse_others(kept, f"for the same {column}")
+    _check_same_rows(kept, f"for the same {column}")
     return kept, notes
 
 
-def _refuse_others(read: dict[str, Rows], hint: str) -> None:
+def _check_same_rows(read: dict[str, Rows], hint: str) -> None:
     (first_name, first), *others = read.items()
     for name, rows in others:
         if rows.y_true.shape != first.y_true.shape:
@@ -75,7 +75,7 @@ def _refuse_others(read: dict[str, Rows], hint: str) -> None:
                 f"the labels of {name} have the shape {rows.y_true.shape}, those of {first_name} "
                 f"{first.y_true.shape}"
             )
-        _refuse_weights(name, first_name, rows, first)
+        _check_weights(name, first_name, rows, first)
         other = rows.y_true != first.y_true
         other = other if other.ndim == 1 else other.any(axis=1)
         if other.any():
@@ -106,7 +106,7 @@ def _is_correctness(rows: Rows) -> bool:
     return rows.chosen.y_true.names[0].rpartition(".")[2].lower() in _CORRECT
 
 
-def _refuse_weights(name: str, first_name: str, rows: Rows, first: Rows) -> None:
+def _check_weights(name: str, first_name: str, rows: Rows, first: Rows) -> None:
     mine, others = first.sample_weight, rows.sample_weight
     if mine is not None and others is not None and not np.array_equal(mine, others):
         raise InputError(f"{name} and {first_name} have different weights for the same rows")

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.output import refuse_unwritable, say, tell
+from calibrant._cli.output import check_writable, say, tell
 from calibrant._cli.parsing import add_json
 from calibrant._core.errors import CalibrantError, InputError, StateError
 
@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    refuse_unwritable(options.out)
+    check_writable(options.out)
     merged = _merged(options.states)
     if options.out is not None:
         _save(merged, options.out)
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _merged(paths: list[str]) -> Accumulator | Monitor:
-    _refuse_twice(paths)
+    _check_unique(paths)
     total: Any = _load(paths[0])
     for path in paths[1:]:
         state: Any = _load(path)
@@ -62,7 +62,7 @@ def _article(state: Any) -> str:
     return "an Accumulator" if type(state).__name__ == "Accumulator" else "a Monitor"
 
 
-def _refuse_twice(paths: list[str]) -> None:
+def _check_unique(paths: list[str]) -> None:
     seen: dict[str, str] = {}
     for path in paths:
         real = os.path.realpath(path)
@@ -108,4 +108,4 @@ def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
         windows = state.evaluate()
         for line in (f"{state.n_rows} rows", *(f"  {note}" for note in windows.notes), ""):
             say(line)
-        print_table(windows.shown_columns(), windows.title)
+        print_table(windows.display_columns(), windows.title)

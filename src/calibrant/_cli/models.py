@@ -1,4 +1,4 @@
-"""The reports of several models on the same rows, out of one file or of several."""
+"""The predictions of several models on the same rows, out of one file or of several."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from calibrant._cli import inputs
 from calibrant._cli.matching import at, by_id, by_position
 from calibrant._cli.rows import Rows, Wanted, read_rows
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.columns import refuse_own_labels
+from calibrant._data.columns import check_label_is_shared
 from calibrant._data.readers.find import find_files
 from calibrant._data.readers.source import open_reader
 
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """Reports by name, and the rows of the first model, which are everyone's."""
+    """Predictions by name, and the rows of the first model, which are everyone's."""
 
     first: Rows
-    reports: dict[str, NDArray[Any]]
+    predictions: dict[str, NDArray[Any]]
     said: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -48,7 +48,7 @@ def read_models(options: argparse.Namespace) -> Models:
     if len(files) > 1:
         raise InputError("--models names columns of one file; there are several files")
     if options.proba is not None:
-        raise InputError("--models says which columns are reports: leave out --proba")
+        raise InputError("--models says which columns are predictions: leave out --proba")
     return _in_one_file(options, next(iter(files.values())))
 
 
@@ -83,14 +83,14 @@ def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     columns = _columns(options, path)
     wanted = inputs.wanted_of(options, path)
     known = open_reader(find_files(path, options.format)[0]).names
-    refuse_own_labels(wanted.label, columns, known)
+    check_label_is_shared(wanted.label, columns, known)
     read = {name: read_rows(replace(wanted, proba=told)) for name, told in columns.items()}
     # Rows that one model has nothing to say about are left out for all.
     common = next(iter(read.values())).positions
     for rows in read.values():
         common = np.intersect1d(common, rows.positions, assume_unique=True)
     if not common.size:
-        raise InputError(f"{path}: in each row some model's report is missing: nothing is left")
+        raise InputError(f"{path}: in each row some model's prediction is missing: nothing is left")
     kept = {name: at(rows, common) for name, rows in read.items()}
     first = next(iter(kept.values()))
     said = tuple(dict.fromkeys(line for rows in read.values() for line in rows.said))
@@ -149,7 +149,7 @@ def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Model
             wanted = replace(wanted, classes=_classes(next(iter(read.values()))))
         read[name] = read_rows(wanted)
     if options.classes is None:
-        _refuse_unlike(read)
+        _check_alike(read)
     notes = tuple(f"{name}: {line}" for name, rows in read.items()
                   for line in _left_out(rows.n_missing))  # fmt: skip
     more: tuple[str, ...] = ()
@@ -159,11 +159,11 @@ def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Model
         read, more = by_id(read, options.id, drop=options.missing == "drop")
     first = next(iter(read.values()))
     said = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.said)
-    reports = {name: rows.y_proba for name, rows in read.items()}
-    return Models(first, reports, said, (*notes, *more))
+    predictions = {name: rows.y_proba for name, rows in read.items()}
+    return Models(first, predictions, said, (*notes, *more))
 
 
-def _refuse_unlike(read: Mapping[str, Rows]) -> None:
+def _check_alike(read: Mapping[str, Rows]) -> None:
     """An error if some columns say which class they are of and others do not: what stands where
     could not be told.
     """

@@ -16,7 +16,7 @@ from calibrant._core.errors import InputError
 PAGE_ENDINGS = (".html", ".htm")
 
 
-def refuse_unwritable(
+def check_writable(
     path: str | None, inputs: Iterable[str | None] = (), format: str | None = None
 ) -> None:
     """An error before the work and not after it, if a file cannot be put there, or if it is one
@@ -27,23 +27,23 @@ def refuse_unwritable(
     place = Path(path)
     if place.is_dir():
         raise InputError(f"{path} is a folder: name a file in it")
-    _refuse_input(place, inputs, format)
+    _check_input(place, inputs, format)
     try:
         # A file of a few bytes tells more than the folder's permissions do.
-        beside = whole_files.neighbour(place)
+        beside = whole_files.temp_path(place)
         beside.touch(exist_ok=False)
         beside.unlink()
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def refuse_no_page(path: str | None) -> None:
+def check_page_possible(path: str | None) -> None:
     """An error if the name of a file does not say that it is a page."""
     if path is not None and not path.lower().endswith(PAGE_ENDINGS) and not Path(path).is_dir():
         raise InputError(f"{path}: a page is HTML; give it a name that ends in .html")
 
 
-def _refuse_input(place: Path, inputs: Iterable[str | None], format: str | None) -> None:
+def _check_input(place: Path, inputs: Iterable[str | None], format: str | None) -> None:
     from calibrant._data.readers.find import find_files
 
     if not place.exists():
@@ -59,7 +59,7 @@ def _refuse_input(place: Path, inputs: Iterable[str | None], format: str | None)
             raise InputError(f"{place} is read by this command: give the output another name")
 
 
-def refuse_no_folder(path: str | None) -> None:
+def check_folder(path: str | None) -> None:
     """An error before the work, if a folder cannot be made there or written to."""
     if path is None:
         return
@@ -69,7 +69,7 @@ def refuse_no_folder(path: str | None) -> None:
     while not place.exists():
         place = place.parent
     try:
-        beside = whole_files.neighbour(place / "folder")
+        beside = whole_files.temp_path(place / "folder")
         beside.mkdir()
         beside.rmdir()
     except OSError as error:
@@ -77,10 +77,10 @@ def refuse_no_folder(path: str | None) -> None:
 
 
 @contextmanager
-def replacing(path: str) -> Iterator[Path]:
+def atomic_write(path: str) -> Iterator[Path]:
     """A neighbour to write to, which takes the file's name once it is whole, and only then."""
     try:
-        with whole_files.replacing(path) as beside:
+        with whole_files.atomic_write(path) as beside:
             yield beside
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
@@ -107,7 +107,7 @@ def say(text: str = "", *, file: TextIO | None = None) -> None:
     print(visible(text), file=sys.stdout if file is None else file)
 
 
-def refuse_foreign(
+def check_known_columns(
     folder: str, names: Iterable[str], is_ours: Callable[[str, bytes], bool]
 ) -> None:
     """An error if a file that would be written is there and is not one that we wrote."""

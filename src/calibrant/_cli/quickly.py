@@ -15,7 +15,7 @@ OF_BINS = (
     "ece", "rmsce", "mce", "debiased_l2", "ks_error", "lin_ce", "confidence_ce",
     "confidence_ce_uncorrected",
 )  # fmt: skip
-# Losses of (n, k) reports are resampled in rows: of so many, n k, they take seconds.
+# Losses of (n, k) predictions are resampled in rows: of so many, n k, they take seconds.
 LOSSES = ("brier", "log_loss", "classification_error")
 LOSSES_UP_TO = 300_000
 

@@ -18,13 +18,13 @@ from calibrant._data.readers.find import find_files
 from calibrant._data.readers.source import open_reader
 from calibrant.results._rendering import Columns
 from calibrant.scaling import SCALERS, SameRows, Scaler, load
-from calibrant.scaling._reports import accept_reports
+from calibrant.scaling._predictions import to_predictions
 
 MEASURES = {
     False: ("ece", "lin_ce", "brier", "log_loss", "classification_error"),
     True: ("ece", "classwise_ce", "brier", "log_loss", "classification_error"),
 }
-# Reports up to which the differences are resampled too.
+# Predictions up to which the differences are resampled too.
 RESAMPLED = 200_000
 
 
@@ -91,14 +91,16 @@ def rows_to_map(wanted: Wanted, found: Fitted) -> tuple[Rows, bool]:
         reader, reader.names[0], wanted.proba, None, None, wanted.classes, wanted.from_logits
     )
     told = chosen.y_proba
-    reports = list(told.names) if told.stacked else told.names[0]
-    unlabelled = replace(wanted, label=told.names[0], proba=reports, classes=None, labelled=False)
+    predictions = list(told.names) if told.stacked else told.names[0]
+    unlabelled = replace(
+        wanted, label=told.names[0], proba=predictions, classes=None, labelled=False
+    )
     rows = read_rows(unlabelled)
     return replace(rows, chosen=chosen, said=chosen.said), False
 
 
 def mapped(rows: Rows, found: Fitted) -> tuple[NDArray[np.float64], float | None]:
-    """The rows' reports through the map, and the share of them that it was fitted to."""
+    """The rows' predictions through the map, and the share of them that it was fitted to."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SameRows)
         out = found.scaler.transform(rows.y_proba)
@@ -110,10 +112,10 @@ def before_and_after(rows: Rows, after: NDArray[np.float64], found: Fitted, bins
     from calibrant._api.compare import compare
     from calibrant._api.evaluate import evaluate
 
-    reports = accept_reports(rows.y_proba, from_logits=found.scaler.from_logits).probabilities()
+    predictions = to_predictions(rows.y_proba, from_logits=found.scaler.from_logits).probabilities()
     names = MEASURES[rows.multiclass]
-    both = {"as reported": reports, "recalibrated": after}
-    if reports.size > RESAMPLED:
+    both = {"as reported": predictions, "recalibrated": after}
+    if predictions.size > RESAMPLED:
         values = [
             evaluate(rows.y_true, p, bins=bins, measures=names, sample_weight=rows.sample_weight)
             for p in both.values()

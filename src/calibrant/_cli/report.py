@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import print_json, refuse_no_page, refuse_unwritable, tell
+from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
 from calibrant._cli.parsing import add_json, distinct, share
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calibrant._cli.rows import Rows
     from calibrant.results._evaluation import Evaluation
 
-# Reports that are held in memory unasked, (n, k) counted as n k; for a page, and at all.
+# Predictions that are held in memory unasked, (n, k) counted as n k; for a page, and at all.
 HELD, HELD_FOR_PAGE = 10_000_000, 200_000_000
 
 
@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
         "report",
         help="evaluate predictions in files",
         description="Evaluate predictions in files. Several files, folders and patterns are one "
-        "set of rows. Up to ten million reports are held in memory, and what their errors are "
+        "set of rows. Up to ten million predictions are held in memory, and what their errors are "
         "worth is told; more are summed as they are read. " + inputs.DESCRIPTION,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
@@ -58,8 +58,8 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    refuse_no_page(options.out)
-    refuse_unwritable(options.out, options.files, options.format)
+    check_page_possible(options.out)
+    check_writable(options.out, options.files, options.format)
     streamed = options.stream or options.one_pass
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         return
     from calibrant._cli.tables import print_evaluation
 
-    print_evaluation(found, f"{inputs.files_told(options.files)}: {found.recipe['n']:,} rows")
+    print_evaluation(found, f"{inputs.format_files(options.files)}: {found.recipe['n']:,} rows")
 
 
 def _held(options: argparse.Namespace) -> Evaluation | None:
@@ -89,7 +89,7 @@ def _held(options: argparse.Namespace) -> Evaluation | None:
     except TooLarge:
         if page:
             raise InputError(
-                f"there are more than {HELD_FOR_PAGE:,} reports: make the page of fewer rows; "
+                f"there are more than {HELD_FOR_PAGE:,} predictions: make the page of fewer rows; "
                 "without -o they are summed as they are read"
             ) from None
         return None
@@ -119,7 +119,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
     page = report(
         rows.y_true, rows.y_proba, measures=options.measures,
-        name=options.title or inputs.files_told(options.files),
+        name=options.title or inputs.format_files(options.files),
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
@@ -137,9 +137,9 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
 def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
     told = {
         "command": options.typed,
-        "files": inputs.files_told(options.files),
+        "files": inputs.format_files(options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
-        "reports": ", ".join(rows.chosen.y_proba.names),
+        "predictions": ", ".join(rows.chosen.y_proba.names),
         "weights": rows.chosen.sample_weight,
         "rows left out": f"{rows.n_missing:,}, something missing" if rows.n_missing else None,
     }
@@ -148,10 +148,10 @@ def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
 
 def _told(found: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
     """The evaluation, with what is known of the files."""
-    from calibrant._api.evaluate import missing_told
+    from calibrant._api.evaluate import missing_note
 
     chosen = rows.chosen
-    notes = (missing_told(rows.n_missing),) if rows.n_missing else ()
+    notes = (missing_note(rows.n_missing),) if rows.n_missing else ()
     columns = {
         "y_true": list(chosen.y_true.names),
         "y_proba": list(chosen.y_proba.names),

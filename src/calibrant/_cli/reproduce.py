@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from typing import Any
 
-from calibrant._cli.output import print_json, refuse_no_folder, say
+from calibrant._cli.output import check_folder, print_json, say
 from calibrant._cli.parsing import add_json, whole
 
 
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
     from calibrant._cli.tables import print_table
     from calibrant._research.papers.reproduce import reproduce
 
-    refuse_no_folder(options.out)
+    check_folder(options.out)
     done = reproduce(
         options.paper, out=options.out, data=options.data, quick=options.quick, seed=options.seed,
         progress=not options.json,

@@ -69,7 +69,7 @@ class Rows:
 
     @property
     def class_names(self) -> Titles | None:
-        """What the columns of (n, k) reports are called; labels are indices of these."""
+        """What the columns of (n, k) predictions are called; labels are indices of these."""
         if not self.multiclass:
             return None
         if self.chosen.classes is not None:
@@ -94,7 +94,9 @@ class TooLarge(Exception):
 
 
 def read_rows(wanted: Wanted, *, at_most: int | None = None) -> Rows:
-    """The rows; TooLarge as soon as there are more than so many reports, (n, k) counted as n k."""
+    """The rows; TooLarge as soon as there are more than so many predictions, (n, k) counted as n
+    k.
+    """
     _require_others(wanted)
     rows = file_rows(
         wanted.path, y_true=wanted.label, y_proba=wanted.proba, sample_weight=wanted.weight,

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import print_json, refuse_unwritable, replacing, say, tell
+from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
 from calibrant._cli.parsing import add_json, names
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
@@ -58,16 +58,16 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     from calibrant._cli.recalibration import fitted, loaded
 
-    _refuse_unclear(options)
+    _check_clear(options)
     map_file = options.scaler if options.apply is not None else options.scaler or options.out
     written_map = None if options.fit is None else map_file
-    _refuse_lost(options, written_map)
+    _check_nothing_lost(options, written_map)
     if options.fit is not None:
         found = fitted(
             inputs.wanted_of(options, options.fit), METHODS[options.method], options.bins
         )
         if written_map is not None:
-            with replacing(written_map) as beside:
+            with atomic_write(written_map) as beside:
                 beside.write_text(found.to_json() + "\n", encoding="utf-8")
     else:
         found = loaded(options.scaler)
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
         _show(found, said)
 
 
-def _refuse_unclear(options: argparse.Namespace) -> None:
+def _check_clear(options: argparse.Namespace) -> None:
     if options.fit is None and options.apply is None:
         raise InputError("there is nothing to do: say --fit FILE, --apply FILE, or both")
     if options.fit is None and options.scaler is None:
@@ -102,16 +102,16 @@ def _refuse_unclear(options: argparse.Namespace) -> None:
         raise InputError("--keep copies columns to the recalibrated rows: it needs --apply")
 
 
-def _refuse_lost(options: argparse.Namespace, map_file: str | None) -> None:
+def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> None:
     """An error if a file that is read, or rows by their name, would be lost to what is written."""
-    from calibrant._cli.written_rows import refuse_rows_name
+    from calibrant._cli.written_rows import check_rows_name
 
     read = [options.fit, options.apply, None if options.fit is not None else options.scaler]
     for path in dict.fromkeys((options.out, map_file)):
-        refuse_unwritable(path, read, options.format)
+        check_writable(path, read, options.format)
     if map_file is None:
         return
-    refuse_rows_name(map_file)
+    check_rows_name(map_file)
     if options.apply is not None and os.path.realpath(map_file) == os.path.realpath(options.out):
         raise InputError("--scaler and -o name one file: the map and the rows need one each")
 
@@ -124,7 +124,7 @@ def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     wanted = inputs.wanted_of(options, options.apply)
     rows, labelled = rows_to_map(wanted, found)
     after, share = mapped(rows, found)
-    with replacing(options.out) as beside:
+    with atomic_write(options.out) as beside:
         write_rows(beside, rows, after, labelled=labelled)
     return {
         "file": options.apply,
@@ -138,7 +138,7 @@ def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _show(found: Fitted, said: dict[str, Any]) -> None:
-    from calibrant._api.evaluate import missing_told
+    from calibrant._api.evaluate import missing_note
     from calibrant._cli.tables import print_table
 
     for line in str(found.scaler).splitlines():
@@ -152,7 +152,7 @@ def _show(found: Fitted, said: dict[str, Any]) -> None:
         for line in told["inferred"]:
             say(f"  {line}")
         if told["n_missing"]:
-            say(f"  {in_options(missing_told(told['n_missing']))}")
+            say(f"  {in_options(missing_note(told['n_missing']))}")
         if told["measures"] is None:
             say("  no labels are found or told (--label): what it is worth is not measured")
         else:

@@ -79,7 +79,7 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
     print_reliability(evaluation, out)
     if evaluation.slices is not None:
         print_table(
-            evaluation.slices.shown_columns(), f"Slices by {evaluation.slices.by}, worst first",
+            evaluation.slices.display_columns(), f"Slices by {evaluation.slices.by}, worst first",
             file=out,
         )  # fmt: skip
     if evaluation.classes is not None:
@@ -91,26 +91,29 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
 def print_reliability(evaluation: Evaluation, out: TextIO) -> None:
     """A diagram on a terminal; in a pipe the table alone, with a line of letters for each bin."""
     table = evaluation.reliability
-    bins = table.shown_columns(evaluation.recipe.get("level"))
+    bins = table.display_columns(evaluation.recipe.get("level"))
     title = f"Reliability: {table.rule}"
     if out.isatty():
         print_table(bins, title, file=out)
         print_diagram(table, level=evaluation.recipe.get("level") or 0.95, file=out)
         print(file=out)
         return
-    bins["o report, x target"] = [
-        reliability_bar(u, z) for u, z in zip(bins["mean_report"], bins["mean_target"], strict=True)
+    bins["o prediction, x target"] = [
+        reliability_bar(u, z)
+        for u, z in zip(bins["mean_predicted"], bins["mean_target"], strict=True)
     ]
     print_table(bins, title, file=out)
 
 
-def reliability_bar(report: float, target: float) -> str:
-    """Where the mean report (o) and the mean target (x) lie between 0 and 1; * where they meet."""
-    if report != report:  # NaN: an empty bin
+def reliability_bar(prediction: float, target: float) -> str:
+    """Where the mean prediction (o) and the mean target (x) lie between 0 and 1; * where they
+    meet.
+    """
+    if prediction != prediction:  # NaN: an empty bin
         return ""
     cells = ["."] * (_BAR + 1)
-    at_report, at_target = round(report * _BAR), round(target * _BAR)
-    cells[at_report], cells[at_target] = "o", "x"
-    if at_report == at_target:
-        cells[at_report] = "*"
+    at_prediction, at_target = round(prediction * _BAR), round(target * _BAR)
+    cells[at_prediction], cells[at_target] = "o", "x"
+    if at_prediction == at_target:
+        cells[at_prediction] = "*"
     return "".join(cells)

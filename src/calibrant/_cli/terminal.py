@@ -85,7 +85,8 @@ def _signs(file: TextIO) -> Signs:
 
 
 def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Span]]:
-    """Mean target above mean report, a point and an interval for each bin, and where the rows are.
+    """Mean target above mean prediction, a point and an interval for each bin, and where the rows
+    are.
 
     Lines of spans, each a text and a style.
     """
@@ -93,12 +94,12 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
         (_row(x / (WIDTH - 1)), x): (signs.diagonal, FAINT) for x in range(WIDTH)
     }
     bins = table.intervals(level)
-    columns = (bins[name] for name in ("mean_report", "mean_target", "low", "high"))
-    for report, target, low, high in zip(*columns, strict=True):
-        if report != report:  # NaN: an empty bin
+    columns = (bins[name] for name in ("mean_predicted", "mean_target", "low", "high"))
+    for prediction, target, low, high in zip(*columns, strict=True):
+        if prediction != prediction:  # NaN: an empty bin
             continue
-        held = low <= report <= high
-        x, style = _column(report), GOOD if held else BAD
+        held = low <= prediction <= high
+        x, style = _column(prediction), GOOD if held else BAD
         for y in range(_row(high), _row(low) + 1):
             cells[y, x] = (signs.limit, style)
         cells[_row(target), x] = (signs.held if held else signs.missed, f"bold {style}")
@@ -110,11 +111,13 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
     middle = WIDTH // 2
     axis = f"0.0{' ' * (middle - 3)}0.5{' ' * (middle - 3)}1.0"
     lines.append([(f"    {signs.corner}{signs.floor * WIDTH}", FAINT)])
-    lines.append([(f"    {axis} mean report", FAINT)])
+    lines.append([(f"    {axis} mean prediction", FAINT)])
     lines.append([("rows ", FAINT), (_heights(bins, signs.heights), "cyan")])
     said = f"{level:.0%} intervals of a bin's mean target"
     held, missed = (f"{signs.held} holds", GOOD), (f"{signs.missed} misses", BAD)
-    lines.append([(f"{said}: ", FAINT), held, (", ", FAINT), missed, (" its mean report", FAINT)])
+    lines.append(
+        [(f"{said}: ", FAINT), held, (", ", FAINT), missed, (" its mean prediction", FAINT)]
+    )
     return lines
 
 

@@ -28,7 +28,7 @@ def format_of(path: str | Path) -> str:
     return FORMATS[suffix]
 
 
-def refuse_rows_name(path: str | Path) -> None:
+def check_rows_name(path: str | Path) -> None:
     """An error if a map would be written under a name that says rows, which it may replace."""
     suffix = Path(path).suffix.lower()
     if suffix != ".json" and suffix in FORMATS:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A neighbour to write to, which takes the file's name once it is complete on disk."""
     target = Path(path)
-    beside = neighbour(target)
+    beside = temp_path(target)
     try:
         yield beside
         with open(beside, "rb+") as file:
@@ -23,7 +23,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
-def neighbour(target: Path) -> Path:
+def temp_path(target: Path) -> Path:
     """A name in the same folder: hidden, so that patterns do not meet what a killed process left
     behind, and of the same kind by its ending.
     """

@@ -1,4 +1,4 @@
-"""BinTable: what a sample is reduced to when reports are binned. Tables of parts add up."""
+"""BinTable: what a sample is reduced to when predictions are binned. Tables of parts add up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-# Per bin: rows with weight, and sums of weight w, report u and target z. The compiled kernels
+# Per bin: rows with weight, and sums of weight w, prediction u and target z. The compiled kernels
 # write these columns by position. The square of a weight is what its row adds to a variance:
 # sum_w2 and sum_w2z keep what is said of the noise independent of the weights' scale.
 FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum_wz2", "sum_w2z")
@@ -24,7 +24,7 @@ class BinTable:
 
     sums: NDArray[np.float64]
     dropped: NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, len(FIELDS))))
-    # Errors need no squared reports; a pass that leaves them out is faster.
+    # Errors need no squared predictions; a pass that leaves them out is faster.
     has_squares: bool = True
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class BinTable:
     @property
     def sum_wu2(self) -> NDArray[np.float64]:
         if not self.has_squares:
-            raise ValueError("this table was summed without squares of reports")
+            raise ValueError("this table was summed without squares of predictions")
         return self.sums[:, :, 5]
 
     @property
@@ -115,7 +115,7 @@ class BinTable:
 
     @property
     def mean_u(self) -> NDArray[np.float64]:
-        """Mean report per bin; NaN where a bin is empty."""
+        """Mean prediction per bin; NaN where a bin is empty."""
         return ratio(self.sum_wu, self.sum_w)
 
     @property
@@ -125,7 +125,7 @@ class BinTable:
 
 
 def squared(sums: NDArray[np.float64]) -> bool:
-    """Whether squares of reports were summed: an engine that leaves them out says NaN."""
+    """Whether squares of predictions were summed: an engine that leaves them out says NaN."""
     return not np.isnan(sums[..., FIELDS.index("sum_wu2")]).any()
 
 
@@ -138,7 +138,9 @@ def ratio(sums: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np
 
 @dataclass(frozen=True, eq=False)
 class VectorTable:
-    """Sums per cell for vector reports: weight (cells,) and R_B = sum of w (u - z), (cells, d)."""
+    """Sums per cell for vector predictions: weight (cells,) and R_B = sum of w (u - z), (cells,
+    d).
+    """
 
     sum_w: NDArray[np.float64]
     residual: NDArray[np.float64]

@@ -1,7 +1,7 @@
 """Binning rules, and the one interval rule that every engine is held to.
 
 A rule never looks at targets. Whatever the rule, it comes down to *inner edges*, doubles in
-increasing order, and the bin of a report is
+increasing order, and the bin of a prediction is
 
     bin(u) = the number of inner edges e with e <= u
 
@@ -50,8 +50,8 @@ class EqualWidth:
     """Equal-width bins on [0, 1].
 
     ``closed="left"``: ``[(j-1)/m, j/m)``, the last one closed at 1 too. ``closed="right"``:
-    ``((j-1)/m, j/m]``, with 0 in the first. ``drop_one=True`` leaves a report of exactly 1.0 out
-    of every bin, as the formula of Leznik (2026) reads literally; it is there to reproduce that
+    ``((j-1)/m, j/m]``, with 0 in the first. ``drop_one=True`` leaves a prediction of exactly 1.0
+    out of every bin, as the formula of Leznik (2026) reads literally; it is there to reproduce that
     paper's tables, and what it drops is counted.
     """
 
@@ -72,7 +72,7 @@ class EqualWidth:
 class Quantile:
     """Bins of equal mass.
 
-    ``ties="together"``: equal reports share the bin that holds the middle of their ranks; ranks
+    ``ties="together"``: equal predictions share the bin that holds the middle of their ranks; ranks
     are cumulative weights, so an integer weight is a repetition, and the order of rows does not
     matter. ``ties="rank"``: bin j holds the ranks ``(j-1)n/m < i <= jn/m`` of a stable sort.
     """
@@ -115,7 +115,7 @@ class Edges:
                 )
         if not (values[0] <= 0.0 and values[-1] >= 1.0):
             raise InputError(
-                f"edges must cover [0, 1] so that every report has a bin; they run from "
+                f"edges must cover [0, 1] so that every prediction has a bin; they run from "
                 f"{values[0]!r} to {values[-1]!r}: add 0 and 1"
             )
 
@@ -129,7 +129,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class LevelSets:
-    """One bin per distinct report."""
+    """One bin per distinct prediction."""
 
     def __str__(self) -> str:
         return "exact level sets"
@@ -201,9 +201,9 @@ class Cuts:
         """Whether some cell holds so many edges that a walk would be slower than a search."""
         return bool(np.diff(self.start).max() > 4)
 
-    def find(self, reports: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+    def find(self, predictions: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
         """The interval rule itself."""
-        return np.searchsorted(self.inner, np.asarray(reports, dtype=np.float64), side="right")
+        return np.searchsorted(self.inner, np.asarray(predictions, dtype=np.float64), side="right")
 
 
 def outer_edges(rule: EqualWidth | Edges) -> NDArray[np.float64]:
@@ -216,10 +216,10 @@ def outer_edges(rule: EqualWidth | Edges) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=16)
 def fixed_cuts(rule: EqualWidth | Edges, precision: np.dtype[Any]) -> Cuts:
-    """The inner edges of a fixed rule for reports of one precision.
+    """The inner edges of a fixed rule for predictions of one precision.
 
-    An edge is a double. A float32 report is compared with that double rounded to float32, so that
-    the report 0.7 and the edge 7/10 are the same number in both precisions.
+    An edge is a double. A float32 prediction is compared with that double rounded to float32, so
+    that the prediction 0.7 and the edge 7/10 are the same number in both precisions.
     """
     inner = outer_edges(rule)[1:-1]
     if precision.itemsize < 8:
@@ -239,9 +239,9 @@ def rank_bins(n: int, m: int) -> NDArray[np.intp]:
 
 
 def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
-    """The bin of each distinct report, given the mass at each in increasing order.
+    """The bin of each distinct prediction, given the mass at each in increasing order.
 
-    A report with mass T above mass L occupies the ranks (L, L + T]; it goes to the bin j with
+    A prediction with mass T above mass L occupies the ranks (L, L + T]; it goes to the bin j with
     ``(j-1) W/m < L + T/2 <= j W/m``. In whole numbers all of it is exact.
     """
     through = np.cumsum(mass)
@@ -254,14 +254,14 @@ def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class MiddleRanks:
-    """The bins of `middle_rank_bins` in any number, found without a look at every report."""
+    """The bins of `middle_rank_bins` in any number, found without a look at every prediction."""
 
     doubled: NDArray[np.float64]
     total: float
 
     @classmethod
     def of(cls, mass: NDArray[np.float64]) -> MiddleRanks:
-        """From the mass at each distinct report in increasing order."""
+        """From the mass at each distinct prediction in increasing order."""
         through = np.cumsum(mass)
         return cls(2.0 * (through - mass) + mass, float(through[-1]))
 

@@ -22,7 +22,7 @@ def entropy(p: Rows) -> NDArray[np.float64]:
 
 
 def same_ranking(p: Rows, q: Rows) -> NDArray[np.float64]:
-    """1 where every strict preference of the target row is kept strictly by the report, else 0.
+    """1 where every strict preference of the target row is kept strictly by the prediction, else 0.
 
     Classes that the target ranks equal may come in any order.
     """
@@ -31,7 +31,7 @@ def same_ranking(p: Rows, q: Rows) -> NDArray[np.float64]:
     rows = np.arange(n)[:, None]
     ranked_q, ranked_p = q[rows, order], p[rows, order]
     # Between neighbours with a strict preference, all of the better ones must be above all of the
-    # worse ones: the smallest report so far against the largest report to come.
+    # worse ones: the smallest prediction so far against the largest prediction to come.
     smallest_before = np.minimum.accumulate(ranked_p, axis=1)[:, : k - 1]
     largest_after = np.maximum.accumulate(ranked_p[:, ::-1], axis=1)[:, ::-1][:, 1:]
     strict = ranked_q[:, : k - 1] > ranked_q[:, 1:]

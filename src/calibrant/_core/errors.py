@@ -54,7 +54,7 @@ class CalibrantWarning(UserWarning):
     """Something was done, but the caller should know about it before relying on it."""
 
 
-def refuse_total(weight: float, n_rows: float = 1) -> None:
+def check_weight_total(weight: float, n_rows: float = 1) -> None:
     """An error if the weights of all rows together are nothing, or too much for a number."""
     if math.isfinite(weight) and weight > 0:
         return
@@ -69,13 +69,13 @@ ODD_WEIGHTS = (
 )
 
 
-def refuse_squares(weight: float, squares: float) -> None:
+def check_squares(weight: float, squares: float) -> None:
     """An error if the squares of weights are too large or too small for numbers."""
     if weight > 0 and not 1e-290 < squares < 1e290:
         raise InputError(ODD_WEIGHTS)
 
 
-def refuse_none_left(n_rows: int) -> None:
+def check_some_left(n_rows: int) -> None:
     """An error if no row is left, so that nothing is asked of rows that are not there."""
     if n_rows == 0:
         raise InputError(NO_ROW_LEFT)

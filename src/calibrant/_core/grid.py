@@ -48,7 +48,7 @@ class LogitGrid:
 
 @dataclass(frozen=True, eq=False)
 class UnitGrid:
-    """Sums of w (z - u) at the reports ``j / cells``, per class: (classes, 1, cells + 1).
+    """Sums of w (z - u) at the predictions ``j / cells``, per class: (classes, 1, cells + 1).
 
     With three rows in place of the one they are w, w u and w z, from which a curve can be drawn.
     """

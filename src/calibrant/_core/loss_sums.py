@@ -28,7 +28,7 @@ N_PROPER = 7
 class LossSums:
     """Weighted sums of losses, one number per name of FIELDS.
 
-    The last four (how report and target distributions compare) cost a sort and a logarithm per
+    The last four (how prediction and target distributions compare) cost a sort and a logarithm per
     entry, so they are summed only on request; `has_distribution` says whether they were.
     """
 

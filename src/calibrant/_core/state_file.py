@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.atomic_files import replacing
+from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import StateError
 
 MAGIC = b"calibrant-state "
@@ -148,7 +148,7 @@ def write(path: str | os.PathLike[str], state: State) -> None:
         ) from None
     body = b"".join(np.ascontiguousarray(a, dtype="<f8").tobytes() for a in state.arrays.values())
     content = MAGIC + str(VERSION).encode() + b"\n" + text + b"\n" + zlib.compress(body)
-    with replacing(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_bytes(content + hashlib.sha256(content).digest())
 
 
@@ -206,8 +206,8 @@ def _parsed(content: bytes) -> Saved:
 
 def parsed_json(text: str | bytes) -> Any:
     """A JSON document as our own files hold it: without NaN or infinite numbers."""
-    return json.loads(text, parse_constant=_refuse_constant)
+    return json.loads(text, parse_constant=_check_constant)
 
 
-def _refuse_constant(name: str) -> Any:
+def _check_constant(name: str) -> Any:
     raise ValueError(f"{name}, which is not a number")

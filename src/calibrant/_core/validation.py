@@ -45,13 +45,13 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
                 why = REASONS.get(name) or nearest(name, known)
                 raise UnknownOption(f"{shown}() has no option {name!r}: {why}")
         if has_rows:
-            refuse_other_indexes({**dict(zip(known, args, strict=False)), **kwargs})
+            check_same_index({**dict(zip(known, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
     return checked
 
 
-def refuse_other_indexes(given: Mapping[str, Any]) -> None:
+def check_same_index(given: Mapping[str, Any]) -> None:
     """An InputError if two arguments have pandas indexes that differ: by position, as rows are
     matched, other rows would meet than by their indexes.
     """

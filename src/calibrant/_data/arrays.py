@@ -122,14 +122,14 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
             raise InputError(
                 f"{argument} holds records: make a column of each field, and name these"
             )
-        _refuse_nulls([native], [str(native.name or "")], argument)
+        _check_no_nulls([native], [str(native.name or "")], argument)
         return _column(native)
     columns = list(native.iter_columns())
-    _refuse_nulls(columns, names or [column.name for column in columns], argument)
+    _check_no_nulls(columns, names or [column.name for column in columns], argument)
     return np.column_stack([_column(column) for column in columns])
 
 
-def _refuse_nulls(columns: list[Any], names: list[str], argument: str) -> None:
+def _check_no_nulls(columns: list[Any], names: list[str], argument: str) -> None:
     if any(column.null_count() > 0 for column in columns):
         missing = np.column_stack([c.is_null().to_numpy() for c in columns])
         row = int(np.argmax(missing.any(axis=1)))

@@ -28,11 +28,11 @@ OWN_LABELS = (
 )
 
 
-def refuse_own_labels(label: Any, reports: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_label_is_shared(label: Any, predictions: Mapping[str, Any], known: Sequence[str]) -> None:
     """An error if the column of labels is one model's own, as its name beside another's says:
-    correct_a and correct_b, where the models' reports are conf_a and conf_b.
+    correct_a and correct_b, where the models' predictions are conf_a and conf_b.
     """
-    columns = {name: each for name, each in reports.items() if isinstance(each, str)}
+    columns = {name: each for name, each in predictions.items() if isinstance(each, str)}
     if not isinstance(label, str):
         return
     own = re.split(_BETWEEN, label)
@@ -53,11 +53,11 @@ def refuse_own_labels(label: Any, reports: Mapping[str, Any], known: Sequence[st
 _BETWEEN = r"([._/ -])"
 
 
-def refuse_shuffled(reports: Sequence[str], targets: Sequence[str]) -> None:
+def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> None:
     """An error if the numbers in columns' names are out of order, as texts are sorted (p_0, p_1,
     p_10, p_2): label 2 would be held against the column p_10.
     """
-    numbers = _numbers(reports)
+    numbers = _numbers(predictions)
     inner = sorted(numbers)
     if numbers == inner or inner not in (
         list(range(len(inner))), list(range(1, len(inner) + 1))
@@ -66,7 +66,8 @@ def refuse_shuffled(reports: Sequence[str], targets: Sequence[str]) -> None:
     if len(targets) > 1 and _numbers(targets) == numbers:
         return  # soft labels in the same order
     raise InputError(
-        f"y_proba names the columns {', '.join(map(repr, reports[:SHUFFLED]))}, ...: their numbers "
+        f"y_proba names the columns {', '.join(map(repr, predictions[:SHUFFLED]))}, ...: their "
+        f"numbers "
         "are not in order, while class indices go by the order of the columns. Sort them by their "
         "numbers, or say which class each column is of with classes=[...]"
     )

@@ -31,9 +31,11 @@ def explained(samples: Source) -> Iterator[None]:
         raise InputError(said) from None
 
 
-def refuse_swapped(samples: Source) -> None:
-    """An error if every report is 0 or 1; to be asked where targets are known to be fractions."""
-    if samples.every_report_is_zero_or_one():
+def check_not_swapped(samples: Source) -> None:
+    """An error if every prediction is 0 or 1; to be asked where targets are known to be
+    fractions.
+    """
+    if samples.every_prediction_is_zero_or_one():
         raise InputError(
             "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
             "swapped. The order is (y_true, y_proba)"
@@ -56,7 +58,7 @@ def first_bad_row(samples: Samples, known: int) -> int:
 def _bad_rows(samples: Samples, rows: slice) -> NDArray[np.bool_]:
     """Which of these rows no measure can take."""
     with np.errstate(invalid="ignore"):
-        u = samples.reports[rows].astype(np.float64).reshape(-1, samples.reports[0].size)
+        u = samples.predictions[rows].astype(np.float64).reshape(-1, samples.predictions[0].size)
         bad = ~np.isfinite(u).all(axis=1)
         if not samples.from_logits:
             bad |= ((u < -OVERSHOOT) | (u > 1 + OVERSHOOT)).any(axis=1)
@@ -79,7 +81,7 @@ def _bad_rows(samples: Samples, rows: slice) -> NDArray[np.bool_]:
 def explain(samples: Samples, row: int, *, shown: int | None = None) -> str:
     """Why this row cannot be measured, and what to do; `shown` is its number elsewhere."""
     number = row if shown is None else shown
-    for look in (_weight, _report, _target):
+    for look in (_weight, _prediction, _target):
         said = look(samples, row, number)
         if said:
             return said
@@ -95,15 +97,17 @@ def _weight(samples: Samples, row: int, shown: int) -> str | None:
     return f"sample_weight[{shown}] is {w!r}: weights must be finite and not negative"
 
 
-def _report(samples: Samples, row: int, shown: int) -> str | None:
-    values = np.atleast_1d(samples.reports[row]).astype(np.float64)
+def _prediction(samples: Samples, row: int, shown: int) -> str | None:
+    values = np.atleast_1d(samples.predictions[row]).astype(np.float64)
     for column, value in enumerate(values.tolist()):
         place = f"y_proba[{shown}, {column}]" if samples.multiclass else f"y_proba[{shown}]"
         if not math.isfinite(value):
-            return f"{place} is {value!r}: reports must be finite numbers. Remove or mend that row"
+            return (
+                f"{place} is {value!r}: predictions must be finite numbers. Remove or mend that row"
+            )
         if not samples.from_logits and not -OVERSHOOT <= value <= 1 + OVERSHOOT:
             return (
-                f"{place} is {value!r}: reports must lie in [0, 1]. If these are logits, pass "
+                f"{place} is {value!r}: predictions must lie in [0, 1]. If these are logits, pass "
                 "from_logits=True; if they are percentages, divide by 100"
             )
     total = float(values.sum())

@@ -13,7 +13,7 @@ from calibrant._data.tolerances import ROW_SUM_TOLERANCE
 
 @dataclass(frozen=True, eq=False)
 class FrameSamples:
-    """Names of the columns that hold reports, targets and weights, and the frame they are in.
+    """Names of the columns that hold predictions, targets and weights, and the frame they are in.
 
     Only `calibrant._data` makes these, and the frame's engine for parts of them: columns are known
     to exist and to be numbers. Nothing is read until something is summed.
@@ -21,7 +21,7 @@ class FrameSamples:
 
     # A narwhals LazyFrame.
     frame: Any
-    reports: tuple[str, ...]
+    predictions: tuple[str, ...]
     targets: tuple[str, ...]
     weight: str | None = None
     multiclass: bool = False
@@ -30,7 +30,7 @@ class FrameSamples:
     labels: tuple[Any, ...] | None = None
     class_names: tuple[str, ...] | None = None
     inferred: tuple[str, ...] = ()
-    # The type of the reports, if it is shorter than float64: they meet edges rounded to it.
+    # The type of the predictions, if it is shorter than float64: they meet edges rounded to it.
     rounded_to: str = "float64"
     # Whether labels cannot be fractions, because their type has none.
     hard: bool = False
@@ -46,7 +46,7 @@ class FrameSamples:
 
     @property
     def n_classes(self) -> int:
-        return len(self.reports) if self.multiclass else 2
+        return len(self.predictions) if self.multiclass else 2
 
     @property
     def weighted(self) -> bool:
@@ -69,7 +69,7 @@ class FrameSamples:
     def columns(self) -> tuple[str, ...]:
         """Every column that is read."""
         weight = () if self.weight is None else (self.weight,)
-        return tuple(dict.fromkeys((*self.targets, *self.reports, *weight)))
+        return tuple(dict.fromkeys((*self.targets, *self.predictions, *weight)))
 
     @property
     def where(self) -> str:
@@ -92,10 +92,10 @@ class FrameSamples:
             name: rows[place].to_list()[-1]
             for place, name in zip(places, self.columns, strict=True)
         }
-        reports = np.array([[last[name] for name in self.reports]], dtype=np.float64)
+        predictions = np.array([[last[name] for name in self.predictions]], dtype=np.float64)
         targets = np.array([[last[name] for name in self.targets]])
         return Samples(
-            reports if self.multiclass else reports[:, 0],
+            predictions if self.multiclass else predictions[:, 0],
             targets if self.soft_rows else targets[:, 0],
             None if self.weight is None else np.array([last[self.weight]], dtype=np.float64),
             self.from_logits,
@@ -103,9 +103,9 @@ class FrameSamples:
             label_sum_tolerance=self.label_sum_tolerance,
         )
 
-    def every_report_is_zero_or_one(self) -> bool:
+    def every_prediction_is_zero_or_one(self) -> bool:
         if self.from_logits:
             return False
-        reports = [self.column(name) for name in self.reports]
-        others = [(report != 0) & (report != 1) for report in reports]
+        predictions = [self.column(name) for name in self.predictions]
+        others = [(prediction != 0) & (prediction != 1) for prediction in predictions]
         return all(self.frame.filter(other).head(1).collect().is_empty() for other in others)

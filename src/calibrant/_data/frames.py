@@ -8,15 +8,15 @@ from typing import Any
 import narwhals as nw
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.accept import is_flag
-from calibrant._data.columns import refuse_shuffled
+from calibrant._data.columns import check_column_order
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.labels import Titles, are_indices, named_once, number_of, taken
-from calibrant._data.missing import told_of
+from calibrant._data.missing import check_missing
+from calibrant._data.to_samples import check_bool
 from calibrant._data.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
 
-def accept_frame(
+def frame_to_samples(
     y_true: Any,
     y_proba: Any,
     data: Any,
@@ -30,20 +30,20 @@ def accept_frame(
     frame: Any = nw.from_native(data)
     schema = frame.collect_schema()
     multiclass = not isinstance(y_proba, str)
-    reports = named(y_proba, "y_proba", schema)
+    predictions = named(y_proba, "y_proba", schema)
     targets = named(y_true, "y_true", schema)
     weights = () if sample_weight is None else named(sample_weight, "sample_weight", schema)
-    _check_counts(reports, targets, weights, multiclass)
+    _check_counts(predictions, targets, weights, multiclass)
     if classes is None and multiclass:
-        refuse_shuffled(reports, targets)
-    for name in reports:
+        check_column_order(predictions, targets)
+    for name in predictions:
         _check_number(name, schema, "y_proba")
     for name in weights:
         _check_number(name, schema, "sample_weight")
-    names = tuple(str(name) for name in reports) if multiclass else None
+    names = tuple(str(name) for name in predictions) if multiclass else None
     labels, told = None, "targets are class indices" if multiclass else None
     if classes is not None:
-        known = named_once(classes, len(reports) if multiclass else 2, multiclass)
+        known = named_once(classes, len(predictions) if multiclass else 2, multiclass)
         names = tuple(str(name) for name in known)
         if len(targets) == 1 and not isinstance(classes, Titles):
             labels = _labels(targets[0], schema, known)
@@ -52,24 +52,24 @@ def accept_frame(
         for name in targets:
             _check_number(name, schema, "y_true")
     soft_rows = len(targets) > 1
-    kind = "logits" if is_flag(from_logits) else "probabilities"
-    said = f"multiclass {kind}, {len(reports)} classes" if multiclass else f"binary {kind}"
+    kind = "logits" if check_bool(from_logits) else "probabilities"
+    said = f"multiclass {kind}, {len(predictions)} classes" if multiclass else f"binary {kind}"
     if soft_rows:
         told = "targets are rows of class probabilities"
     return FrameSamples(
         frame,
-        reports,
+        predictions,
         targets,
         weights[0] if weights else None,
         multiclass=multiclass,
-        from_logits=is_flag(from_logits),
+        from_logits=check_bool(from_logits),
         labels=labels,
         class_names=names,
         inferred=(said, *([told] if told else []), f"summed in {_engine(frame)}"),
-        rounded_to=_rounded_to([schema[name] for name in reports]),
+        rounded_to=_rounded_to([schema[name] for name in predictions]),
         hard=not soft_rows and (multiclass or labels is not None or _is_whole(schema[targets[0]])),
-        missing=told_of(missing),
-        row_sum_tolerance=_tolerance([schema[name] for name in reports]),
+        missing=check_missing(missing),
+        row_sum_tolerance=_tolerance([schema[name] for name in predictions]),
         label_sum_tolerance=_tolerance([schema[name] for name in targets]),
     )
 
@@ -99,23 +99,28 @@ def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
 
 
 def _check_counts(
-    reports: tuple[str, ...], targets: tuple[str, ...], weights: tuple[str, ...], multiclass: bool
+    predictions: tuple[str, ...],
+    targets: tuple[str, ...],
+    weights: tuple[str, ...],
+    multiclass: bool,
 ) -> None:
-    if multiclass and len(reports) < 2:
+    if multiclass and len(predictions) < 2:
         raise InputError(
-            f"y_proba names {len(reports)} columns: one column is one class only, where two are "
+            f"y_proba names {len(predictions)} columns: one column is one class only, where two "
+            f"are "
             "needed. For a binary problem give the name itself, not a list of it"
         )
     if len(targets) > 1 and not multiclass:
         raise InputError(
-            f"y_true names {len(targets)} columns while y_proba names one: binary reports need one "
+            f"y_true names {len(targets)} columns while y_proba names one: binary predictions "
+            f"need one "
             "column of targets. If there are several classes, name a column of y_proba for each; "
             "the order is (y_true, y_proba)"
         )
-    if not targets or (len(targets) > 1 and len(targets) != len(reports)):
+    if not targets or (len(targets) > 1 and len(targets) != len(predictions)):
         raise InputError(
             f"y_true and y_proba must have the same classes; got {len(targets)} and "
-            f"{len(reports)} columns"
+            f"{len(predictions)} columns"
         )
     if len(weights) > 1:
         raise InputError(f"sample_weight must name one column; it names {len(weights)}")

@@ -14,20 +14,20 @@ ROWS_THAT_TELL, VALUES_THAT_TELL = 3, 10
 PROBABILITIES, LOG_PROBABILITIES = "probabilities", "log-probabilities"
 
 
-def kind_of_logits(reports: Any, as_double: Callable[[Any], Any], tolerance: float) -> str:
+def kind_of_logits(predictions: Any, as_double: Callable[[Any], Any], tolerance: float) -> str:
     """What numbers that are said to be logits look like instead: PROBABILITIES (all in [0, 1], rows
     with the sum 1), LOG_PROBABILITIES (none above 0), or nothing. Of an array or a tensor.
 
     Rows of log-probabilities need no word: their softmax is right.
     """
-    n, rows = int(reports.shape[0]), reports.ndim == 2
+    n, rows = int(predictions.shape[0]), predictions.ndim == 2
     if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
         return ""
     unit, low = True, not rows
-    step = max(1, (1 << 12) // (int(reports.shape[1]) if rows else 1))
+    step = max(1, (1 << 12) // (int(predictions.shape[1]) if rows else 1))
     start = 0
     while start < n:  # the first look mostly ends it
-        x = as_double(reports[start : start + step])
+        x = as_double(predictions[start : start + step])
         unit = unit and bool(((x >= 0) & (x <= 1)).all())
         if unit and rows:
             unit = bool((abs(x.sum(1) - 1.0) <= tolerance).all())

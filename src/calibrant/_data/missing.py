@@ -1,4 +1,4 @@
-"""Rows in which a report, a label or a weight is missing: an error, or left out and counted.
+"""Rows in which a prediction, a label or a weight is missing: an error, or left out and counted.
 
 Missing is a null of a frame, a masked entry, or NaN.
 """
@@ -14,7 +14,7 @@ from calibrant._core.errors import one_of
 from calibrant._data.arrays import to_array, without_decimals
 
 
-def told_of(missing: str) -> str:
+def check_missing(missing: str) -> str:
     """The option, if it is one."""
     return one_of("missing", missing, ("error", "drop"))
 

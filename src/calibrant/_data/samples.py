@@ -28,24 +28,24 @@ class BadRow(Exception):
 class Block:
     """A run of rows in the few types that kernels take.
 
-    Reports are float32 or float64, in C order. Targets are labels (uint8, int32 or int64) or
+    Predictions are float32 or float64, in C order. Targets are labels (uint8, int32 or int64) or
     numbers (float64); weights are float64 or None.
     """
 
-    reports: NDArray[Any]
+    predictions: NDArray[Any]
     targets: NDArray[Any]
     weights: NDArray[np.float64] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Reports, targets and weights as they came, with shapes and types known to be right.
+    """Predictions, targets and weights as they came, with shapes and types known to be right.
 
-    Reports are (n,) for binary problems and (n, k) for multiclass ones; targets (n,) or (n, k).
+    Predictions are (n,) for binary problems and (n, k) for multiclass ones; targets (n,) or (n, k).
     Only `calibrant._data` makes these. Nothing is copied or converted until a block is asked for.
     """
 
-    reports: NDArray[Any]
+    predictions: NDArray[Any]
     targets: NDArray[Any]
     weights: NDArray[Any] | None = None
     from_logits: bool = False
@@ -57,7 +57,7 @@ class Samples:
     n_missing: int = 0
     # Which of the rows that were given stayed; None where all did.
     kept: NDArray[np.bool_] | None = None
-    # How far from 1 a row of soft labels may sum, which need not be as precise as the reports.
+    # How far from 1 a row of soft labels may sum, which need not be as precise as the predictions.
     label_sum_tolerance: float = ROW_SUM_TOLERANCE
     # The power of two by which weights that over- or underflow when squared were divided.
     weight_exponent: int = 0
@@ -66,15 +66,15 @@ class Samples:
 
     @property
     def n(self) -> int:
-        return int(self.reports.shape[0])
+        return int(self.predictions.shape[0])
 
     @property
     def multiclass(self) -> bool:
-        return self.reports.ndim == 2
+        return self.predictions.ndim == 2
 
     @property
     def n_classes(self) -> int:
-        return int(self.reports.shape[1]) if self.multiclass else 2
+        return int(self.predictions.shape[1]) if self.multiclass else 2
 
     @property
     def weighted(self) -> bool:
@@ -95,28 +95,28 @@ class Samples:
         weights = None if self.weights is None else self.weights[rows]
         return replace(
             self,
-            reports=self.reports[rows],
+            predictions=self.predictions[rows],
             targets=self.targets[rows],
             weights=weights,
             kept=None,
         )
 
-    def every_report_is_zero_or_one(self) -> bool:
+    def every_prediction_is_zero_or_one(self) -> bool:
         if self.from_logits:
             return False
         step = max(1, (1 << 14) // self.n_classes)
         for start in range(0, self.n, step):
-            reports = self.reports[start : start + step]
-            if not ((reports == 0) | (reports == 1)).all():
+            predictions = self.predictions[start : start + step]
+            if not ((predictions == 0) | (predictions == 1)).all():
                 return False
         return True
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The precision in which reports meet bin edges."""
-        if self.from_logits or self.reports.dtype.kind != "f":
+        """The precision in which predictions meet bin edges."""
+        if self.from_logits or self.predictions.dtype.kind != "f":
             return np.dtype(np.float64)
-        return self.reports.dtype
+        return self.predictions.dtype
 
     @property
     def is_plain(self) -> bool:
@@ -124,28 +124,28 @@ class Samples:
         return (
             not self.from_logits
             and self.weights is None
-            and self.reports.dtype in (np.float32, np.float64)
+            and self.predictions.dtype in (np.float32, np.float64)
             and self.targets.dtype in (np.bool_, np.uint8, np.int8, np.int32, np.int64, np.float64)
-            and self.reports.flags.c_contiguous
+            and self.predictions.flags.c_contiguous
             and self.targets.flags.c_contiguous
         )
 
     def block(self, start: int, stop: int) -> Block:
         """Rows start..stop in kernel types; without a copy where they are in those already."""
-        raw = self.reports[start:stop]
+        raw = self.predictions[start:stop]
         if self.from_logits:
             # Not finite, or so large that float64 cannot hold it: no probability comes of it.
             finite = np.isfinite(raw)
             if not finite.all():
                 raise BadRow(start + _first_false(finite))
-            reports: NDArray[Any] = softmax(raw) if self.multiclass else sigmoid(raw)
+            predictions: NDArray[Any] = softmax(raw) if self.multiclass else sigmoid(raw)
         else:
             half = np.dtype(np.float32 if raw.dtype == np.float16 else np.float64)
             native = raw.dtype if raw.dtype in (np.float32, np.float64) else half
-            reports = np.ascontiguousarray(raw, dtype=native)
+            predictions = np.ascontiguousarray(raw, dtype=native)
         weights = self.weights
         return Block(
-            reports,
+            predictions,
             self._targets(start, stop),
             None if weights is None else np.ascontiguousarray(weights[start:stop], np.float64),
         )

@@ -18,15 +18,15 @@ class Source(Protocol):
 
     @property
     def multiclass(self) -> bool:
-        """Whether reports are rows of class probabilities."""
+        """Whether predictions are rows of class probabilities."""
 
     @property
     def n_classes(self) -> int:
-        """The classes; 2 for binary reports."""
+        """The classes; 2 for binary predictions."""
 
     @property
     def from_logits(self) -> bool:
-        """Whether reports are logits."""
+        """Whether predictions are logits."""
 
     @property
     def class_names(self) -> tuple[str, ...] | None:
@@ -38,7 +38,7 @@ class Source(Protocol):
 
     @property
     def precision(self) -> np.dtype[Any]:
-        """The precision in which reports meet bin edges."""
+        """The precision in which predictions meet bin edges."""
 
     @property
     def weighted(self) -> bool:
@@ -55,5 +55,5 @@ class Source(Protocol):
     def row(self, number: int) -> Samples:
         """One row, brought here to be looked at."""
 
-    def every_report_is_zero_or_one(self) -> bool:
-        """Whether these look like labels in the place of reports."""
+    def every_prediction_is_zero_or_one(self) -> bool:
+        """Whether these look like labels in the place of predictions."""

@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.errors import InputError
-from calibrant._data.accept import (
-    checked_reports,
+from calibrant._data.arrays import plain_tensor, precision_name, to_array
+from calibrant._data.labels import encode
+from calibrant._data.logits import kind_of_logits
+from calibrant._data.missing import check_missing, with_gaps
+from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64, precision_of
+from calibrant._data.to_samples import (
+    check_bool,
+    check_names,
+    checked_predictions,
     checked_targets,
     checked_weights,
     inferred_from,
-    is_flag,
-    refuse_names,
     scaled_by,
     sum_tolerance,
     tell_unless_stream,
     weight_exponent,
 )
-from calibrant._data.arrays import plain_tensor, precision_name, to_array
-from calibrant._data.labels import encode
-from calibrant._data.logits import kind_of_logits
-from calibrant._data.missing import told_of, with_gaps
-from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64, precision_of
 
 Values = Tensor | NDArray[Any]
 
 
-def accept_tensors(
+def tensors_to_samples(
     y_true: Any,
     y_proba: Tensor,
     *,
@@ -42,20 +42,21 @@ def accept_tensors(
     missing: str = "error",
     stream: bool = False,
 ) -> TensorSamples:
-    """Samples on the reports' device, from tensors; labels and weights may also be arrays or lists.
+    """Samples on the predictions' device, from tensors; labels and weights may also be arrays or
+    lists.
 
-    The checks and their messages are those of arrays. Reports never leave their device, unless it
-    has no float64 (mps): then they are summed on the host, copied there block by block.
+    The checks and their messages are those of arrays. Predictions never leave their device, unless
+    it has no float64 (mps): then they are summed on the host, copied there block by block.
     """
-    refuse_names(y_true, y_proba)
-    is_flag(from_logits)
+    check_names(y_true, y_proba)
+    check_bool(from_logits)
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
     parts = {name: _detached(value, name) for name, value in parts.items() if value is not None}
     n_missing = 0
-    if told_of(missing) == "drop":
+    if check_missing(missing) == "drop":
         parts, n_missing = _without_missing(parts)
-    reports: Tensor = parts["y_proba"]
-    shape = checked_reports(_stand_in(reports))
+    predictions: Tensor = parts["y_proba"]
+    shape = checked_predictions(_stand_in(predictions))
     targets = _values(parts["y_true"], "y_true")
     if (0 in targets.shape or shape.shape[0] == 0) and not n_missing:
         raise InputError("y_true and y_proba must hold at least one row; got none")
@@ -69,9 +70,9 @@ def accept_tensors(
         weights = _values(weights, "sample_weight")
         checked_weights(_stand_in(weights), shape.shape[0])
     if from_logits:
-        kind = kind_of_logits(reports, _on_device, sum_tolerance(y_proba))
+        kind = kind_of_logits(predictions, _on_device, sum_tolerance(y_proba))
         tell_unless_stream(kind, stream, shape.ndim == 2)
-    place = reports.device if holds_float64(reports.device) else torch.device("cpu")
+    place = predictions.device if holds_float64(predictions.device) else torch.device("cpu")
     here, exponent = None, 0
     if weights is not None:
         here = _placed(weights, place)
@@ -79,7 +80,7 @@ def accept_tensors(
         if exponent:
             here = torch.ldexp(here.double(), torch.tensor(-exponent, device=place))
     return TensorSamples(
-        reports,
+        predictions,
         _placed(targets, place).reshape(like_targets.shape),
         here,
         bool(from_logits),

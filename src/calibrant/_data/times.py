@@ -69,11 +69,11 @@ def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | No
     if kind == "M":
         missing = gone | np.isnat(array)
         years = array.astype("datetime64[Y]").astype(np.int64) + 1970
-        _refuse_far((years < 1) | (years > 9999), missing, array, argument)
+        _check_near((years < 1) | (years > 9999), missing, array, argument)
         return np.where(missing, 0, array.astype("datetime64[us]").astype(np.int64)), missing
     if kind in "iuf":
         missing = gone | np.isnan(array)
-        _refuse_far(~((array >= _FIRST) & (array <= _LAST)), missing, array, argument)
+        _check_near(~((array >= _FIRST) & (array <= _LAST)), missing, array, argument)
         held = np.where(missing, np.zeros((), array.dtype), array)
         if kind == "f":
             return np.floor(held.astype(np.float64) * SECOND).astype(np.int64), missing
@@ -86,7 +86,7 @@ def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | No
     raise InputError(f"{argument} holds {array.dtype}: {_KINDS}")
 
 
-def _refuse_far(
+def _check_near(
     far: NDArray[np.bool_], missing: NDArray[np.bool_], array: NDArray[Any], argument: str
 ) -> None:
     bad = np.asarray(far & ~missing)

@@ -1,6 +1,6 @@
 """Fine fixed cells for streams: sums per cell merge, and bins of any kind are put together later.
 
-The cells are 2,048 equal ones, with eight per octave near 0 and near 1 where reports crowd. The
+The cells are 2,048 equal ones, with eight per octave near 0 and near 1 where predictions crowd. The
 edges of the stream's own rule are among theirs, so that its bins come out exactly; quantile bins
 and ordered measures come out as finely as the cells are.
 """
@@ -45,7 +45,7 @@ class Cells:
         return int(self._nominal[0].size) + 1
 
     def cuts(self, precision: np.dtype[Any]) -> Cuts:
-        """The cells' inner edges for reports of one precision."""
+        """The cells' inner edges for predictions of one precision."""
         return _cuts(self.rule, self.fine, precision)
 
     def bins(self, cells: NDArray[np.float64]) -> BinTable:
@@ -66,7 +66,7 @@ class Cells:
 @lru_cache(maxsize=16)
 def _nominal(rule: EqualWidth | Edges, fine: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """All inner edges in order, and which of them are the rule's. The order never depends on the
-    precision of the reports: states of float32 and float64 streams add up.
+    precision of the predictions: states of float32 and float64 streams add up.
     """
     own = outer_edges(rule)[1:-1]
     if isinstance(rule, EqualWidth) and rule.drop_one:

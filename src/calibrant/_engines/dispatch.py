@@ -40,7 +40,9 @@ class Engine(Protocol):
         losses: bool = False,
         squares: bool = True,
     ) -> MatrixSums:
-        """Classwise bin sums, top-label bin sums and loss sums of (n, k) reports, in one read."""
+        """Classwise bin sums, top-label bin sums and loss sums of (n, k) predictions, in one
+        read.
+        """
 
     def bin_table(
         self, samples: Any, notion: Notion, rule: Rule, *, squares: bool = True
@@ -77,12 +79,14 @@ class Engine(Protocol):
         """Each class against the rest, as a binary problem of its own."""
 
     def rows_above(self, samples: Any, threshold: float) -> Any:
-        """The rows of a binary problem with weight and a report above a threshold; None if none."""
+        """The rows of a binary problem with weight and a prediction above a threshold; None if
+        none.
+        """
 
     def whole_problem(
         self, samples: Any, notion: Notion
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
-        """Reports, targets and weights in full, for what cannot be had from sums."""
+        """Predictions, targets and weights in full, for what cannot be had from sums."""
 
 
 def engine_of(samples: Source) -> Engine:

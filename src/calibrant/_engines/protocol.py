@@ -26,7 +26,7 @@ def scalar_block(cuts: Cuts) -> int:
 class Kernels(Protocol):
     """Sums over one block. `status[BAD_ROW]` is the first bad row of the block, or -1.
 
-    Without `squares` a kernel may leave the sums of squared reports out, if that is faster.
+    Without `squares` a kernel may leave the sums of squared predictions out, if that is faster.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Kernels(Protocol):
     def add_scalar(
         self,
         sums: NDArray[np.float64],
-        reports: NDArray[Any],
+        predictions: NDArray[Any],
         targets: NDArray[Any],
         weights: NDArray[np.float64] | None,
         cuts: Cuts,
@@ -45,7 +45,7 @@ class Kernels(Protocol):
 
     def add_rows(
         self,
-        reports: NDArray[Any],
+        predictions: NDArray[Any],
         targets: NDArray[Any],
         weights: NDArray[np.float64] | None,
         confidences: NDArray[np.float64],
@@ -64,7 +64,7 @@ class Kernels(Protocol):
         self,
         plus: NDArray[np.float64],
         minus: NDArray[np.float64],
-        reports: NDArray[Any],
+        predictions: NDArray[Any],
         targets: NDArray[np.float64],
         weights: NDArray[np.float64] | None,
         nodes_per_unit: float,
@@ -73,24 +73,24 @@ class Kernels(Protocol):
         from_logits: bool,
         status: NDArray[np.int64],
     ) -> None:
-        """Add w z and w (1 - z) at the logit of each report, clipped to [low, high]."""
+        """Add w z and w (1 - z) at the logit of each prediction, clipped to [low, high]."""
 
     def deposit_units(
         self,
         nodes: NDArray[np.float64],
-        reports: NDArray[Any],
+        predictions: NDArray[Any],
         targets: NDArray[np.float64],
         weights: NDArray[np.float64] | None,
         status: NDArray[np.int64],
     ) -> None:
-        """Add w (z - u) at each report; with three rows of `nodes`: w, w u and w z."""
+        """Add w (z - u) at each prediction; with three rows of `nodes`: w, w u and w z."""
 
 
 @dataclass(frozen=True)
 class Findings:
     """What a pass saw on its way, beside the sums."""
 
-    n_reports_clipped: int = 0
+    n_predictions_clipped: int = 0
     n_rows_off_simplex: int = 0
     n_log_clipped: int = 0
     soft: bool = False
@@ -106,7 +106,7 @@ class Findings:
 
     def __add__(self, other: Findings) -> Findings:
         return Findings(
-            self.n_reports_clipped + other.n_reports_clipped,
+            self.n_predictions_clipped + other.n_predictions_clipped,
             self.n_rows_off_simplex + other.n_rows_off_simplex,
             self.n_log_clipped + other.n_log_clipped,
             self.soft or other.soft,

@@ -17,26 +17,26 @@ from calibrant._core.errors import InputError
 
 Floats = NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
-# Rows with low <= report <= high for some span, grouped: their smallest and largest report, and
-# their sums (groups x fields). With a number of parts, a span's rows are grouped by
-# floor((u - low) / (high - low) * parts); with None, by report.
+# Rows with low <= prediction <= high for some span, grouped: their smallest and largest prediction,
+# and their sums (groups x fields). With a number of parts, a span's rows are grouped by
+# floor((u - low) / (high - low) * parts); with None, by prediction.
 Look = Callable[[Floats, Floats, int | None], tuple[Floats, Floats, Floats]]
 # The spans of several problems, and their groups, in one reading of the rows.
 Spans = tuple[Floats, Floats]
 LookAtAll = Callable[[dict[Key, Spans], int | None], dict[Key, tuple[Floats, Floats, Floats]]]
 
-# Rows that are worth grouping by report at once; more are cut into finer parts first.
+# Rows that are worth grouping by prediction at once; more are cut into finer parts first.
 FEW_ROWS = 1 << 18
 PARTS = 4096
 
 
 @dataclass
 class Refinement:
-    """Groups of reports in order, to be refined until each is in one of m bins of equal mass.
+    """Groups of predictions in order, to be refined until each is in one of m bins of equal mass.
 
-    A group of reports whose ranks no border of a bin divides is in one bin as a whole; the others
-    are looked at until they hold one report only. Two looks suffice for any number of rows that
-    fits a disk, and mostly one.
+    A group of predictions whose ranks no border of a bin divides is in one bin as a whole; the
+    others are looked at until they hold one prediction only. Two looks suffice for any number of
+    rows that fits a disk, and mostly one.
     """
 
     low: Floats
@@ -46,7 +46,7 @@ class Refinement:
 
     @classmethod
     def of(cls, cells: Floats, cuts: Cuts, m: int, *, first: int = 0) -> Refinement:
-        """From sums of cells; of those from the `first` on, where only larger reports count."""
+        """From sums of cells; of those from the `first` on, where only larger predictions count."""
         held = cells[:, FIELDS.index("sum_w")] > 0
         held[:first] = False
         low = np.concatenate([[0.0], cuts.inner])[held]
@@ -116,7 +116,7 @@ def exact_quantile_bins(cells: Floats, cuts: Cuts, m: int, look: Look) -> BinTab
 
 
 def quantile_groups(cells: Floats, cuts: Cuts, m: int, look: Look) -> Refinement:
-    """Groups of reports in order, each of them in one of the m bins."""
+    """Groups of predictions in order, each of them in one of the m bins."""
     groups = Refinement.of(cells, cuts, m)
 
     def look_at_one(
@@ -129,7 +129,7 @@ def quantile_groups(cells: Floats, cuts: Cuts, m: int, look: Look) -> Refinement
 
 
 def _divided(mass: Floats, m: int) -> NDArray[np.bool_]:
-    """Which groups, in order of reports, have a border j W / m strictly inside their ranks."""
+    """Which groups, in order of predictions, have a border j W / m strictly inside their ranks."""
     through = np.cumsum(mass)
     total = through[-1]
     # Half a part in 10^12 either way: a group too many is looked at, never one too few.

@@ -40,7 +40,7 @@ def _rows(samples: Samples) -> Iterator[tuple[Array, Array]]:
     step = max(1, _BLOCK // k)
     for start in range(0, samples.n, step):
         block = samples.block(start, min(start + step, samples.n))
-        p = np.clip(block.reports.astype(np.float64), 0.0, 1.0)
+        p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
         z = block.targets
         if not samples.multiclass:
             p = np.stack([1.0 - p, p], axis=1)
@@ -129,7 +129,7 @@ def few_event_limits(samples: Samples, name: str, level: float) -> tuple[float, 
         for target in (0.0, 1.0)
     ]
     cost = values[int(rare)] - values[1 - int(rare)]
-    u = np.clip(samples.block(0, samples.n).reports.astype(np.float64), 0.0, 1.0)
+    u = np.clip(samples.block(0, samples.n).predictions.astype(np.float64), 0.0, 1.0)
     chance = u if rare else 1.0 - u
     happened = z == rare
     events = int(happened.sum())
@@ -189,7 +189,7 @@ def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
     total, step = 0.0, max(1, _BLOCK // samples.n_classes)
     for start in range(0, samples.n, step):
         block = samples.block(start, min(start + step, samples.n))
-        p = np.clip(block.reports.astype(np.float64), 0.0, 1.0)
+        p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
         p = p / p.sum(axis=1, keepdims=True) if samples.multiclass else np.stack([1 - p, p], axis=1)
         w = np.ones(len(p)) if block.weights is None else block.weights
         total += float(w.sum())

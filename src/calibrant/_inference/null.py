@@ -76,15 +76,15 @@ def drawn_samples(
     samples: Samples, n_draws: int, rng: np.random.Generator, votes: Any = None
 ) -> Iterator[Samples]:
     """Whole samples with targets drawn from the predictions, for measures that compare rows."""
-    reports = samples.block(0, samples.n).reports.astype(np.float64)
-    plain = replace(samples, reports=reports, from_logits=False)
+    predictions = samples.block(0, samples.n).predictions.astype(np.float64)
+    plain = replace(samples, predictions=predictions, from_logits=False)
     if not samples.multiclass:
-        u = np.clip(reports, 0.0, 1.0)
+        u = np.clip(predictions, 0.0, 1.0)
         counts = 1 if votes is None else votes
         for _ in range(n_draws):
             yield replace(plain, targets=rng.binomial(counts, u) / counts)
         return
-    p = np.clip(reports, 0.0, 1.0)
+    p = np.clip(predictions, 0.0, 1.0)
     p /= p.sum(axis=1, keepdims=True)
     through = np.cumsum(p, axis=1)[:, :-1]
     for _ in range(n_draws):

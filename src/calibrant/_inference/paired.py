@@ -117,11 +117,11 @@ class Draws:
     counts: Array
 
     @property
-    def n_lots(self) -> int:
+    def n_blocks(self) -> int:
         return int(self.counts.shape[1])
 
 
-def draw_lots(
+def draw_blocks(
     n: int,
     n_resamples: int,
     seed: int,
@@ -133,12 +133,12 @@ def draw_lots(
     lots = groups
     if lots is None:
         lots = rng.permutation(n) % min(n, MOST_LOTS)
-    n_lots = int(lots.max()) + 1
-    held = np.bincount(lots, weights, n_lots)
-    counts = np.zeros((n_resamples, n_lots))
+    n_blocks = int(lots.max()) + 1
+    held = np.bincount(lots, weights, n_blocks)
+    counts = np.zeros((n_resamples, n_blocks))
     for row in counts:
         while not row @ held > 0:  # rows of weight 0 alone have no value
-            row[:] = np.bincount(rng.integers(0, n_lots, n_lots), minlength=n_lots)
+            row[:] = np.bincount(rng.integers(0, n_blocks, n_blocks), minlength=n_blocks)
     return Draws(lots.astype(np.intp), counts)
 
 
@@ -193,8 +193,8 @@ def drawn_table(problem: Problem, draws: Draws) -> BinTable:
     sums = np.zeros((draws.counts.shape[0], problem.m, len(FIELDS)))
     squares = ((2, w * w), (7, w * z * z), (8, w * w * z))
     for j, column in ((1, w), (3, w * u), (4, w * z), *squares):
-        per_lot = np.bincount(key, column, draws.n_lots * problem.m)
-        sums[:, :, j] = draws.counts @ per_lot.reshape(draws.n_lots, problem.m)
+        per_lot = np.bincount(key, column, draws.n_blocks * problem.m)
+        sums[:, :, j] = draws.counts @ per_lot.reshape(draws.n_blocks, problem.m)
     sums[:, :, 0] = sums[:, :, 1]
     return BinTable(sums, has_squares=False)
 
@@ -206,10 +206,13 @@ class _Held:
 
 def _drawn_losses(samples: Samples, draws: Draws) -> list[_Held]:
     order = np.argsort(draws.lots, kind="stable")
-    ends = np.searchsorted(draws.lots[order], np.arange(draws.n_lots + 1))
+    ends = np.searchsorted(draws.lots[order], np.arange(draws.n_blocks + 1))
     weights = None if samples.weights is None else samples.weights[order]
     sorted_samples = replace(
-        samples, reports=samples.reports[order], targets=samples.targets[order], weights=weights
+        samples,
+        predictions=samples.predictions[order],
+        targets=samples.targets[order],
+        weights=weights,
     )
     per_lot = np.stack([
         loss_sums(_rows(sorted_samples, int(a), int(b)))[0].sums
@@ -222,7 +225,7 @@ def _rows(samples: Samples, start: int, stop: int) -> Samples:
     weights = None if samples.weights is None else samples.weights[start:stop]
     return replace(
         samples,
-        reports=samples.reports[start:stop],
+        predictions=samples.predictions[start:stop],
         targets=samples.targets[start:stop],
         weights=weights,
     )
@@ -238,7 +241,7 @@ def _drawn_whole(
         try:
             values.append(measure.compute(Summary(drawn, fixed, quantile)))
         except InputError:
-            # Nothing drawn that the measure is about (no report above a threshold): it says
+            # Nothing drawn that the measure is about (no prediction above a threshold): it says
             # nothing new.
             values.append(measure.compute(Summary(samples, fixed, quantile)))
     return np.array(values)

@@ -24,7 +24,7 @@ def class_places(samples: Samples, rule: Rule, *, above: bool) -> tuple[Places, 
     for column in columns:
         part = column
         if above:
-            u = np.asarray(column.block(0, column.n).reports, dtype=np.float64)
+            u = np.asarray(column.block(0, column.n).predictions, dtype=np.float64)
             weights = (u > THRESHOLD).astype(np.float64)
             if column.weights is not None:
                 weights *= column.weights
@@ -52,7 +52,7 @@ def class_places(samples: Samples, rule: Rule, *, above: bool) -> tuple[Places, 
 def full_places(samples: Samples, rule: Rule) -> tuple[Places, int] | None:
     """Every cell of vector predictions times every class, and the number of classes."""
     k = samples.n_classes
-    p = np.clip(samples.block(0, samples.n).reports.astype(np.float64), 0.0, 1.0)
+    p = np.clip(samples.block(0, samples.n).predictions.astype(np.float64), 0.0, 1.0)
     y = _labels(samples)
     if y is None:
         z = np.clip(samples.block(0, samples.n).targets.astype(np.float64), 0.0, 1.0)

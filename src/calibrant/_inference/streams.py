@@ -21,7 +21,7 @@ N_DRAWS = 1000
 # Bins with less than this are put together before two streams are compared: of hard labels the
 # variance of their outcomes' sum, of soft ones rows. Sums of so little are not yet normal.
 LEAST_VARIANCE, LEAST_AFTER, LEAST_ROWS = 3.0, 1.0, 10.0
-# Reports of exactly 0 or 1 have no variance of their own; this one they get.
+# Predictions of exactly 0 or 1 have no variance of their own; this one they get.
 FLAT = 1e-6
 # What is bet on a bin: small bets find small faults in many rows, large ones great ones early.
 BETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -35,7 +35,9 @@ def counts_once(table: BinTable) -> bool:
 
 @dataclass(frozen=True)
 class StreamFloor:
-    """The 95 % point of a measure when the reports are right, and the chance of the value seen."""
+    """The 95 % point of a measure when the predictions are right, and the chance of the value
+    seen.
+    """
 
     upper: float
     p_value: float
@@ -47,7 +49,7 @@ NO_FLOOR = StreamFloor(math.nan, math.nan)
 def noise_floor(
     table: BinTable, statistic: Callable[[BinTable], Array], value: float, *, seed: int = 0
 ) -> StreamFloor:
-    """What a binned measure shows when outcomes follow the reports.
+    """What a binned measure shows when outcomes follow the predictions.
 
     A bin's outcomes then sum to a Poisson binomial with mean ``sum u`` and variance
     ``sum u (1 - u)``; they are drawn as the binomial of that mean and, but for rounding, variance.
@@ -104,10 +106,10 @@ def log_e_value(table: BinTable) -> float:
 
 
 def shift_of(now: BinTable, then: BinTable) -> float:
-    """How far mean target less mean report has moved, like compared with like.
+    """How far mean target less mean prediction has moved, like compared with like.
 
-    The change of each bin's gap, weighted as `now` has its rows: that other reports are made now is
-    no shift. NaN where no bin has rows in both.
+    The change of each bin's gap, weighted as `now` has its rows: that other predictions are made
+    now is no shift. NaN where no bin has rows in both.
     """
     w, before = now.sum_w[0], then.sum_w[0]
     both = (w > 0) & (before > 0)
@@ -124,7 +126,7 @@ def p_of_change(now: BinTable, then: BinTable, *, soft: bool) -> float:
     Twice the smaller of two chances: that of the shift of all bins together, which sees a common
     change early, and that of a chi-square of the bins' differences, which sees any. The variance of
     a residual is taken as ``phi u (1 - u)`` with a bin's own phi, from both streams together:
-    reports may move within their bin without an alarm. NaN where there is too little to tell.
+    predictions may move within their bin without an alarm. NaN where there is too little to tell.
     """
     sums = now.sums[0], then.sums[0]
     known = [p for p in (_p_of_shift(*sums, soft), _p_of_bins(*sums, soft)) if not math.isnan(p)]
@@ -160,7 +162,7 @@ def _p_of_bins(now: Array, then: Array, soft: bool) -> float:
 
 
 def _differences(now: Array, then: Array) -> Array:
-    """The change of each bin's gap, mean target less mean report."""
+    """The change of each bin's gap, mean target less mean prediction."""
     return _residual(then) / then[:, 0] - _residual(now) / now[:, 0]
 
 
@@ -177,7 +179,7 @@ def _variances(first: Array, second: Array) -> tuple[Array, Array]:
     nominal = [s[:, 3] - s[:, 5] + FLAT * s[:, 0] for s in (first, second)]
     total = nominal[0] + nominal[1]
     phi = np.divide(scatter * n, total, out=np.zeros_like(total), where=total > 0)
-    # What rounding leaves of labels that are the reports is not scatter.
+    # What rounding leaves of labels that are the predictions is not scatter.
     phi = np.where(scatter > 1e-12, phi, 0.0)
     return phi * nominal[0], phi * nominal[1]
 

@@ -42,11 +42,11 @@ class Claims:
     """What a measure promises, for its default rule of binning.
 
     Truthful: reporting the true probabilities minimises its expectation, at every n. Continuous: it
-    does not jump when a report moves by a hair. Complete: it tends to 0 for calibrated predictors.
-    Sound: for the others it stays above what calibrated ones tend to. Both are limits where bins
-    grow in number while each still fills, and where the noise of the logit-smoothed error shrinks;
-    sums of squares over W^2 are multiplied by the number of bins. Weighted: weights are shares,
-    times a constant they change nothing. `audit` tests every claim.
+    does not jump when a prediction moves by a hair. Complete: it tends to 0 for calibrated
+    predictors. Sound: for the others it stays above what calibrated ones tend to. Both are limits
+    where bins grow in number while each still fills, and where the noise of the logit-smoothed
+    error shrinks; sums of squares over W^2 are multiplied by the number of bins. Weighted: weights
+    are shares, times a constant they change nothing. `audit` tests every claim.
     """
 
     truthful: Claim
@@ -114,7 +114,7 @@ _NIXON = "Nixon et al. (2019), arXiv:1904.01685"
 _LU = "Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction"
 _BAAN = "Baan et al. (2022), arXiv:2210.16133"
 _CORP = "Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118"
-_LOG_HIGH = 27.64  # -log of the floor of clipped reports
+_LOG_HIGH = 27.64  # -log of the floor of clipped predictions
 
 _BOTH: tuple[Shape, ...] = ("binary", "multiclass")
 _BINARY: tuple[Shape, ...] = ("binary",)
@@ -190,11 +190,11 @@ _ENTRIES = (
             "scalar", _BINARY, "quantile_bins", 0, 1, _BINNED, _NIXON, "ace",
             lambda s: binned_error(s.equal_mass_bins), of_tables=binned_errors),
     Measure("tace", "thresholded adaptive calibration error",
-            "adaptive calibration error of the reports above 0.01", "classwise", _MULTI,
+            "adaptive calibration error of the predictions above 0.01", "classwise", _MULTI,
             "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
             lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors),
     Measure("tace", "thresholded adaptive calibration error",
-            "adaptive calibration error of the reports above 0.01", "scalar", _BINARY,
+            "adaptive calibration error of the predictions above 0.01", "scalar", _BINARY,
             "above", 0, 1, Claims(False, False, True, False), _NIXON, "tace",
             lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors),
     # --- smooth ---
@@ -289,7 +289,9 @@ EQUAL_MASS = ("ace", "tace")
 
 
 def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
-    """Every measure, or those that apply to (n,) reports ("binary") or (n, k) ("multiclass")."""
+    """Every measure, or those that apply to (n,) predictions ("binary") or (n, k)
+    ("multiclass").
+    """
     return tuple(m for m in _ENTRIES if shape is None or shape in m.shapes)
 
 
@@ -305,7 +307,7 @@ def find(name: str, shape: Shape) -> Measure:
             return measure
     names = [measure.name for measure in catalogue(shape)]
     if own in {measure.name for measure in _ENTRIES}:
-        raise InputError(f"the measure {name!r} is not defined for {shape} reports")
+        raise InputError(f"the measure {name!r} is not defined for {shape} predictions")
     raise InputError(f"no measure is called {name!r}: {nearest_measure(name, names)}")
 
 

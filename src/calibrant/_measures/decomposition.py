@@ -14,7 +14,7 @@ from calibrant._core.bin_tables import BinTable
 class BrierDecomposition:
     """``brier = miscalibration - discrimination + uncertainty + within_bin``.
 
-    `within_bin` is what binning hides (the spread of reports inside bins); it is 0 for the
+    `within_bin` is what binning hides (the spread of predictions inside bins); it is 0 for the
     isotonic decomposition.
     """
 
@@ -80,7 +80,7 @@ def _one_class(table: BinTable, fitted: NDArray[np.float64] | None) -> BrierDeco
         discrimination = float(w[held] @ (mean_z - base) ** 2) / total
         within = brier - (miscalibration - discrimination + uncertainty)
         return BrierDecomposition(brier, miscalibration, discrimination, uncertainty, within)
-    # The score of the recalibrated reports, from sums alone.
+    # The score of the recalibrated predictions, from sums alone.
     after = float((w * fitted**2 - 2 * fitted * wz + table.sum_wz2[0]).sum()) / total
     miscalibration, discrimination = max(0.0, brier - after), max(0.0, uncertainty - after)
     return BrierDecomposition(brier, miscalibration, discrimination, uncertainty)

@@ -1,5 +1,5 @@
-"""Measures that need the reports in order: over tables with a bin per distinct report (or per
-fine cell, where a stream was summed).
+"""Measures that need the predictions in order: over tables with a bin per distinct prediction (or
+per fine cell, where a stream was summed).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ AT_ONCE = 512
 
 
 def ks_error(levels: BinTable) -> float:
-    """The largest partial sum of residuals in order of reports: ``max_t |sum_{u<=t} R| / W``."""
+    """The largest partial sum of residuals in order of predictions: ``max_t |sum_{u<=t} R| /
+    W``.
+    """
     partial = np.cumsum(levels.residual, axis=1)
     return float((np.abs(partial).max(axis=1) / levels.total_weight).mean())
 
@@ -57,7 +59,7 @@ def _falls(
     at = np.where(j == 0, 0, ranks.doubled.size)
     inner = (j > 0) & (j < m)
     at[inner] = ranks.begins(j[inner].astype(np.float64), m[inner].astype(np.float64))
-    # Bins without a report say nothing; nor does the step from one number to the next.
+    # Bins without a prediction say nothing; nor does the step from one number to the next.
     held = np.flatnonzero(at[:-1] < at[1:])
     weight, target = through[:, at[held + 1]] - through[:, at[held]]
     mean = target / weight

@@ -1,11 +1,11 @@
-"""What other tools report as "ECE" for the same reports and targets.
+"""What other tools report as "ECE" for the same predictions and targets.
 
-Each function follows one tool's rule for a scalar problem: reports in [0, 1] (a probability of the
-positive class, or a top-label confidence) held against targets. The definition they are compared
-with is the weighted mean gap over equal-width bins ``[(j-1)/m, j/m)``, the last one closed at 1,
-in double precision. The tools differ from it, and from each other, in five ways only: where the
-edges are, which side of a bin is closed, what happens to a report of exactly 1, the precision of
-the sums, and how the gaps of the bins are averaged.
+Each function follows one tool's rule for a scalar problem: predictions in [0, 1] (a probability of
+the positive class, or a top-label confidence) held against targets. The definition they are
+compared with is the weighted mean gap over equal-width bins ``[(j-1)/m, j/m)``, the last one closed
+at 1, in double precision. The tools differ from it, and from each other, in five ways only: where
+the edges are, which side of a bin is closed, what happens to a prediction of exactly 1, the
+precision of the sums, and how the gaps of the bins are averaged.
 
 Every function but torchmetrics' gives the tool's answer for double-precision arrays. Several tools
 answer differently for a single-precision array with the same values on bin edges.
@@ -25,23 +25,23 @@ Precision = type[np.float32] | type[np.float64]
 
 
 class _BinSums(NamedTuple):
-    """Per bin: the number of rows, and the sums of their reports and of their targets."""
+    """Per bin: the number of rows, and the sums of their predictions and of their targets."""
 
     counts: Array
-    reports: Array
+    predictions: Array
     targets: Array
 
     @property
     def gaps(self) -> Array:
-        """|sum of reports - sum of targets|: the bin's mean gap times its number of rows."""
-        gaps: Array = np.abs(self.reports - self.targets)
+        """|sum of predictions - sum of targets|: the bin's mean gap times its number of rows."""
+        gaps: Array = np.abs(self.predictions - self.targets)
         return gaps
 
 
 def _sums_of(
     bin_of_row: NDArray[np.intp],
     n_bins: int,
-    reports: Array,
+    predictions: Array,
     targets: Array,
     precision: Precision = np.float64,
 ) -> _BinSums:
@@ -56,20 +56,20 @@ def _sums_of(
         np.add.at(sums, bin_of_row, values.astype(precision))
         return sums.astype(np.float64)
 
-    return _BinSums(summed(np.ones_like(reports)), summed(reports), summed(targets))
+    return _BinSums(summed(np.ones_like(predictions)), summed(predictions), summed(targets))
 
 
 def _sums_between(
     inner_edges: Array,
     closed: Literal["left", "right"],
-    reports: Array,
+    predictions: Array,
     targets: Array,
     precision: Precision = np.float64,
 ) -> _BinSums:
     """Sums over the bins that k inner edges make of the line: k + 1 of them, no row outside."""
     side: Literal["left", "right"] = "right" if closed == "left" else "left"
-    bin_of_row = np.searchsorted(inner_edges, reports, side=side)
-    return _sums_of(bin_of_row, inner_edges.size + 1, reports, targets, precision)
+    bin_of_row = np.searchsorted(inner_edges, predictions, side=side)
+    return _sums_of(bin_of_row, inner_edges.size + 1, predictions, targets, precision)
 
 
 def _ratio_edges(n_bins: int) -> Array:
@@ -99,91 +99,95 @@ def _torch_edges(n_bins: int, precision: Precision) -> Array:
     return np.array([*going_up, *going_down], dtype=np.float64)
 
 
-def _equal_mass_edges(reports: Array, n_bins: int) -> Array:
-    """Midpoints between neighbouring parts of the sorted reports (equal ones enclose no row)."""
-    parts = np.array_split(np.sort(reports), min(n_bins, reports.size))
+def _equal_mass_edges(predictions: Array, n_bins: int) -> Array:
+    """Midpoints between neighbouring parts of the sorted predictions (equal ones enclose no
+    row).
+    """
+    parts = np.array_split(np.sort(predictions), min(n_bins, predictions.size))
     midpoints = [(below[-1] + above[0]) / 2.0 for below, above in pairwise(parts)]
     return np.array(midpoints, dtype=np.float64)
 
 
 def torchmetrics_ece(
-    reports: Array, targets: Array, n_bins: int, *, precision: Precision = np.float32
+    predictions: Array, targets: Array, n_bins: int, *, precision: Precision = np.float32
 ) -> float:
     """`BinaryCalibrationError` or `MulticlassCalibrationError` with norm "l1".
 
     The multiclass metric always works in single precision, the binary one in its tensor's: single
     unless the tensor was made from a double-precision array.
     """
-    rounded = reports.astype(precision).astype(np.float64)
+    rounded = predictions.astype(precision).astype(np.float64)
     sums = _sums_between(_torch_edges(n_bins, precision), "left", rounded, targets, precision)
     # The tool divides by the sum of its bins' counts, which is below n once a count has saturated.
     return float(sums.gaps.sum() / sums.counts.sum())
 
 
-def scikit_learn_gap(reports: Array, targets: Array, n_bins: int) -> float:
+def scikit_learn_gap(predictions: Array, targets: Array, n_bins: int) -> float:
     """Mean of |prob_true - prob_pred| over what `calibration_curve` returns (uniform strategy)."""
-    sums = _sums_between(_product_edges(n_bins), "right", reports, targets)
+    sums = _sums_between(_product_edges(n_bins), "right", predictions, targets)
     occupied = sums.counts > 0
     return float(np.mean(sums.gaps[occupied] / sums.counts[occupied]))
 
 
-def netcal_ece(reports: Array, targets: Array, n_bins: int) -> float:
-    """`ECE(bins).measure`, given one column of reports or the rows of a multiclass problem."""
+def netcal_ece(predictions: Array, targets: Array, n_bins: int) -> float:
+    """`ECE(bins).measure`, given one column of predictions or the rows of a multiclass problem."""
     if np.unique(targets).size > 2:
-        # More than two distinct targets are taken for class indices, and one column of reports for
-        # rows that all predict class 0: a row is "right" where its target is exactly 0.
+        # More than two distinct targets are taken for class indices, and one column of predictions
+        # for rows that all predict class 0: a row is "right" where its target is exactly 0.
         targets = (targets == 0.0).astype(np.float64)
-    sums = _sums_between(_product_edges(n_bins), "left", reports, targets)
-    return float(sums.gaps.sum() / reports.size)
+    sums = _sums_between(_product_edges(n_bins), "left", predictions, targets)
+    return float(sums.gaps.sum() / predictions.size)
 
 
-def relplot_ece(reports: Array, targets: Array, n_bins: int) -> float:
-    """`binnedECE`: the bin of a report is the whole part of report / (1 / m)."""
+def relplot_ece(predictions: Array, targets: Array, n_bins: int) -> float:
+    """`binnedECE`: the bin of a prediction is the whole part of prediction / (1 / m)."""
     width = 1.0 / n_bins
-    bin_of_row = (reports / width).astype(np.intp)
-    sums = _sums_of(bin_of_row, int(1.0 / width) + 1, reports, targets)
-    return float(sums.gaps.sum() / reports.size)
+    bin_of_row = (predictions / width).astype(np.intp)
+    sums = _sums_of(bin_of_row, int(1.0 / width) + 1, predictions, targets)
+    return float(sums.gaps.sum() / predictions.size)
 
 
-def uncertainty_calibration_ece(reports: Array, targets: Array, n_bins: int) -> float:
+def uncertainty_calibration_ece(predictions: Array, targets: Array, n_bins: int) -> float:
     """`get_ece`: equal-width bins."""
-    sums = _sums_between(_ratio_edges(n_bins), "right", reports, targets)
-    return float(sums.gaps.sum() / reports.size)
+    sums = _sums_between(_ratio_edges(n_bins), "right", predictions, targets)
+    return float(sums.gaps.sum() / predictions.size)
 
 
-def uncertainty_calibration_equal_mass_ece(reports: Array, targets: Array, n_bins: int) -> float:
-    """`get_ece_em`: bins of (nearly) equally many rows, equal reports kept together."""
-    sums = _sums_between(_equal_mass_edges(reports, n_bins), "right", reports, targets)
-    return float(sums.gaps.sum() / reports.size)
+def uncertainty_calibration_equal_mass_ece(
+    predictions: Array, targets: Array, n_bins: int
+) -> float:
+    """`get_ece_em`: bins of (nearly) equally many rows, equal predictions kept together."""
+    sums = _sums_between(_equal_mass_edges(predictions, n_bins), "right", predictions, targets)
+    return float(sums.gaps.sum() / predictions.size)
 
 
-def uncertainty_calibration_debiased_l2(reports: Array, targets: Array, n_bins: int) -> float:
+def uncertainty_calibration_debiased_l2(predictions: Array, targets: Array, n_bins: int) -> float:
     """`get_calibration_error`: the debiased root mean square gap of Kumar et al. (2019)."""
-    distinct = np.unique(reports)
-    if distinct.size < reports.size / 4:  # the tool takes such reports for a binned model's
+    distinct = np.unique(predictions)
+    if distinct.size < predictions.size / 4:  # the tool takes such predictions for a binned model's
         edges = _equal_mass_edges(distinct, distinct.size)
     else:
-        edges = _equal_mass_edges(reports, n_bins)
-    sums = _sums_between(edges, "right", reports, targets)
+        edges = _equal_mass_edges(predictions, n_bins)
+    sums = _sums_between(edges, "right", predictions, targets)
     enough = sums.counts > 1  # a bin of one row has no variance estimate, and counts as no gap
     counts = sums.counts[enough]
     mean_targets = sums.targets[enough] / counts
     noise = mean_targets * (1.0 - mean_targets) / (counts - 1.0)
-    squared = np.sum(counts * ((sums.gaps[enough] / counts) ** 2 - noise)) / reports.size
+    squared = np.sum(counts * ((sums.gaps[enough] / counts) ** 2 - noise)) / predictions.size
     return float(np.sqrt(max(squared, 0.0)))
 
 
-def mccaffrey_ece(reports: Array, targets: Array, n_bins: int) -> float:
+def mccaffrey_ece(predictions: Array, targets: Array, n_bins: int) -> float:
     """The tutorial's weighted mean gap: left-closed bins, the last one closed at 1."""
-    sums = _sums_between(_ratio_edges(n_bins), "left", reports, targets)
-    return float(sums.gaps.sum() / reports.size)
+    sums = _sums_between(_ratio_edges(n_bins), "left", predictions, targets)
+    return float(sums.gaps.sum() / predictions.size)
 
 
-def leznik_ece(reports: Array, targets: Array, n_bins: int) -> float:
-    """Left-closed bins read literally: a report of exactly 1 is in none, though n counts it."""
+def leznik_ece(predictions: Array, targets: Array, n_bins: int) -> float:
+    """Left-closed bins read literally: a prediction of exactly 1 is in none, though n counts it."""
     edges_and_one = np.append(_ratio_edges(n_bins), 1.0)
-    sums = _sums_between(edges_and_one, "left", reports, targets)
-    return float(sums.gaps[:-1].sum() / reports.size)
+    sums = _sums_between(edges_and_one, "left", predictions, targets)
+    return float(sums.gaps[:-1].sum() / predictions.size)
 
 
 @dataclass(frozen=True)
@@ -208,7 +212,7 @@ PEER_RULES: tuple[PeerRule, ...] = (
         version="1.9.0",
         default_bins=15,
         rule="equal width, left-closed; 0 in the first bin, 1 in a bin of its own; float32",
-        why="Reports of exactly 1 are judged apart from the rest of the top bin, so gaps that "
+        why="Predictions of exactly 1 are judged apart from the rest of the top bin, so gaps that "
         "would cancel there add up, and sums are rounded to single precision.",
         soft_targets="refused",
         compute=torchmetrics_ece,
@@ -231,7 +235,7 @@ PEER_RULES: tuple[PeerRule, ...] = (
         rule="equal width, left-closed; 0 in the first bin, 1 in the last; edges j * (1/m); "
         "precision of the input",
         why="Its edges are rounded multiples of the bin width (0.30000000000000004 for 0.3), so a "
-        "report that lies on an edge may be counted one bin lower.",
+        "prediction that lies on an edge may be counted one bin lower.",
         soft_targets="wrong",
         compute=netcal_ece,
     ),
@@ -239,10 +243,12 @@ PEER_RULES: tuple[PeerRule, ...] = (
         tool="relplot binnedECE",
         version="1.0.3",
         default_bins=10,
-        rule="whole part of report / (1/m), so left-closed; 0 in the first bin, 1 in a bin of its "
+        rule="whole part of prediction / (1/m), so left-closed; 0 in the first bin, 1 in a bin of "
+        "its "
         "own; precision of the input",
-        why="Reports of exactly 1 are judged apart from the rest of the top bin, and the division "
-        "may round a report that lies on an edge into the bin below.",
+        why="Predictions of exactly 1 are judged apart from the rest of the top bin, and the "
+        "division "
+        "may round a prediction that lies on an edge into the bin below.",
         soft_targets="right",
         compute=relplot_ece,
     ),
@@ -251,7 +257,7 @@ PEER_RULES: tuple[PeerRule, ...] = (
         version="0.1.4",
         default_bins=15,
         rule="equal width, right-closed; 0 in the first bin, 1 in the last; float64",
-        why="Bins are closed on the right, so a report that lies on an edge is counted one bin "
+        why="Bins are closed on the right, so a prediction that lies on an edge is counted one bin "
         "lower.",
         soft_targets="refused",
         compute=uncertainty_calibration_ece,
@@ -260,7 +266,8 @@ PEER_RULES: tuple[PeerRule, ...] = (
         tool="uncertainty-calibration get_ece_em",
         version="0.1.4",
         default_bins=15,
-        rule="equal mass, right-closed at midpoints between neighbouring reports, ties together; "
+        rule="equal mass, right-closed at midpoints between neighbouring predictions, ties "
+        "together; "
         "float64",
         why="Bins hold equally many rows instead of being equally wide, so gaps are averaged "
         "over different groups of rows.",
@@ -271,7 +278,8 @@ PEER_RULES: tuple[PeerRule, ...] = (
         tool="uncertainty-calibration get_calibration_error",
         version="0.1.4",
         default_bins=15,
-        rule="equal mass, right-closed at midpoints, or one bin per distinct report where those "
+        rule="equal mass, right-closed at midpoints, or one bin per distinct prediction where "
+        "those "
         "are fewer than n/4; root mean square less sampling variance; float64",
         why="It is another quantity: the root mean square gap over equally filled bins, with the "
         "part that chance alone would produce taken away.",
@@ -292,7 +300,8 @@ PEER_RULES: tuple[PeerRule, ...] = (
         version="arXiv:2603.14092",
         default_bins=10,
         rule="equal width, left-closed; 0 in the first bin, 1 in no bin; float64",
-        why="Reports of exactly 1 fall in no bin, so their gap is lost while n still counts them.",
+        why="Predictions of exactly 1 fall in no bin, so their gap is lost while n still counts "
+        "them.",
         soft_targets="right",
         compute=leznik_ece,
     ),

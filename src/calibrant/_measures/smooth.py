@@ -316,7 +316,7 @@ def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
     # tell.
     finest = 4.0 / cells
     widest = error(1.0)
-    if widest >= 1.0:  # as wrong as can be: every report 0 or 1, and every one wrong
+    if widest >= 1.0:  # as wrong as can be: every prediction 0 or 1, and every one wrong
         return 1.0
     # Kernels add up, so more noise never enlarges the error: the answer is at least what the widest
     # noise leaves, and at most what that width leaves. A little room is for rounding.
@@ -349,13 +349,13 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
     mass = plus + minus
     seen = np.flatnonzero(mass > 1e-12 * mass.max())
     keep = np.unique(np.linspace(seen[0], seen[-1], N_POINTS).astype(np.intp))
-    # Between reports that lie far apart there may be no mass at all.
+    # Between predictions that lie far apart there may be no mass at all.
     held = mass[keep] > 1e-12 * mass.max()
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_target = np.where(held, np.clip(plus[keep] / mass[keep], 0.0, 1.0), np.nan)
     return {
         "logit": t[keep],
-        "report": up[keep],
+        "prediction": up[keep],
         "density": mass[keep] / total,
         "mean_target": mean_target,
         "difference": (plus * down - minus * up)[keep] / total,
@@ -364,14 +364,14 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
 
 def unit_curve(grid: UnitGrid, total: float, sigma: float) -> dict[str, Array]:
     """What smECE integrates, place by place, on [0, 1]."""
-    mass, reports, targets = smoothed_units(_cosines(grid.sums[0]), sigma)
+    mass, predictions, targets = smoothed_units(_cosines(grid.sums[0]), sigma)
     keep = np.linspace(0, grid.cells, N_POINTS).astype(np.intp)
     held = mass[keep] > 1e-12 * mass.max()
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_target = np.where(held, np.clip(targets[keep] / mass[keep], 0.0, 1.0), np.nan)
     return {
-        "report": keep / grid.cells,
+        "prediction": keep / grid.cells,
         "density": mass[keep] / total,
         "mean_target": mean_target,
-        "difference": (targets - reports)[keep] / total,
+        "difference": (targets - predictions)[keep] / total,
     }

@@ -20,12 +20,12 @@ def linear_error(table: BinTable) -> float:
 
 
 def vector_linear_error(table: VectorTable) -> float:
-    """LinCE of vector reports: ``sum_B ||R_B||_2^2 / W^2``."""
+    """LinCE of vector predictions: ``sum_B ||R_B||_2^2 / W^2``."""
     return float((table.residual**2).sum() / table.sum_w.sum() ** 2)
 
 
 def vector_absolute_error(table: VectorTable) -> float:
-    """LinECE of vector reports: ``sum_B ||R_B||_1 / W``."""
+    """LinECE of vector predictions: ``sum_B ||R_B||_1 / W``."""
     return float(np.abs(table.residual).sum() / table.sum_w.sum())
 
 

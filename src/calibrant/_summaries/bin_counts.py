@@ -1,8 +1,8 @@
 """The bins of one sample in many numbers at once, from one read for all of them.
 
 Equal-width bins of every number are unions of the cells between all their edges; quantile bins are
-unions of runs of distinct reports. So rows are summed by cell once, and cells are put together for
-each number of bins.
+unions of runs of distinct predictions. So rows are summed by cell once, and cells are put together
+for each number of bins.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class BinCounts:
         return BinTable(merged(cells.sums, starts), has_squares=cells.has_squares)
 
     def quantile_table(self, notion: Notion, m: int) -> BinTable:
-        """m quantile bins of a notion, put together from runs of distinct reports."""
+        """m quantile bins of a notion, put together from runs of distinct predictions."""
         if notion not in self._runs:
             self._runs[notion] = list(self._found_runs(notion))
         return BinTable(np.concatenate([runs.bins(m) for runs in self._runs[notion]]))
@@ -76,7 +76,7 @@ class BinCounts:
 
 
 class _Runs:
-    """Distinct reports of one problem, put together as far as all numbers of bins allow."""
+    """Distinct predictions of one problem, put together as far as all numbers of bins allow."""
 
     def __init__(self, levels: BinTable, counts: Sequence[int]) -> None:
         sums = levels.sums[0][levels.sums[0, :, 1] > 0]

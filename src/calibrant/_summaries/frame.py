@@ -52,7 +52,7 @@ class FrameSummary(StreamSummary):
     samples: FrameSamples = None  # type: ignore[assignment]
     fixed: Rule = EqualWidth(15)
     truthful: Rule = Quantile(15)
-    # Distinct reports that may come here; None for as many as may when asked by name.
+    # Distinct predictions that may come here; None for as many as may when asked by name.
     most_levels: int | None = None
 
     def has(self, measure: Measure) -> bool:
@@ -149,7 +149,7 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector report."""
+        """The whole distribution as a vector prediction."""
         rule = self.truthful
         if isinstance(rule, Quantile):
             # Where the bins of the top label begin is known: its queries need not be asked again.
@@ -158,7 +158,7 @@ class FrameSummary(StreamSummary):
         return frames.vector_table(self.samples, rule)[0]
 
     def above(self, threshold: float) -> BinTable:
-        """Reports above a threshold in bins of equal mass, for each class that has any."""
+        """Predictions above a threshold in bins of equal mass, for each class that has any."""
         assert threshold == THRESHOLD
         problems = self._classes.refined(equal_mass_rule(self.truthful).m, above=True)
         if not problems:

@@ -38,7 +38,7 @@ def _statistics(names: tuple[str, ...], multiclass: bool) -> set[str]:
 
 
 def needs_fine_cells(names: tuple[str, ...] | None) -> bool:
-    """Whether the bins alone are not enough: something needs the reports in order."""
+    """Whether the bins alone are not enough: something needs the predictions in order."""
     if names is None:
         return True
     every = _statistics(names, False) | _statistics(names, True)
@@ -57,7 +57,7 @@ def holdings(names: tuple[str, ...] | None, multiclass: bool) -> frozenset[str]:
     return frozenset(every - ({"top_cells"} if multiclass else {"classwise"}))
 
 
-def is_held(measure: Measure, names: tuple[str, ...] | None, multiclass: bool) -> bool:
+def is_available(measure: Measure, names: tuple[str, ...] | None, multiclass: bool) -> bool:
     """Whether a stream that sums for the measures of these names has the sums of this one too."""
     if measure.statistic in _ORDERED and not needs_fine_cells(names):
         return False

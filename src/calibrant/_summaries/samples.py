@@ -21,10 +21,10 @@ from calibrant._core.binning import (
     equal_mass_rule,
     fixed_cuts,
 )
-from calibrant._core.errors import InputError, NotDefined, one_of, refuse_total
+from calibrant._core.errors import InputError, NotDefined, check_weight_total, one_of
 from calibrant._core.grid import LogitGrid
 from calibrant._core.loss_sums import LossSums
-from calibrant._data.explain import explained, refuse_swapped
+from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
@@ -38,7 +38,7 @@ from calibrant._summaries.smooth import SmoothSummary
 NOTIONS = ("binary", "confidence", "classwise", "full")
 
 
-def settle_notion(samples: Source, notion: str | None) -> Notion:
+def resolve_notion(samples: Source, notion: str | None) -> Notion:
     """The notion asked for, or the usual one: P(y = 1) for (n,), the top label for (n, k)."""
     if notion is None:
         return "confidence" if samples.multiclass else "binary"
@@ -67,13 +67,13 @@ class Summary:
     fixed: Rule = EqualWidth(15)
     quantile: Rule = Quantile(15)
     notion: str | None = None
-    # Whether to read (n, k) reports once for all that the ordinary bins and the losses need.
+    # Whether to read (n, k) predictions once for all that the ordinary bins and the losses need.
     together: bool = False
     findings: Findings = Findings()
     n_logits_clipped: int = 0
 
     def __post_init__(self) -> None:
-        self.scalar: Notion = settle_notion(self.samples, self.notion)
+        self.scalar: Notion = resolve_notion(self.samples, self.notion)
         if self.scalar in ("classwise", "full"):
             self.scalar = "confidence"
         self.engine = engine_of(self.samples)
@@ -81,10 +81,10 @@ class Summary:
     def _note(self, found: Findings) -> None:
         mine = self.findings
         if found.soft and not mine.soft:
-            refuse_swapped(self.samples)
+            check_not_swapped(self.samples)
         # Passes see the same rows again: the largest count is the count.
         self.findings = Findings(
-            max(mine.n_reports_clipped, found.n_reports_clipped),
+            max(mine.n_predictions_clipped, found.n_predictions_clipped),
             max(mine.n_rows_off_simplex, found.n_rows_off_simplex),
             max(mine.n_log_clipped, found.n_log_clipped),
             mine.soft or found.soft,
@@ -113,14 +113,16 @@ class Summary:
         return samples.n if isinstance(samples, Samples | TensorSamples) else 1
 
     def _checked(self, table: BinTable) -> BinTable:
-        refuse_total(table.total_weight[0], self._n_rows)
+        check_weight_total(table.total_weight[0], self._n_rows)
         return table
 
     # --- what the catalogue's measures read ------------------------------------------------------
 
     @cached_property
     def _matrix(self) -> MatrixSums:
-        """One read of (n, k) reports: the ordinary bins of every class, the top label, losses."""
+        """One read of (n, k) predictions: the ordinary bins of every class, the top label,
+        losses.
+        """
         assert isinstance(self.fixed, EqualWidth | Edges)
         cuts = fixed_cuts(self.fixed, self.samples.precision)
         with explained(self.samples):
@@ -158,7 +160,7 @@ class Summary:
 
     @cached_property
     def levels(self) -> BinTable:
-        """The scalar problem by distinct report."""
+        """The scalar problem by distinct prediction."""
         return self.table(self.scalar, LevelSets())
 
     @cached_property
@@ -201,22 +203,24 @@ class Summary:
 
     @cached_property
     def distribution(self) -> LossSums:
-        """Sums of distances between report and target distributions."""
+        """Sums of distances between prediction and target distributions."""
         with explained(self.samples):
             out, found = self.engine.loss_sums(self.samples, distribution=True)
         self._note(found)
         return self._weighed(out)
 
     def _weighed(self, losses: LossSums) -> LossSums:
-        refuse_total(losses.sums[1], self._n_rows)
+        check_weight_total(losses.sums[1], self._n_rows)
         return losses
 
     def vectors(self, phi: NDArray[np.float64] | None = None) -> VectorTable:
-        """Vector reports by cell, for a linear property of the label (None: the label itself)."""
+        """Vector predictions by cell, for a linear property of the label (None: the label
+        itself).
+        """
         with explained(self.samples):
             table, found = self.engine.vector_table(self.samples, self.quantile, phi)
         self._note(found)
-        refuse_total(table.sum_w.sum(), self._n_rows)
+        check_weight_total(table.sum_w.sum(), self._n_rows)
         return table
 
     @cached_property
@@ -238,11 +242,11 @@ class Summary:
 
     @cached_property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector report."""
+        """The whole distribution as a vector prediction."""
         return self.vectors()
 
     def above(self, threshold: float) -> BinTable:
-        """Reports above a threshold in bins of equal mass, for each class that has any."""
+        """Predictions above a threshold in bins of equal mass, for each class that has any."""
         samples, engine = self.samples, self.engine
         with explained(samples):
             if samples.multiclass:

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import refuse_total
+from calibrant._core.errors import check_weight_total
 from calibrant._core.grid import LOGIT_LIMIT, STREAM_SPACING, LogitGrid, UnitGrid
-from calibrant._data.explain import explained, refuse_swapped
+from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
@@ -97,7 +97,7 @@ class SmoothSummary:
             )
         self._note(found)
         self.n_logits_clipped = clipped
-        refuse_total(grid.total_weight[0])
+        check_weight_total(grid.total_weight[0])
         return grid
 
     def ls_ece(self, sigma: float, noise: str) -> float:
@@ -138,7 +138,7 @@ class SmoothSummary:
 
     def _note(self, found: Findings) -> None:
         if found.soft and not self.findings.soft:
-            refuse_swapped(self.samples)
+            check_not_swapped(self.samples)
         self.findings = found
 
     @cached_property
@@ -150,7 +150,7 @@ class SmoothSummary:
         notion: Notion = "confidence" if self.notion == "classwise" else self.notion
         with explained(samples):
             sums, _ = self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)
-        refuse_total(sums[0, 1])
+        check_weight_total(sums[0, 1])
         return float(sums[0, 1]), float(sums[0, 2])
 
     @property
@@ -211,7 +211,7 @@ class SmoothSummary:
                 ]
             else:
                 parts = [self._problem(samples, self.notion)]
-        refuse_total(parts[0][2].sum())
+        check_weight_total(parts[0][2].sum())
         return parts
 
     def _problem(
@@ -221,7 +221,7 @@ class SmoothSummary:
         if raw and isinstance(samples, Samples | TensorSamples):
             self._note(self.engine.scalar_sums(samples, notion, NO_CUTS, squares=False)[1])
             here = samples if isinstance(samples, Samples) else samples.in_memory()
-            h = here.reports.astype(np.float64)
+            h = here.predictions.astype(np.float64)
             z = here.targets.astype(np.float64)
             if notion == "confidence":
                 z, h = np.where(h > 0, z, 1.0 - z), np.abs(h)

@@ -32,7 +32,7 @@ class StreamSummary:
     findings: Findings
     # Whether the cells' rule is that of all measures (a rule was given), or a count was.
     own_bins: bool = False
-    # Whether quantile bins, and reports in order, may be taken from the cells.
+    # Whether quantile bins, and predictions in order, may be taken from the cells.
     approximate: bool = False
 
     @property
@@ -50,7 +50,7 @@ class StreamSummary:
         return self.approximate or not self.is_from_cells(measure)
 
     def is_from_cells(self, measure: Measure) -> bool:
-        """Whether the measure goes by reports in order, which the cells tell only nearly."""
+        """Whether the measure goes by predictions in order, which the cells tell only nearly."""
         if measure.statistic in ("quantile_bins", "confidence_bins"):
             return not self.own_bins or measure.name in EQUAL_MASS
         # The uncertainty is that of the mean target, which any cells give.

@@ -1,4 +1,6 @@
-"""What a fitted classifier reports, as labels, reports and classes that every measure takes."""
+"""What a fitted classifier predictions, as labels, predictions and classes that every measure
+takes.
+"""
 
 # ruff: noqa: N803 - X is the name that scikit-learn has for features.
 
@@ -19,7 +21,9 @@ METHODS = ("predict_proba", "decision_function")
 
 @dataclass(frozen=True)
 class Problem:
-    """Targets and reports: (n,) for two classes or for one against the rest, (n, k) for more."""
+    """Targets and predictions: (n,) for two classes or for one against the rest, (n, k) for
+    more.
+    """
 
     y_true: Any
     y_proba: Any
@@ -27,7 +31,7 @@ class Problem:
     from_logits: bool
 
 
-def settle_methods(response_method: Any, from_logits: Any) -> tuple[str, ...]:
+def resolve_methods(response_method: Any, from_logits: Any) -> tuple[str, ...]:
     """The methods to read, in order of preference. Scores are logits only if that is said."""
     one = isinstance(response_method, str)
     methods = (response_method,) if one else tuple(response_method)
@@ -69,7 +73,7 @@ def classes_of(estimator: Any) -> NDArray[Any]:
     if classes is None:
         raise InputError(
             f"{type(estimator).__name__} has no classes_, which tells what its columns stand for: "
-            "fit it first, or give its reports to the measure itself, with classes=[...]"
+            "fit it first, or give its predictions to the measure itself, with classes=[...]"
         )
     if isinstance(classes, list) and any(np.ndim(part) for part in classes):
         raise InputError(f"{type(estimator).__name__} has several outputs: measure each by itself")
@@ -84,7 +88,7 @@ def classes_of(estimator: Any) -> NDArray[Any]:
 def problem_of(
     values: Any, classes: NDArray[Any], y: Any, y_soft: Any, pos_label: Any, from_logits: bool
 ) -> Problem:
-    """The problem that these reports and labels pose.
+    """The problem that these predictions and labels pose.
 
     Two classes: the probability of `pos_label`, or of the second class. More: all of them, or with
     `pos_label` that class against the rest.
@@ -137,11 +141,13 @@ def _place(pos_label: Any, classes: NDArray[Any]) -> int:
 
 
 def _column(values: Any, place: int, k: int, from_logits: bool) -> Any:
-    """The reports of one class against the rest."""
+    """The predictions of one class against the rest."""
     if values.ndim == 1:  # of the second of two classes
         return values if place == 1 else (-values if from_logits else 1 - values)
     if values.shape[1] != k:
-        raise InputError(f"the estimator has {k} classes, but {values.shape[1]} columns of reports")
+        raise InputError(
+            f"the estimator has {k} classes, but {values.shape[1]} columns of predictions"
+        )
     if not from_logits:
         return values[:, place]
     if k > 2:

@@ -114,13 +114,13 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
     def add_batch(
         self, *, predictions: Any = None, references: Any = None, sample_weight: Any = None
     ) -> None:
-        """Add a batch of reports and labels."""
+        """Add a batch of predictions and labels."""
         self._sums.update(references, predictions, sample_weight=sample_weight)
 
     def add(
         self, *, prediction: Any = None, reference: Any = None, sample_weight: float | None = None
     ) -> None:
-        """Add one report and its label."""
+        """Add one prediction and its label."""
         weight = None if sample_weight is None else [sample_weight]
         self._sums.update([reference], [prediction], sample_weight=weight)
 

@@ -17,7 +17,7 @@ from calibrant.integrations._responses import (
     classes_of,
     problem_of,
     read_problem,
-    settle_methods,
+    resolve_methods,
 )
 from calibrant.results._plots.reliability import ReliabilityDisplay
 
@@ -53,8 +53,8 @@ def scorer(
 
     Greater is better, as scikit-learn wants it: errors and losses come out negative. The labels may
     be of any kind, for the classes are those of the estimator. Two classes are measured as (n,)
-    reports of the second (or of `pos_label`), more as (n, k); with `pos_label` one of them against
-    the rest. `options` are those of the measure's function (``scorer("ece", bins=10)``).
+    predictions of the second (or of `pos_label`), more as (n, k); with `pos_label` one of them
+    against the rest. `options` are those of the measure's function (``scorer("ece", bins=10)``).
 
     With ``response_method="decision_function"``, or ("predict_proba", "decision_function") for the
     first that the estimator has, scores are read as logits; `from_logits` must say so.
@@ -74,7 +74,7 @@ def scorer(
     """
     entry = _entry(measure)
     function, fixed = _call_of(entry)
-    methods = settle_methods(response_method, from_logits)
+    methods = resolve_methods(response_method, from_logits)
     return MeasureScorer(
         entry.name,
         function,

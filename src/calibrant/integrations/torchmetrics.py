@@ -32,7 +32,7 @@ class CalibrationMetric(Metric):
     The states are sums in float64 (those of an `Accumulator`): they add up over batches and over
     ranks, so that two processes and one get the same counts to the last bit, and a sync sends a few
     kilobytes whatever was seen. `update` takes (preds, target), in the order of torchmetrics, on
-    any device and in any precision; the reports stay on their device.
+    any device and in any precision; the predictions stay on their device.
 
     Parameters
     ----------

@@ -48,8 +48,8 @@ class Limited:
     `interval` is of the measure's true value; None where the value alone was looked at, or where
     `reason` says why there is nothing to look at. `joint` is the interval that a fail needs where
     there are several limits or slices: wide enough that all of them together fail as seldom as one
-    alone would. `n_worth` is how many equal rows these are worth, weights and clusters taken into
-    account; a pass needs `n_to_pass` of them. `scale` turns values into gaps.
+    alone would. `effective_n` is how many equal rows these are worth, weights and clusters taken
+    into account; a pass needs `n_to_pass` of them. `scale` turns values into gaps.
     """
 
     limit: Limit
@@ -58,7 +58,7 @@ class Limited:
     value: float
     interval: Interval | None
     reason: str = ""
-    n_worth: float = math.inf
+    effective_n: float = math.inf
     n_to_pass: int = 0
     scale: GapScale = field(default_factory=GapScale)
     joint: Interval | None = None
@@ -72,8 +72,8 @@ class Limited:
     def too_few(self) -> bool:
         """Whether the interval looks decided, but there are too few rows to believe it."""
         return self.interval is not None and (
-            self.n_worth < FEWEST_ROWS
-            or (self.n_worth < self.n_to_pass and self._of_intervals(self.interval) == "pass")
+            self.effective_n < FEWEST_ROWS
+            or (self.effective_n < self.n_to_pass and self._of_intervals(self.interval) == "pass")
         )
 
     @property
@@ -102,7 +102,7 @@ class Limited:
         if found is None or self.verdict != "undecided":
             return None
         if self.too_few:
-            return max(FEWEST_ROWS, self.n_to_pass) / self.n_worth
+            return max(FEWEST_ROWS, self.n_to_pass) / self.effective_n
         if self.joint is not None:
             found = self.joint if self.limit.kept_by(found.low, found.high) == "fail" else found
         gap = self.scale.gap
@@ -115,7 +115,7 @@ class Limited:
         rate = self.scale.rate if low <= 0 else 0.5
         growth = MARGIN * ((end - centre) / far) ** (1.0 / rate) if far else math.inf
         if (far > 0) == (self.limit.kind == "max"):
-            growth = max(growth, self.n_to_pass / self.n_worth)
+            growth = max(growth, self.n_to_pass / self.effective_n)
         return growth if growth > 1 and growth * self.n < MOST_ROWS else None
 
     @property
@@ -163,7 +163,7 @@ class Limited:
             return said
         needed = self.needed_text
         if self.too_few:
-            few = f"{self.n_worth:,.0f} {'rows' if self.n_clusters is None else 'clusters'}"
+            few = f"{self.effective_n:,.0f} {'rows' if self.n_clusters is None else 'clusters'}"
             return f"{said}; but {few} are too few to tell, {needed} would do"
         return said + (f"; about {needed} would tell" if needed else "; too close to tell")
 

@@ -37,12 +37,14 @@ class ClasswiseReliability:
         return len(self.names)
 
     def columns(self) -> dict[str, list[Any]]:
-        """A row per class: mean report, mean target, calibration error."""
+        """A row per class: mean prediction, mean target, calibration error."""
         sums = [table.table for table in self.tables]
         weight = [float(t.sum_w.sum()) for t in sums]
         return {
             "class": list(self.names),
-            "mean_report": [float(t.sum_wu.sum()) / w for t, w in zip(sums, weight, strict=True)],
+            "mean_predicted": [
+                float(t.sum_wu.sum()) / w for t, w in zip(sums, weight, strict=True)
+            ],
             "mean_target": [float(t.sum_wz.sum()) / w for t, w in zip(sums, weight, strict=True)],
             "ece": [table.ece for table in self.tables],
         }

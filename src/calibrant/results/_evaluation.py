@@ -168,7 +168,7 @@ class Evaluation:
         titles = columns.pop("title")
         level = self.recipe.get("level", 0.95)
         measures = html_table(_short(columns, level), "", tips={"measure": titles})
-        bins = html_table(self.reliability.shown_columns(level))
+        bins = html_table(self.reliability.display_columns(level))
         head = f"<p>Evaluation of {self.recipe['n']:,} rows</p>{notes(self._said())}"
         parts = [
             side_by_side(self.reliability.sketch(level), head),
@@ -179,7 +179,7 @@ class Evaluation:
             n = len(self.classes["class"])
             parts.append(folded(f"{n} classes, worst first", html_table(self.classes)))
         if self.slices is not None:
-            slices = html_table(self.slices.shown_columns()) + notes(self.slices.notes)
+            slices = html_table(self.slices.display_columns()) + notes(self.slices.notes)
             parts.append(folded(self.slices.title, slices))
         return boxed(*parts)
 

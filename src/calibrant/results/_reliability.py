@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityTable:
-    """One row per bin, empty bins included: edges, rows, mean report, mean target, gap.
+    """One row per bin, empty bins included: edges, rows, mean prediction, mean target, gap.
 
     `n_dropped` counts samples that the rule leaves out of every bin (0 but for ``drop_one``).
     """
@@ -76,7 +76,7 @@ class ReliabilityTable:
             "upper": upper,
             "n": table.n[0].tolist(),
             "weight": table.sum_w[0].tolist(),
-            "mean_report": mean_u.tolist(),
+            "mean_predicted": mean_u.tolist(),
             "mean_target": mean_z.tolist(),
             "gap": ratio(table.residual[0], table.sum_w[0]).tolist(),
         }
@@ -133,7 +133,7 @@ class ReliabilityTable:
         dropped = f"; {self.n_dropped} rows in no bin" if self.n_dropped else ""
         return f"{self.notion}, {self.rule}{dropped}"
 
-    def shown_columns(self, level: float | None = None) -> dict[str, list[Any]]:
+    def display_columns(self, level: float | None = None) -> dict[str, list[Any]]:
         """The columns a person reads: without weights where they only repeat the rows."""
         columns = self.columns() if level is None else self.intervals(level)
         if columns["weight"] == columns["n"]:
@@ -141,7 +141,7 @@ class ReliabilityTable:
         return columns
 
     def __repr__(self) -> str:
-        table = as_text(self.shown_columns(), indent="  ", most=200)
+        table = as_text(self.display_columns(), indent="  ", most=200)
         return f"ReliabilityTable ({self.title})\n{table}"
 
     def sketch(self, level: float | None = 0.95) -> Drawing:
@@ -149,12 +149,12 @@ class ReliabilityTable:
         top = self.notion == "confidence"
         soft = "mean soft label" if not self.is_hard else ""
         names = (
-            "mean confidence" if top else "mean report",
+            "mean confidence" if top else "mean prediction",
             soft or ("accuracy" if top else "observed frequency"),
         )
         return reliability_sketch(self.columns() if level is None else self.intervals(level), names)
 
     def _repr_html_(self) -> str:
         level = 0.95
-        shown = html_table(self.shown_columns(level), f"Reliability: {self.title}")
+        shown = html_table(self.display_columns(level), f"Reliability: {self.title}")
         return boxed(side_by_side(self.sketch(level), shown))

@@ -20,11 +20,11 @@ _CROWD = 60
 def reliability_sketch(bins: Mapping[str, Sequence[Any]], axes: tuple[str, str]) -> Drawing:
     """A reliability diagram of a table's columns, with its intervals where they are there."""
     held = [i for i, weight in enumerate(bins["weight"]) if weight > 0]
-    points = [(bins["mean_report"][i], bins["mean_target"][i]) for i in held]
+    points = [(bins["mean_predicted"][i], bins["mean_target"][i]) for i in held]
     parts = [_square(*axes)]
     if "low" in bins and len(held) <= _CROWD:
         parts += [
-            f'<path d="M{_x(bins["mean_report"][i])},{_y(bins["low"][i])}'
+            f'<path d="M{_x(bins["mean_predicted"][i])},{_y(bins["low"][i])}'
             f'V{_y(bins["high"][i])}" stroke="{_BLUE}" stroke-opacity=".45" stroke-width="2"/>'
             for i in held
         ]
@@ -64,7 +64,7 @@ def _drawing(parts: Sequence[str], said: str) -> Drawing:
 
 
 def _dot(i: int, u: float, z: float, bins: Mapping[str, Sequence[Any]]) -> str:
-    said = f"{bins['n'][i]:,} rows: mean report {u:.3f}, mean target {z:.3f}"
+    said = f"{bins['n'][i]:,} rows: mean prediction {u:.3f}, mean target {z:.3f}"
     return f'<circle cx="{_x(u)}" cy="{_y(z)}" r="3" fill="{_BLUE}"><title>{said}</title></circle>'
 
 

@@ -118,7 +118,7 @@ class Slices:
 
         return SlicesDisplay(self).plot(ax=ax, cap=cap)
 
-    def shown_columns(self) -> dict[str, list[Any]]:
+    def display_columns(self) -> dict[str, list[Any]]:
         """The columns a person reads."""
         columns = self.columns()
         kept = (
@@ -133,7 +133,7 @@ class Slices:
 
     def __repr__(self) -> str:
         said = "".join(f"\n  {note}" for note in self.notes)
-        return f"{self.title}{said}\n{as_text(self.shown_columns(), indent='  ', most=200)}"
+        return f"{self.title}{said}\n{as_text(self.display_columns(), indent='  ', most=200)}"
 
     def _repr_html_(self) -> str:
-        return boxed(html_table(self.shown_columns(), self.title), notes(self.notes))
+        return boxed(html_table(self.display_columns(), self.title), notes(self.notes))

@@ -37,7 +37,7 @@ class OutsideBin:
     lower: float
     upper: float
     n: int
-    mean_report: float
+    mean_predicted: float
     mean_target: float
     low: float
     high: float
@@ -51,7 +51,7 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
     """
     columns = table.intervals(1 - 0.05 / table.table.n_bins)
     limits = curve.columns() if curve.n_effective is None else curve.intervals()
-    places = np.asarray(limits["report"])
+    places = np.asarray(limits["prediction"])
     known = np.isfinite(limits["mean_target"])
     if not known.any():
         return ()
@@ -63,7 +63,7 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
     for j, n in enumerate(columns["n"]):
         if n < ENOUGH:
             continue
-        u, low, high = (columns[name][j] for name in ("mean_report", "low", "high"))
+        u, low, high = (columns[name][j] for name in ("mean_predicted", "low", "high"))
         middle = at("mean_target", u)
         lowest, highest = (at(name, u) if name in limits else middle for name in ("low", "high"))
         if high < lowest or low > highest:
@@ -76,8 +76,8 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
 
 @dataclass(frozen=True, eq=False)
 class SmoothCurve:
-    """Places along the reports (or their logits), with the smoothed density, mean target, and the
-    difference whose absolute value integrates to the error.
+    """Places along the predictions (or their logits), with the smoothed density, mean target, and
+    the difference whose absolute value integrates to the error.
 
     It is an average over neighbouring predictions, so where the frequency changes within a
     bandwidth it does not follow, and its band knows nothing of that bias. `outside` has the bins of
@@ -166,7 +166,7 @@ class SmoothCurve:
         return json.dumps(self.to_dict())
 
     def _title(self) -> str:
-        scale = "reports" if self.kind == "unit" else "logits"
+        scale = "predictions" if self.kind == "unit" else "logits"
         return f"{self.notion}, smoothed over {scale}, sigma {self.sigma:.4g}"
 
     def _some(self) -> dict[str, list[Any]]:
@@ -181,7 +181,7 @@ class SmoothCurve:
         held = np.where(self.n_near >= 1, self.points["mean_target"], np.nan)
         top = self.notion == "confidence"
         target = "mean soft label" if not self.is_hard else "accuracy" if top else "frequency"
-        names = "confidence" if top else "report", target
-        sketch = curve_sketch(self.points["report"].tolist(), held.tolist(), names)
+        names = "confidence" if top else "prediction", target
+        sketch = curve_sketch(self.points["prediction"].tolist(), held.tolist(), names)
         shown = html_table(self._some(), f"Smoothed reliability: {self._title()}")
         return boxed(notes(self.notes), side_by_side(sketch, shown))

@@ -94,9 +94,9 @@ class Interval(_Plain):
 
 @dataclass(frozen=True)
 class NoiseFloor(_Plain):
-    """What a measure shows when the reports are exactly right.
+    """What a measure shows when the predictions are exactly right.
 
-    `mean` and `upper` (the 95 % point) are of the measure with targets drawn from the reports;
+    `mean` and `upper` (the 95 % point) are of the measure with targets drawn from the predictions;
     `p_value` is the chance of a value at least as large as the one seen. `exact_mean` says that the
     mean is a formula's, not the draws'.
     """
@@ -115,7 +115,7 @@ class NoiseFloor(_Plain):
 
     def __repr__(self) -> str:
         return (
-            f"NoiseFloor({self.measure}: {shown(self.value)} seen; calibrated reports show "
+            f"NoiseFloor({self.measure}: {shown(self.value)} seen; calibrated predictions show "
             f"{shown(self.mean)} on average and {shown(self.upper)} at the 95 % point; "
             f"p = {shown(self.p_value)}; {self.method})"
         )

@@ -24,9 +24,9 @@ ALARM = 20.0
 class Window:
     """One window: its rows, every measure's value, and what chance alone would show.
 
-    `noise_95` is what calibrated reports would stay below in 95 of 100 windows, `p_value` the
-    chance that they show as much as was seen. `shift` is how far mean target less mean report has
-    moved from the baseline, bins compared with like bins; `p_change` the chance of as large a
+    `noise_95` is what calibrated predictions would stay below in 95 of 100 windows, `p_value` the
+    chance that they show as much as was seen. `shift` is how far mean target less mean prediction
+    has moved from the baseline, bins compared with like bins; `p_change` the chance of as large a
     change, together or bin by bin, where nothing has changed. NaN where something cannot be had.
 
     One window in twenty has a p-value below 0.05 by chance. `p_corrected` is corrected for looking
@@ -38,7 +38,7 @@ class Window:
     start: datetime
     n: int
     n_missing: int
-    mean_report: float
+    mean_predicted: float
     mean_target: float
     values: dict[str, float]
     noise_95: float = math.nan
@@ -111,7 +111,7 @@ class Windows:
         def column(name: str) -> list[Any]:
             return [getattr(part, name) for part in self.parts]
 
-        plain = ("start", "n", "n_missing", "mean_report", "mean_target")
+        plain = ("start", "n", "n_missing", "mean_predicted", "mean_target")
         floor = ("noise_95", "p_value", "p_corrected") if self.measure is not None else ()
         worth = (*floor, "e_value")
         change = ("shift", "p_change") if self.baseline is not None else ()
@@ -152,7 +152,7 @@ class Windows:
 
         return windows_chart(self)
 
-    def shown_columns(self) -> dict[str, list[Any]]:
+    def display_columns(self) -> dict[str, list[Any]]:
         """The columns a person reads: starts without what is the same in all of them."""
         hidden = set(self.parts[0].values) - set(self.shown)
         columns = {name: v for name, v in self.columns().items() if name not in hidden}
@@ -178,7 +178,7 @@ class Windows:
 
     def __repr__(self) -> str:
         said = "".join(f"\n  {note}" for note in self.notes)
-        return f"{self.title}{said}\n\n{as_text(self.shown_columns(), indent='  ', most=200)}"
+        return f"{self.title}{said}\n\n{as_text(self.display_columns(), indent='  ', most=200)}"
 
     def _repr_html_(self) -> str:
-        return boxed(html_table(self.shown_columns(), self.title), notes(self.notes))
+        return boxed(html_table(self.display_columns(), self.title), notes(self.notes))

@@ -1,4 +1,4 @@
-"""Recalibration: maps that are fitted to held-out rows and make reports believable.
+"""Recalibration: maps that are fitted to held-out rows and make predictions believable.
 
 >>> from calibrant import examples
 >>> from calibrant.scaling import TemperatureScaling

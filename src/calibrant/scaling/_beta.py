@@ -10,18 +10,18 @@ from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
 from calibrant.scaling._logistic import fit_increasing
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._reports import FloatArray, Reports
+from calibrant.scaling._predictions import FloatArray, Predictions
 
 
 class BetaCalibration(OneVsRest):
-    r"""Beta calibration: what is right if each class's reports are beta-distributed.
+    r"""Beta calibration: what is right if each class's predictions are beta-distributed.
 
     .. math:: q_i = \sigma\bigl(a \ln p_i - b \ln(1 - p_i) + c\bigr), \quad a, b \ge 0
 
     where p is lifted to 1e-12, and so is 1 - p, and a, b, c minimise the log loss. It holds the
     identity (a = b = 1, c = 0), and always increases.
 
-    Reports (n, k) get a map for each class against the rest, and rows are divided by their sum.
+    Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
     After the fit: ``a_``, ``b_``, ``c_``, one for each map; ``loss_before_``, ``loss_``,
     ``n_iter_``.
@@ -49,11 +49,11 @@ class BetaCalibration(OneVsRest):
     def __init__(self, *, from_logits: bool = False) -> None:
         self.from_logits = from_logits
 
-    def _read(self, reports: Reports) -> FloatArray:
-        return reports.log_odds()
+    def _read(self, predictions: Predictions) -> FloatArray:
+        return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        features = np.stack(_both_ends(column.reports), axis=1)
+        features = np.stack(_both_ends(column.predictions), axis=1)
         fit = fit_increasing(features, column.targets, column.shares)
         return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
 

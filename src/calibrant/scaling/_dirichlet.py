@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from calibrant._core.validation import public
 from calibrant.scaling._matrix import MatrixScaling
-from calibrant.scaling._reports import FloatArray, Reports
+from calibrant.scaling._predictions import FloatArray, Predictions
 
 
 class DirichletCalibration(MatrixScaling):
-    r"""Dirichlet calibration: what is right if each class's reports are Dirichlet-distributed.
+    r"""Dirichlet calibration: what is right if each class's predictions are Dirichlet-distributed.
 
     .. math:: q_i = \mathrm{softmax}(W \ln p_i + b)
 
@@ -18,8 +18,8 @@ class DirichletCalibration(MatrixScaling):
     .. math:: \lambda \Bigl[ \frac{1}{k(k-1)} \sum_{r \ne t} W_{rt}^2 + \frac{1}{k} \sum_r b_r^2
         \Bigr]
 
-    with ``l2`` for lambda (ODIR; 0 by default). Reports (n,) are the two classes (1 - p, p), for
-    which this is beta calibration without its constraints.
+    with ``l2`` for lambda (ODIR; 0 by default). Predictions (n,) are the two classes (1 - p, p),
+    for which this is beta calibration without its constraints.
 
     After the fit: ``coef_`` (W), ``intercept_`` (b), ``loss_before_``, ``loss_``, ``n_iter_``.
 
@@ -42,5 +42,5 @@ class DirichletCalibration(MatrixScaling):
     def __init__(self, *, l2: float = 0.0, from_logits: bool = False) -> None:
         super().__init__(l2=l2, from_logits=from_logits)
 
-    def _scores(self, reports: Reports) -> FloatArray:
-        return reports.log_probabilities()
+    def _scores(self, predictions: Predictions) -> FloatArray:
+        return predictions.log_probabilities()

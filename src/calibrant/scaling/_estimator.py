@@ -1,4 +1,4 @@
-"""A scaler as a scikit-learn classifier, whose X are reports. Needs scikit-learn."""
+"""A scaler as a scikit-learn classifier, whose X are predictions. Needs scikit-learn."""
 
 # ruff: noqa: N803, N806 - X is the name that scikit-learn calls these methods with.
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant.scaling._reports import FloatArray
+from calibrant.scaling._predictions import FloatArray
 
 if TYPE_CHECKING:
     from calibrant.scaling._scaler import Scaler
@@ -34,11 +34,11 @@ except ImportError as error:
 
 
 class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A scaler in scikit-learn's order: ``fit(X, y)``, where X are reports.
+    """A scaler in scikit-learn's order: ``fit(X, y)``, where X are predictions.
 
     X holds one column per class, in the order of `classes` (default: the sorted labels of y), or
-    one column alone: the report of the second class. The scaler's ``from_logits`` says whether they
-    are logits. The scaler given is cloned; ``scaler_`` is the fitted one.
+    one column alone: the prediction of the second class. The scaler's ``from_logits`` says whether
+    they are logits. The scaler given is cloned; ``scaler_`` is the fitted one.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ScalingEstimator:
-        """Fit the scaler to reports X and labels y."""
+        """Fit the scaler to predictions X and labels y."""
         self._fit(X, y, sample_weight)
         return self
 
@@ -82,7 +82,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         labels = codes if self.classes is None else y
         out: FloatArray = self.scaler_.fit_transform(
             labels,
-            _reports(X),
+            _predictions(X),
             sample_weight=sample_weight,
             classes=None if self.classes is None else self.classes_,
         )
@@ -92,7 +92,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         """Recalibrated probabilities, one column per class."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return _rows(self.scaler_.transform(_reports(X)))
+        return _rows(self.scaler_.transform(_predictions(X)))
 
     def transform(self, X: Any) -> FloatArray:
         """The same as `predict_proba`, for use inside a pipeline."""
@@ -105,7 +105,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         return labels
 
 
-def _reports(X: FloatArray) -> FloatArray:
+def _predictions(X: FloatArray) -> FloatArray:
     return X[:, 0] if X.shape[1] == 1 else X
 
 

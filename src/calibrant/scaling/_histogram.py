@@ -1,4 +1,4 @@
-"""Histogram binning: every report becomes its bin's mean target."""
+"""Histogram binning: every prediction becomes its bin's mean target."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from calibrant._core.binning import (
 )
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.accept import accept
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._reports import FloatArray, Reports
+from calibrant.scaling._predictions import FloatArray, Predictions
 
 
 class HistogramBinning(OneVsRest):
-    r"""Histogram binning: every report becomes the mean target of its bin.
+    r"""Histogram binning: every prediction becomes the mean target of its bin.
 
     .. math:: q_i = \frac{\sum_{l \in B(i)} w_l z_l}{\sum_{l \in B(i)} w_l}
 
-    where B(i) is the bin of report i. ``bins`` is a number of equal-width bins or any rule that
-    puts equal reports together, such as ``calibrant.Quantile(15)``. A report in a bin that was
-    empty in the fit stays as it is.
+    where B(i) is the bin of prediction i. ``bins`` is a number of equal-width bins or any rule that
+    puts equal predictions together, such as ``calibrant.Quantile(15)``. A prediction in a bin that
+    was empty in the fit stays as it is.
 
-    Reports (n, k) get a map for each class against the rest, and rows are divided by their sum; a
-    row whose classes are all mapped to 0 is kept as reported.
+    Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
+    a row whose classes are all mapped to 0 is kept as reported.
 
-    After the fit: ``edges_``, the inner edges (a report's bin is the number of edges at or below
-    it), and ``values_``, each bin's mean target or NaN where it was empty; an array for each map.
+    After the fit: ``edges_``, the inner edges (a prediction's bin is the number of edges at or
+    below it), and ``values_``, each bin's mean target or NaN where it was empty; an array for each
+    map.
 
     References
     ----------
@@ -72,7 +73,7 @@ class HistogramBinning(OneVsRest):
         dropping = isinstance(rule, EqualWidth) and rule.drop_one
         if isinstance(rule, LevelSets) or by_rank or dropping:
             raise InputError(
-                f"bins={self.bins!r} does not give every new report one bin: use a number of "
+                f"bins={self.bins!r} does not give every new prediction one bin: use a number of "
                 "equal-width bins, Quantile(m) or Edges([...])"
             )
         return rule
@@ -87,13 +88,13 @@ class HistogramBinning(OneVsRest):
             if not (np.isnan(values) | ((values >= 0) & (values <= 1))).all():
                 raise ValueError("a value of a bin is not a probability")
 
-    def _read(self, reports: Reports) -> FloatArray:
-        return reports.probabilities()
+    def _read(self, predictions: Predictions) -> FloatArray:
+        return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
         # In its own precision, so that 0.7 in single precision is at the edge 0.7.
-        reports = column.reports.astype(column.precision)
-        samples = accept(column.targets, reports, sample_weight=column.weights)
+        predictions = column.predictions.astype(column.precision)
+        samples = to_samples(column.targets, predictions, sample_weight=column.weights)
         table, cuts, _ = bin_table(samples, "binary", self._rule())
         mass, total = table.sum_w[0], table.sum_wz[0]
         values = np.divide(total, mass, out=np.full(mass.shape, np.nan), where=mass > 0)

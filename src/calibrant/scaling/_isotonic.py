@@ -8,25 +8,25 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._reports import FloatArray, Reports
+from calibrant.scaling._predictions import FloatArray, Predictions
 
 
 class IsotonicCalibration(OneVsRest):
-    r"""Isotonic calibration: the increasing map of the reports that fits the targets best.
+    r"""Isotonic calibration: the increasing map of the predictions that fits the targets best.
 
     .. math:: \min_{q_1 \le \dots \le q_n} \frac{1}{W} \sum_i w_i (q_i - z_i)^2,
         \quad p_1 \le \dots \le p_n
 
-    found by pooling adjacent violators; it minimises the log loss too. Equal reports are one. The
-    map is constant on a block of pooled reports, linear between neighbouring blocks, and constant
-    beyond the first and the last report, as in scikit-learn. It can say exactly 0 or 1, which may
-    cost a held-out row an infinite log loss (Calibrant's floor is 1e-12).
+    found by pooling adjacent violators; it minimises the log loss too. Equal predictions are one.
+    The map is constant on a block of pooled predictions, linear between neighbouring blocks, and
+    constant beyond the first and the last prediction, as in scikit-learn. It can say exactly 0 or
+    1, which may cost a held-out row an infinite log loss (Calibrant's floor is 1e-12).
 
-    Reports (n, k) get a map for each class against the rest, and rows are divided by their sum; a
-    row whose classes are all mapped to 0 is kept as reported.
+    Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
+    a row whose classes are all mapped to 0 is kept as reported.
 
-    After the fit: ``thresholds_`` and ``values_``, reports and what they become, an array for each
-    map; ``loss_before_``, ``loss_``.
+    After the fit: ``thresholds_`` and ``values_``, predictions and what they become, an array for
+    each map; ``loss_before_``, ``loss_``.
 
     References
     ----------
@@ -58,15 +58,15 @@ class IsotonicCalibration(OneVsRest):
             if not (np.diff(places) > 0).all() or not (np.diff(values) >= 0).all():
                 raise ValueError("its thresholds or values do not increase")
 
-    def _read(self, reports: Reports) -> FloatArray:
-        return reports.probabilities()
+    def _read(self, predictions: Predictions) -> FloatArray:
+        return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
         from scipy.optimize import isotonic_regression
 
         held = column.weights > 0
         weights = column.weights[held]
-        levels, index = np.unique(column.reports[held], return_inverse=True)
+        levels, index = np.unique(column.predictions[held], return_inverse=True)
         mass = np.bincount(index, weights)
         means = np.bincount(index, weights * column.targets[held]) / mass
         fit = isotonic_regression(means, weights=mass)

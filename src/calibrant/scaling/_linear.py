@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant._core.errors import InputError
+from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._problem import Problem
-from calibrant.scaling._reports import FloatArray
 from calibrant.scaling._softmax_fit import Minimum, SoftmaxLoss, not_reached, spread
 from calibrant.scaling._solution import Solution
 

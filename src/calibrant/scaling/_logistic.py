@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from calibrant.scaling._reports import FloatArray
+from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._softmax_fit import SoftmaxLoss, spread
 
 

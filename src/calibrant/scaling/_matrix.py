@@ -5,8 +5,8 @@ from __future__ import annotations
 from calibrant._core.validation import public
 from calibrant._data.links import softmax
 from calibrant.scaling._linear import check_l2, fit_matrix
+from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem
-from calibrant.scaling._reports import FloatArray, Reports
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._solution import Solution
 
@@ -24,7 +24,7 @@ class MatrixScaling(Scaler):
 
     with ``l2`` for lambda (the off-diagonal and intercept regularisation of Kull et al.; 0 by
     default). k² + k parameters overfit where rows are few: with many classes give an ``l2``, and
-    choose it on rows of their own. Reports (n,) are two classes: a logit h is (-h/2, h/2).
+    choose it on rows of their own. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
 
     After the fit: ``coef_`` (W), ``intercept_`` (b), ``loss_before_``, ``loss_``, ``n_iter_``.
 
@@ -56,12 +56,12 @@ class MatrixScaling(Scaler):
         super()._check_options()
         check_l2(self.l2)
 
-    def _scores(self, reports: Reports) -> FloatArray:
-        return reports.class_scores()
+    def _scores(self, predictions: Predictions) -> FloatArray:
+        return predictions.class_scores()
 
     def _solve(self, problem: Problem) -> Solution:
-        return fit_matrix(problem, self._scores(problem.reports), float(self.l2))
+        return fit_matrix(problem, self._scores(problem.predictions), float(self.l2))
 
-    def _apply(self, reports: Reports) -> FloatArray:
-        out = softmax(self._scores(reports) @ self.coef_.T + self.intercept_)
-        return out if reports.columns else out[:, 1]
+    def _apply(self, predictions: Predictions) -> FloatArray:
+        out = softmax(self._scores(predictions) @ self.coef_.T + self.intercept_)
+        return out if predictions.columns else out[:, 1]

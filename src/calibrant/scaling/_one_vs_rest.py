@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem
-from calibrant.scaling._reports import FloatArray, Reports
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._softmax_fit import not_reached
 from calibrant.scaling._solution import Learned, Solution
@@ -17,9 +17,9 @@ from calibrant.scaling._solution import Learned, Solution
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One class against the rest: what its reports are, its targets, raw weights."""
+    """One class against the rest: what its predictions are, its targets, raw weights."""
 
-    reports: FloatArray
+    predictions: FloatArray
     targets: FloatArray
     weights: FloatArray
     precision: np.dtype[Any]
@@ -48,8 +48,8 @@ class OneVsRest(Scaler):
     """
 
     @abstractmethod
-    def _read(self, reports: Reports) -> FloatArray:
-        """The number that the map reads, for each report."""
+    def _read(self, predictions: Predictions) -> FloatArray:
+        """The number that the map reads, for each prediction."""
 
     @abstractmethod
     def _fit_column(self, column: Column) -> ColumnFit:
@@ -68,11 +68,11 @@ class OneVsRest(Scaler):
                 raise ValueError(f"{name} is not of {n_maps} maps")
 
     def _solve(self, problem: Problem) -> Solution:
-        read = _as_columns(self._read(problem.reports))
+        read = _as_columns(self._read(problem.predictions))
         targets = problem.targets[:, 1:] if problem.n_classes == 2 else problem.targets
         fits = [
             self._fit_column(
-                Column(read[:, j], targets[:, j], problem.weights, problem.reports.precision)
+                Column(read[:, j], targets[:, j], problem.weights, problem.predictions.precision)
             )
             for j in range(read.shape[1])
         ]
@@ -88,16 +88,16 @@ class OneVsRest(Scaler):
         cautions = (*_about_separable(steep), *(() if reached else (not_reached(n_iter),)))
         return Solution(learned, cautions, n_iter)
 
-    def _apply(self, reports: Reports) -> FloatArray:
-        read = _as_columns(self._read(reports))
+    def _apply(self, predictions: Predictions) -> FloatArray:
+        read = _as_columns(self._read(predictions))
         mapped = np.stack(
-            [self._map(j, read[:, j], reports.precision) for j in range(read.shape[1])], axis=1
+            [self._map(j, read[:, j], predictions.precision) for j in range(read.shape[1])], axis=1
         )
         if read.shape[1] == 1:
             one = mapped[:, 0]
-            return one if reports.columns is None else np.stack([1.0 - one, one], axis=1)
+            return one if predictions.columns is None else np.stack([1.0 - one, one], axis=1)
         total = mapped.sum(axis=1, keepdims=True)
-        kept = reports.probabilities()
+        kept = predictions.probabilities()
         mapped = np.where(total > 0, mapped, kept)
         out: FloatArray = mapped / mapped.sum(axis=1, keepdims=True)
         return out

@@ -11,11 +11,11 @@ from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
 from calibrant.scaling._logistic import fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
-from calibrant.scaling._reports import FloatArray, Reports
+from calibrant.scaling._predictions import FloatArray, Predictions
 
 
 class PlattScaling(OneVsRest):
-    r"""Platt scaling: a logistic curve over the logit of a report.
+    r"""Platt scaling: a logistic curve over the logit of a prediction.
 
     .. math:: q_i = \sigma(a h_i + b)
 
@@ -23,7 +23,7 @@ class PlattScaling(OneVsRest):
     and a, b minimise the log loss. ``smooth_targets=True`` replaces the targets 1 and 0 by
     ``(N1 + 1) / (N1 + 2)`` and ``1 / (N0 + 2)``, as Platt did against overfitting; N counts weight.
 
-    Reports (n, k) get a map for each class against the rest, and rows are divided by their sum.
+    Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
     After the fit: ``slope_`` (a) and ``intercept_`` (b), one for each map; ``loss_before_``,
     ``loss_``, ``n_iter_``.
@@ -57,15 +57,15 @@ class PlattScaling(OneVsRest):
         if not isinstance(self.smooth_targets, bool | np.bool_):
             raise InputError(f"smooth_targets must be True or False; got {self.smooth_targets!r}")
 
-    def _read(self, reports: Reports) -> FloatArray:
-        return reports.log_odds()
+    def _read(self, predictions: Predictions) -> FloatArray:
+        return predictions.log_odds()
 
     def _fit_column(self, column: Column) -> ColumnFit:
         z = column.targets
         if self.smooth_targets:
             n1, n0 = column.weights @ z, column.weights @ (1.0 - z)
             z = z * (n1 + 1) / (n1 + 2) + (1.0 - z) / (n0 + 2)
-        fit = fit_logistic(column.reports[:, None], z, column.shares)
+        fit = fit_logistic(column.predictions[:, None], z, column.shares)
         return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:

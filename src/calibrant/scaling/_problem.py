@@ -1,4 +1,4 @@
-"""What a recalibration map is fitted to: checked reports, soft targets, weights."""
+"""What a recalibration map is fitted to: checked predictions, soft targets, weights."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._data.accept import accept
 from calibrant._data.links import LOG_FLOOR
+from calibrant._data.to_samples import to_samples
 from calibrant._summaries.samples import Summary
-from calibrant.scaling._reports import FloatArray, Reports, reports_of
+from calibrant.scaling._predictions import FloatArray, Predictions, predictions_of
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Reports, targets as rows on the simplex (n, k), and weights. `loss_before` is the log loss of
-    the reports as they came.
+    """Predictions, targets as rows on the simplex (n, k), and weights. `loss_before` is the log
+    loss of the predictions as they came.
     """
 
-    reports: Reports
+    predictions: Predictions
     targets: FloatArray
     weights: FloatArray
     loss_before: float
@@ -48,12 +48,12 @@ class Problem:
         return [name for name, m in zip(self.class_names, mass, strict=True) if m == 0]
 
     def ruled_out(self) -> tuple[int, float]:
-        """Rows that happened although their report had said they cannot, and their part of the
+        """Rows that happened although their prediction had said they cannot, and their part of the
         log loss, which is as large as the floor makes it.
         """
-        if self.reports.from_logits:
+        if self.predictions.from_logits:
             return 0, 0.0
-        u = self.reports.values
+        u = self.predictions.values
         rows = u if u.ndim == 2 else np.stack([1.0 - u, u], axis=1)
         mass = np.where(rows <= LOG_FLOOR, self.targets, 0.0).sum(axis=1)
         loss = -np.log(LOG_FLOOR) * float(self.shares @ mass)
@@ -66,7 +66,7 @@ class Problem:
         return 0.0 - float(self.shares @ (self.targets * logs).sum(axis=1))
 
 
-def accept_problem(
+def to_problem(
     y_true: Any,
     y_proba: Any,
     *,
@@ -76,7 +76,7 @@ def accept_problem(
     data: Any,
 ) -> Problem:
     """A problem from whatever the user has, or a clear error."""
-    samples = accept(
+    samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -95,4 +95,4 @@ def accept_problem(
     names = samples.class_names or ()
     if len(names) != k:  # a single column's name is not that of a class
         names = tuple(str(r) for r in range(k))
-    return Problem(reports_of(samples), targets, weights, loss_before, names)
+    return Problem(predictions_of(samples), targets, weights, loss_before, names)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
 from calibrant._data.links import LOG_FLOOR
-from calibrant.scaling._reports import FloatArray
+from calibrant.scaling._predictions import FloatArray
 
 if TYPE_CHECKING:
     from calibrant.scaling._scaler import Scaler
@@ -41,7 +41,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     """A classifier and a scaler as one classifier.
 
     With ``cv="prefit"`` the classifier is fitted already, and `fit` fits the scaler alone: give it
-    rows that the classifier has not seen. Otherwise the scaler is fitted to out-of-fold reports
+    rows that the classifier has not seen. Otherwise the scaler is fitted to out-of-fold predictions
     (`cv` is a number of folds or a splitter), and the classifier to all rows.
 
     A scaler of logits reads ``decision_function``, or the logarithm of ``predict_proba`` where
@@ -77,14 +77,16 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         if isinstance(self.cv, str) and self.cv == "prefit":
             check_is_fitted(self.estimator)
             self.estimator_, self.classes_ = self.estimator, np.asarray(self.estimator.classes_)
-            reports = _read(self.estimator_, X, scaler.from_logits)
+            predictions = _read(self.estimator_, X, scaler.from_logits)
         else:
             self.classes_ = np.unique(y)
             if len(self.classes_) < 2:
                 raise InputError("y holds 1 class only: a classifier needs rows of at least 2")
-            reports = self._out_of_fold(X, y, sample_weight, scaler.from_logits)
+            predictions = self._out_of_fold(X, y, sample_weight, scaler.from_logits)
             self.estimator_ = self._fitted(X, y, sample_weight)
-        self.scaler_ = scaler.fit(y, reports, sample_weight=sample_weight, classes=self.classes_)
+        self.scaler_ = scaler.fit(
+            y, predictions, sample_weight=sample_weight, classes=self.classes_
+        )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -108,7 +110,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return clone(self.estimator).fit(X, y, sample_weight=weights)
 
     def _out_of_fold(self, X: Any, y: NDArray[Any], weights: Any, from_logits: bool) -> FloatArray:
-        """Each row's report from a classifier that has not seen it."""
+        """Each row's prediction from a classifier that has not seen it."""
         k = len(self.classes_)
         out = np.full((_num_samples(X), k) if k > 2 else _num_samples(X), np.nan)
         for train, test in check_cv(self.cv, y, classifier=True).split(X, y):
@@ -131,7 +133,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
 
 def _read(model: Any, X: Any, from_logits: bool) -> FloatArray:
-    """A classifier's reports: (n,) for two classes, (n, k) for more."""
+    """A classifier's predictions: (n,) for two classes, (n, k) for more."""
     if from_logits and hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=np.float64)
     if not hasattr(model, "predict_proba"):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import CalibrantWarning
-from calibrant.scaling._reports import Reports
+from calibrant.scaling._predictions import Predictions
 
 Hashes = NDArray[np.uint64]
 
@@ -52,10 +52,12 @@ def among(share: float, name: str) -> str:
     return f"{said} of these rows were among the rows that {name} was fitted to"
 
 
-def fingerprint(reports: Reports) -> str:
-    """A digest of reports in their order: the only sign of rows that repeat too much to be told."""
-    digest = hashlib.blake2b(str(reports.values.shape).encode(), digest_size=16)
-    digest.update(reports.values.data)
+def fingerprint(predictions: Predictions) -> str:
+    """A digest of predictions in their order: the only sign of rows that repeat too much to be
+    told.
+    """
+    digest = hashlib.blake2b(str(predictions.values.shape).encode(), digest_size=16)
+    digest.update(predictions.values.data)
     return digest.hexdigest()
 
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._core.atomic_files import replacing
+from calibrant._core.atomic_files import atomic_write
 from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
 from calibrant._core.errors import StateError, nearest
 from calibrant._core.state_file import parsed_json, shortened, whole_number
-from calibrant.scaling._reports import LARGEST_LOGIT, Reports
+from calibrant.scaling._predictions import LARGEST_LOGIT, Predictions
 from calibrant.scaling._same_rows import FittedRows
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> Scaler:
 
 def write(path: str | os.PathLike[str], text: str) -> None:
     """Write atomically: the old file stays whole until the new one is complete on disk."""
-    with replacing(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_text(text, encoding="utf-8")
 
 
@@ -120,7 +120,7 @@ def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
     # A few rows through the map show whether the parts fit together.
     tried = _rows_to_try(scaler._columns)
     with np.errstate(all="ignore"):
-        out = scaler._apply(Reports(tried, scaler.from_logits, np.dtype(float)))
+        out = scaler._apply(Predictions(tried, scaler.from_logits, np.dtype(float)))
     if out.shape != tried.shape or not np.isfinite(out).all():
         raise ValueError("its numbers do not make a map")
     return scaler

@@ -13,8 +13,8 @@ import numpy as np
 
 from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption, nearest
 from calibrant._core.validation import public
-from calibrant.scaling._problem import Problem, accept_problem
-from calibrant.scaling._reports import FloatArray, Reports, accept_reports
+from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
+from calibrant.scaling._problem import Problem, to_problem
 from calibrant.scaling._same_rows import (
     ADVICE,
     FittedRows,
@@ -34,10 +34,10 @@ S = TypeVar("S", bound="Scaler")
 
 
 class Scaler(ABC):
-    """A map from reports to recalibrated probabilities, fitted to held-out rows.
+    """A map from predictions to recalibrated probabilities, fitted to held-out rows.
 
     Every scaler has ``fit(y_true, y_proba)``, ``transform(y_proba)``, ``save(path)`` and
-    ``as_estimator()``. ``from_logits`` says what the reports are; it is never guessed.
+    ``as_estimator()``. ``from_logits`` says what the predictions are; it is never guessed.
     """
 
     from_logits: bool
@@ -50,7 +50,7 @@ class Scaler(ABC):
     _learned: ClassVar[tuple[str, ...]]
     # Whether the map has parts that only one class's rows can settle.
     _class_by_class: ClassVar[bool] = True
-    # Whether the map is fitted to logarithms of the reports.
+    # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
     _columns: int | None
     # What the rows of the fit are recognised by: a digest of all in order, and hashes of each.
@@ -62,8 +62,8 @@ class Scaler(ABC):
         """The fitted attributes for a checked problem; nothing is kept on self."""
 
     @abstractmethod
-    def _apply(self, reports: Reports) -> FloatArray:
-        """Recalibrated probabilities, in the shape of the reports."""
+    def _apply(self, predictions: Predictions) -> FloatArray:
+        """Recalibrated probabilities, in the shape of the predictions."""
 
     def _check_options(self) -> None:
         """An InputError if an option is not what it must be."""
@@ -93,18 +93,18 @@ class Scaler(ABC):
 
     @public
     def transform(self, y_proba: Any, *, data: Any = None) -> FloatArray:
-        """Recalibrated probabilities of new reports: (n,) for (n,), (n, k) for (n, k).
+        """Recalibrated probabilities of new predictions: (n,) for (n,), (n, k) for (n, k).
 
         A `SameRows` warning says which share of the rows was among those of the fit, in whatever
         order they come; see `share_fitted`.
         """
-        reports = self._reports(y_proba, data)
-        overlap = self._overlap(reports)
+        predictions = self._predictions(y_proba, data)
+        overlap = self._overlap(predictions)
         if overlap.share:
             said = f"{among(overlap.share, type(self).__name__)}: {ADVICE}"
             warnings.warn(said, SameRows, stacklevel=3)
-        out = self._apply(reports)
-        remember(type(self).__name__, reports.values, out, overlap)
+        out = self._apply(predictions)
+        remember(type(self).__name__, predictions.values, out, overlap)
         return out
 
     @public
@@ -116,26 +116,28 @@ class Scaler(ABC):
         words) that rows of the fit could not be told from others, the answer is None. Shares of a
         few rows may go unnoticed.
         """
-        return self._overlap(self._reports(y_proba, data)).share
+        return self._overlap(self._predictions(y_proba, data)).share
 
-    def _overlap(self, reports: Reports) -> Overlap:
-        if fingerprint(reports) == self._fitted_on:
-            return all_of(len(reports.values))
+    def _overlap(self, predictions: Predictions) -> Overlap:
+        if fingerprint(predictions) == self._fitted_on:
+            return all_of(len(predictions.values))
         if self._fitted_rows is None:  # a map that was saved before rows were remembered
             return Overlap(None, np.empty(0, np.intp), np.empty(0, np.bool_))
-        return self._fitted_rows.overlap(reports.values)
+        return self._fitted_rows.overlap(predictions.values)
 
-    def _reports(self, y_proba: Any, data: Any) -> Reports:
-        """New reports, if they are of the kind that the map was fitted to."""
+    def _predictions(self, y_proba: Any, data: Any) -> Predictions:
+        """New predictions, if they are of the kind that the map was fitted to."""
         self._check_fitted()
-        reports = accept_reports(y_proba, from_logits=self.from_logits, data=data)
-        if reports.columns != self._columns:
-            fitted, came = (f"(n, {c})" if c else "(n,)" for c in (self._columns, reports.columns))
+        predictions = to_predictions(y_proba, from_logits=self.from_logits, data=data)
+        if predictions.columns != self._columns:
+            fitted, came = (
+                f"(n, {c})" if c else "(n,)" for c in (self._columns, predictions.columns)
+            )
             raise InputError(
                 f"y_proba must have the shape {fitted}, as in fit; it is {came}: give the same "
                 "classes in the same order"
             )
-        return reports
+        return predictions
 
     @public
     def fit_transform(
@@ -148,9 +150,9 @@ class Scaler(ABC):
         data: Any = None,
     ) -> FloatArray:
         """Fit, and map the same rows. To be passed on, not to be judged: no warning is given."""
-        reports = self._fit(y_true, y_proba, sample_weight, classes, data)
-        out = self._apply(reports)
-        remember(type(self).__name__, reports.values, out, all_of(len(out)))
+        predictions = self._fit(y_true, y_proba, sample_weight, classes, data)
+        out = self._apply(predictions)
+        remember(type(self).__name__, predictions.values, out, all_of(len(out)))
         return out
 
     def _fit(
@@ -160,9 +162,9 @@ class Scaler(ABC):
         sample_weight: Any,
         classes: Sequence[Any] | None,
         data: Any,
-    ) -> Reports:
+    ) -> Predictions:
         self._check_options()
-        problem = accept_problem(
+        problem = to_problem(
             y_true, y_proba, sample_weight=sample_weight, from_logits=self.from_logits,
             classes=classes, data=data,
         )  # fmt: skip
@@ -171,16 +173,16 @@ class Scaler(ABC):
             setattr(self, name, value)
         self.n_classes_, self.n_rows_ = problem.n_classes, len(problem.weights)
         self.n_iter_, self.loss_before_ = solution.n_iter, problem.loss_before
-        self._columns = problem.reports.columns
-        self._fitted_on = fingerprint(problem.reports)
-        self._fitted_rows = FittedRows.of(problem.reports.values)
-        self.loss_ = problem.log_loss(self._apply(problem.reports))
+        self._columns = problem.predictions.columns
+        self._fitted_on = fingerprint(problem.predictions)
+        self._fitted_rows = FittedRows.of(problem.predictions.values)
+        self.loss_ = problem.log_loss(self._apply(problem.predictions))
         absent = problem.absent() if self._class_by_class else []
         certain = problem.ruled_out() if self._of_logarithms else (0, 0.0)
         for caution in (*about_absent(absent), *about_ruled_out(*certain), *solution.cautions):
             # Past `fit` and the wrapper that checks its keywords: to the caller's own line.
             warnings.warn(f"{type(self).__name__}: {caution}", CalibrantWarning, stacklevel=4)
-        return problem.reports
+        return problem.predictions
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "loss_"):
@@ -208,7 +210,7 @@ class Scaler(ABC):
         return self
 
     def as_estimator(self, *, classes: Sequence[Any] | None = None) -> ScalingEstimator:
-        """This map as a scikit-learn classifier: ``fit(X, y)``, where X are the reports."""
+        """This map as a scikit-learn classifier: ``fit(X, y)``, where X are the predictions."""
         from calibrant.scaling._estimator import ScalingEstimator
 
         return ScalingEstimator(self, classes=classes)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._data.links import softmax
-from calibrant.scaling._reports import FloatArray
+from calibrant.scaling._predictions import FloatArray
 
 MAX_ITER = 200
 SMALL_GRADIENT = 1e-7

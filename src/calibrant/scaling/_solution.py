@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.scaling._reports import FloatArray
+from calibrant.scaling._predictions import FloatArray
 
 Learned = float | FloatArray | tuple[FloatArray, ...]
 
@@ -32,13 +32,17 @@ def about_absent(names: list[str]) -> list[str]:
 
 
 def about_ruled_out(n: int, part: float) -> list[str]:
-    """The warning for reports of exactly 0 or 1 that turned out wrong, if they weigh anything."""
+    """The warning for predictions of exactly 0 or 1 that turned out wrong, if they weigh
+    anything.
+    """
     if part < 0.01:
         return []
     rows = "1 row" if n == 1 else f"{n:,} rows"
     return [
-        f"{rows} had a report of 0 for what happened. Its logarithm is taken at 1e-12, which makes "
-        f"{part:.0%} of the loss, and bends the map for all rows. If the reports were rounded, fit "
+        f"{rows} had a prediction of 0 for what happened. Its logarithm is taken at 1e-12, which "
+        f"makes "
+        f"{part:.0%} of the loss, and bends the map for all rows. If the predictions were "
+        f"rounded, fit "
         "to unrounded ones or to logits; IsotonicCalibration and HistogramBinning are not misled"
     ]
 

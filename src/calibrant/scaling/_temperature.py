@@ -6,8 +6,8 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant._data.links import softmax
+from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem
-from calibrant.scaling._reports import FloatArray, Reports
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._solution import Solution
 
@@ -21,8 +21,9 @@ class TemperatureScaling(Scaler):
 
     where s are logits or, with ``from_logits=False``, logarithms of probabilities, and T minimises
     the log loss. The loss is convex in 1/T; its minimum is found by Newton's method on the exact
-    derivatives. T is kept in [0.001, 1000], with a warning at either end: reports that are right
-    on every row have no best temperature. A binary report is a single logit, divided by T.
+    derivatives. T is kept in [0.001, 1000], with a warning at either end: predictions that are
+    right on every row have no best temperature. A binary prediction is a single logit, divided by
+    T.
 
     After the fit: ``temperature_``, ``loss_before_``, ``loss_``, ``n_iter_``.
 
@@ -56,28 +57,29 @@ class TemperatureScaling(Scaler):
             raise ValueError(f"a temperature outside [{LOWEST}, {HIGHEST:.0f}]")
 
     def _solve(self, problem: Problem) -> Solution:
-        scores = problem.reports.class_scores()
-        # Equal scores become exact zeros: a report that says nothing leaves T where it is.
+        scores = problem.predictions.class_scores()
+        # Equal scores become exact zeros: a prediction that says nothing leaves T where it is.
         scores = scores - scores.max(axis=1, keepdims=True)
         slope, n_iter = _best_slope(scores, problem.targets, problem.shares)
         temperature = 1.0 / slope
         cautions: tuple[str, ...] = ()
         if slope >= 1 / LOWEST:
             cautions = (
-                f"the temperature ran to its lower end, {LOWEST}: the reports are right on every "
+                f"the temperature ran to its lower end, {LOWEST}: the predictions are right on "
+                f"every "
                 "row, and any lower temperature fits better still. Fit on more rows",
             )
         elif slope <= 1 / HIGHEST:
             cautions = (
-                f"the temperature ran to its upper end, {HIGHEST:.0f}: the reports say nothing "
+                f"the temperature ran to its upper end, {HIGHEST:.0f}: the predictions say nothing "
                 "about the targets, or the wrong way round. Check the order of the rows and of "
                 "the classes",
             )
         return Solution({"temperature_": temperature}, cautions, n_iter)
 
-    def _apply(self, reports: Reports) -> FloatArray:
-        out = softmax(reports.class_scores() / self.temperature_)
-        return out if reports.columns else out[:, 1]
+    def _apply(self, predictions: Predictions) -> FloatArray:
+        out = softmax(predictions.class_scores() / self.temperature_)
+        return out if predictions.columns else out[:, 1]
 
 
 def derivatives(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from calibrant._core.validation import public
 from calibrant._data.links import softmax
 from calibrant.scaling._linear import fit_vector
+from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem
-from calibrant.scaling._reports import FloatArray, Reports
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._solution import Solution
 
@@ -17,7 +17,7 @@ class VectorScaling(Scaler):
     .. math:: q_i = \mathrm{softmax}(v \odot s_i + b)
 
     where s are logits or, with ``from_logits=False``, logarithms of probabilities, and v, b
-    minimise the log loss; b has mean 0. Reports (n,) are two classes: a logit h is (-h/2, h/2).
+    minimise the log loss; b has mean 0. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
     Logits that differ by a constant in each row give different fits, as in the paper.
 
     After the fit: ``coef_`` (v), ``intercept_`` (b), ``loss_before_``, ``loss_``, ``n_iter_``.
@@ -45,8 +45,8 @@ class VectorScaling(Scaler):
         self.from_logits = from_logits
 
     def _solve(self, problem: Problem) -> Solution:
-        return fit_vector(problem, problem.reports.class_scores())
+        return fit_vector(problem, problem.predictions.class_scores())
 
-    def _apply(self, reports: Reports) -> FloatArray:
-        out = softmax(reports.class_scores() * self.coef_ + self.intercept_)
-        return out if reports.columns else out[:, 1]
+    def _apply(self, predictions: Predictions) -> FloatArray:
+        out = softmax(predictions.class_scores() * self.coef_ + self.intercept_)
+        return out if predictions.columns else out[:, 1]

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.files.results import refuse_nothing, refuse_unkept, told
+from calibrant._api.files.results import check_available, check_not_empty, told
 from calibrant._api.files.sums import Plan
 from calibrant._core.binning import Bins, Edges, EqualWidth, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
-from calibrant._data.accept import is_flag
-from calibrant._data.missing import told_of
+from calibrant._data.missing import check_missing
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import file_rows
+from calibrant._data.to_samples import check_bool
 from calibrant._summaries.requirements import known_measures
 from calibrant.results._evaluation import Evaluation
 
@@ -59,7 +59,7 @@ def evaluate_file(
     name, where 0 and "0" are one (docs/files.md has the rule). The fields of a record are classes
     by their names.
 
-    ``missing="drop"`` leaves out rows without a report, label or weight, and tells how many;
+    ``missing="drop"`` leaves out rows without a prediction, label or weight, and tells how many;
     otherwise they are an error. `progress` draws a line of rows and rate; None means on a terminal.
 
     Examples
@@ -82,15 +82,15 @@ def evaluate_file(
     names = None if measures is None else known_measures(measures)
     rows = file_rows(
         path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, by=by, classes=classes,
-        from_logits=is_flag(from_logits), missing=told_of(missing), format=format,
+        from_logits=check_bool(from_logits), missing=check_missing(missing), format=format,
     )  # fmt: skip
     plan = Plan(rows.chosen, fixed, names, bool(from_logits), bool(exact))
-    refuse_unkept(names, plan, rows.multiclass)
+    check_available(names, plan, rows.multiclass)
     tally = plan.tally()
     with RowProgress(rows.n_bytes, show=progress) as shown:
         for part in over_pieces(rows, plan.tally, shown):
             tally.merge(part)
-    refuse_nothing(tally, rows)
+    check_not_empty(tally, rows)
     return told(tally, rows, quantile, names, progress)
 
 
@@ -125,7 +125,7 @@ def read_file(
     """
     rows = file_rows(
         path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, classes=classes,
-        from_logits=is_flag(from_logits), missing=told_of(missing), format=format,
+        from_logits=check_bool(from_logits), missing=check_missing(missing), format=format,
     )  # fmt: skip
     plan = Plan(rows.chosen, EqualWidth(15), None, bool(from_logits))
     with RowProgress(rows.n_bytes, show=progress) as shown:

@@ -100,7 +100,7 @@ class FileSummary(StreamSummary):
 
     @cached_property
     def _threshold_cell(self) -> int:
-        """The first cell above the threshold, as the precision of the reports has it."""
+        """The first cell above the threshold, as the precision of the predictions has it."""
         limit = np.asarray(THRESHOLD, dtype=self.precision).astype(np.float64)
         return int(self._class_cuts.find(np.nextafter(limit, np.inf)))
 
@@ -128,7 +128,7 @@ class FileSummary(StreamSummary):
         return stack([self._refined[r, MASS].table for r in range(self.n_columns)])
 
     def above(self, threshold: float) -> BinTable:
-        """Reports above a threshold in bins of equal mass, for each class that has any."""
+        """Predictions above a threshold in bins of equal mass, for each class that has any."""
         assert threshold == THRESHOLD
         found = [groups for (_, what), groups in self._refined.items() if what == ABOVE]
         if not found:
@@ -152,7 +152,7 @@ class FileSummary(StreamSummary):
 
     @cached_property
     def full_bins(self) -> VectorTable:
-        """The whole distribution as a vector report."""
+        """The whole distribution as a vector prediction."""
         if self.own_bins:
             return self.looks.vectors(self.cells.rule)
         inner = np.unique(self._refined[self.scalar, MASS].cuts.inner)

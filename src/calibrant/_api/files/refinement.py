@@ -29,7 +29,7 @@ from calibrant._engines.selection import kernels
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 ToSamples = Callable[[Batch], Samples]
-# A column of reports, by the notion or the number of the class against the rest.
+# A column of predictions, by the notion or the number of the class against the rest.
 Column = Notion | int
 # What is asked of a column, by any name: several may be asked of one.
 Key = tuple[Column, Hashable]
@@ -39,13 +39,15 @@ LEVELS = "levels"
 N_CELLS = 1 << 14
 # Groups that are held: more are put together, and spans are cut into fewer parts.
 GROUPS = 1 << 16
-# Distinct reports that are held, one row of sums each.
+# Distinct predictions that are held, one row of sums each.
 MOST_LEVELS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows put together by a key: smallest and largest report, and sums, in order of the keys."""
+    """Rows put together by a key: smallest and largest prediction, and sums, in order of the
+    keys.
+    """
 
     keys: Floats
     low: Floats
@@ -64,7 +66,7 @@ class Looks:
     rows: FileRows
     samples_of: ToSamples
     show: bool | None
-    # Columns whose distinct reports are wanted too, as soon as the rows are read anyway.
+    # Columns whose distinct predictions are wanted too, as soon as the rows are read anyway.
     levels_of: set[Column] = field(default_factory=set)
     # Their sums in order; None where there are too many.
     levels: dict[Column, Floats | None] = field(default_factory=dict)
@@ -120,7 +122,7 @@ class Looks:
         return {key: parts[0] for key, parts in found.items() if key not in too_many}
 
     def vectors(self, rule: Rule) -> VectorTable:
-        """The whole distribution as a vector report, by the bins of a fixed rule."""
+        """The whole distribution as a vector prediction, by the bins of a fixed rule."""
 
         def work(batches: Iterator[Batch]) -> VectorTable | None:
             total = None
@@ -153,16 +155,16 @@ class Looks:
                     yield samples
 
     def _passed(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
-        self.rows.refuse_changed()
+        self.rows.check_unchanged()
         with RowProgress(self.rows.n_bytes, show=self.show, label="a closer look") as progress:
             yield from over_pieces(self.rows, work, progress)
-        self.rows.refuse_changed()
+        self.rows.check_unchanged()
 
 
 def _columns(
     samples: Samples, wanted: set[Column]
 ) -> Iterator[tuple[Column, NDArray[Any], NDArray[Any], Floats | None]]:
-    """Reports, targets and weights of each column. Rows were checked before."""
+    """Predictions, targets and weights of each column. Rows were checked before."""
     whole, status = [(0, samples.n)], new_status()
     notions: tuple[Notion, ...] = ("binary", "confidence")
     for notion in notions:
@@ -178,7 +180,7 @@ def _columns(
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Ranges of reports, in order and apart, each to be cut into parts, or row by row."""
+    """Ranges of predictions, in order and apart, each to be cut into parts, or row by row."""
 
     low: Floats
     high: Floats
@@ -193,7 +195,7 @@ class Spans:
 
     @classmethod
     def whole(cls) -> Spans:
-        """Every report by itself."""
+        """Every prediction by itself."""
         return cls(np.zeros(1), np.ones(1), None)
 
     def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Floats | None) -> Groups:

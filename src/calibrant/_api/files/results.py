@@ -12,15 +12,15 @@ from calibrant._api.evaluate import (
     assemble,
     choose,
     class_columns,
-    equal_mass_told,
+    describe_input,
+    equal_mass_note,
     rule_names,
-    said_of,
 )
 from calibrant._api.files.exact import FileSummary
 from calibrant._api.files.refinement import Looks
 from calibrant._api.files.sums import Plan, Tally
 from calibrant._core.binning import Cuts, Quantile, Rule
-from calibrant._core.errors import InputError, refuse_total
+from calibrant._core.errors import InputError, check_weight_total
 from calibrant._data.readers.source import FileRows
 from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape
 from calibrant._summaries.stream import StreamSummary
@@ -28,7 +28,7 @@ from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
 
 
-def refuse_unkept(names: tuple[str, ...] | None, plan: Plan, multiclass: bool) -> None:
+def check_available(names: tuple[str, ...] | None, plan: Plan, multiclass: bool) -> None:
     """An error, before anything is read, for a measure that one pass cannot give."""
     if names is None or plan.exact:
         return
@@ -41,8 +41,8 @@ def refuse_unkept(names: tuple[str, ...] | None, plan: Plan, multiclass: bool) -
             )
 
 
-def refuse_nothing(tally: Tally, rows: FileRows) -> None:
-    """An error if no row can be measured, or if labels and reports seem to be swapped."""
+def check_not_empty(tally: Tally, rows: FileRows) -> None:
+    """An error if no row can be measured, or if labels and predictions seem to be swapped."""
     if tally.example is None:
         dropped = tally.total.n_missing
         said = f"{dropped} rows, and in each something is missing" if dropped else "no rows"
@@ -71,7 +71,7 @@ def told(
             summary.cells, summary.sums, total.columns, summary.findings, own,
             looks=looks, class_sums=tally.class_sums, precision=tally.precision,
         )  # fmt: skip
-    refuse_total(float(summary.bins.total_weight[0]), total.n_rows)
+    check_weight_total(float(summary.bins.total_weight[0]), total.n_rows)
     total.tell_logits()
     kept, notes = _kept(chosen, summary, truthful, everything=names is None)
     if isinstance(summary, FileSummary):
@@ -86,7 +86,7 @@ def told(
         _reliability(tally, summary),
         everything=names is None,
         notes=notes,
-        inferred=(*said_of(tally.example, summary.findings), *rows.said),
+        inferred=(*describe_input(tally.example, summary.findings), *rows.said),
         classes=None,
         recipe={
             "n": total.n_rows,
@@ -127,7 +127,7 @@ def _kept(
                 raise InputError(
                     f"the measure {measure.name!r} is of soft labels, and these are hard"
                 )
-        return kept, equal_mass_told(kept, truthful)
+        return kept, equal_mass_note(kept, truthful)
     notes = []
     gone = [m.name for m in chosen if m not in kept and m.statistic != "distribution"]
     if gone:
@@ -138,7 +138,7 @@ def _kept(
     near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
     if near:
         notes.append(f"approximate, from {summary.cells.m} cells: {', '.join(near)}")
-    return kept, (*equal_mass_told(kept, truthful), *notes)
+    return kept, (*equal_mass_note(kept, truthful), *notes)
 
 
 def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:

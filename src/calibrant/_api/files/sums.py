@@ -35,7 +35,7 @@ MOST_CLASS_CELLS = 1 << 16
 
 def class_cells(n_classes: int) -> Cells:
     """The cells of each class. `THRESHOLD` is among their edges: from there on they are those of
-    the reports above it.
+    the predictions above it.
     """
     few = MOST_CLASS_CELLS // n_classes
     if few > N_LINEAR:
@@ -67,7 +67,9 @@ class Plan:
 
     @property
     def lean(self) -> bool:
-        """Whether the bins alone are needed: then nothing reads their sums of squared reports."""
+        """Whether the bins alone are needed: then nothing reads their sums of squared
+        predictions.
+        """
         return not needs_fine_cells(self.measures)
 
     @property
@@ -81,7 +83,7 @@ class Plan:
 
     def class_sums(self, samples: Samples) -> NDArray[np.float64] | None:
         """The cells of each class against the rest (classes x cells x fields), or of the one
-        problem of (n,) reports, if a measure goes by quantiles of those.
+        problem of (n,) predictions, if a measure goes by quantiles of those.
         """
         chosen = choose(self.measures, "multiclass" if samples.multiclass else "binary")
         if not self.exact or not any(measure.statistic in BY_CLASS for measure in chosen):
@@ -109,7 +111,7 @@ class Tally:
     # A row, to tell what all were taken for, and the file it is from.
     example: Samples | None = None
     file: File | None = None
-    # Whether every report so far was 0 or 1, as labels are.
+    # Whether every prediction so far was 0 or 1, as labels are.
     like_labels: bool = True
     class_sums: NDArray[np.float64] | None = None
 
@@ -128,7 +130,7 @@ class Tally:
         self._add_classes(by_class)
         if self.example is None:
             self.example, self.file = samples.row(0), batch.file
-        self.like_labels = self.like_labels and samples.every_report_is_zero_or_one()
+        self.like_labels = self.like_labels and samples.every_prediction_is_zero_or_one()
         if batch.by:
             self._slices(samples).add(batch.by, samples)
 

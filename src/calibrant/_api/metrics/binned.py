@@ -9,12 +9,12 @@ from typing import Any
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.accept import accept_anywhere
+from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
 from calibrant._measures.binned import debiased_l2 as debiased_l2_of
 from calibrant._measures.ordered import ks_error as ks_of
 from calibrant._measures.ordered import sweep_bins
-from calibrant._summaries.samples import Summary, settle_notion
+from calibrant._summaries.samples import Summary, resolve_notion
 
 
 def _no_full(notion: str) -> None:
@@ -49,11 +49,11 @@ def ece(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Expected calibration error: the mean gap between reports and targets, over bins.
+    r"""Expected calibration error: the mean gap between predictions and targets, over bins.
 
     .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
-    where B runs over the bins, u is the report, z the target and W the sum of weights.
+    where B runs over the bins, u is the prediction, z the target and W the sum of weights.
     ``norm="l2"`` is the root of the mean square gap (RMSCE), ``norm="max"`` the largest gap of any
     bin (MCE). Targets may be 0/1 or probabilities: on probabilities this is SMECE (`soft_ece`).
 
@@ -83,11 +83,11 @@ def ece(
     0.25
     """
     rule = as_rule(bins)
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = settle_notion(samples, notion)
+    settled = resolve_notion(samples, notion)
     _no_full(settled)
     return binned_error(Summary(samples).table(settled, rule, squares=False), norm)
 
@@ -110,8 +110,8 @@ def soft_ece(
     .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
     where z is a probability: a teacher's, a posterior, a share of votes. It is the formula of
-    `ece`, which it equals to the last bit on 0/1 targets; a report equal to its target everywhere
-    scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error.
+    `ece`, which it equals to the last bit on 0/1 targets; a prediction equal to its target
+    everywhere scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error.
 
     Range [0, 1], lower is better.
 
@@ -149,8 +149,8 @@ def ace(
     .. math:: \frac{1}{k} \sum_{r} \frac{1}{W} \sum_B
         \Bigl| \sum_{i \in B} w_i (u_{ir} - z_{ir}) \Bigr|
 
-    where the bins B are quantile bins of each class's reports. Classwise for (n, k) reports unless
-    another notion is asked for. Range [0, 1], lower is better.
+    where the bins B are quantile bins of each class's predictions. Classwise for (n, k) predictions
+    unless another notion is asked for. Range [0, 1], lower is better.
 
     References
     ----------
@@ -162,11 +162,11 @@ def ace(
     >>> cal.ace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
     0.25
     """
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = settle_notion(samples, notion or ("classwise" if samples.multiclass else None))
+    settled = resolve_notion(samples, notion or ("classwise" if samples.multiclass else None))
     _no_full(settled)
     rule = _equal_mass(bins, "ace")
     return binned_error(Summary(samples).table(settled, rule, squares=False), norm)
@@ -185,14 +185,14 @@ def tace(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Thresholded adaptive calibration error: `ace` over the reports above a threshold.
+    r"""Thresholded adaptive calibration error: `ace` over the predictions above a threshold.
 
     .. math:: \frac{1}{|C|} \sum_{r \in C} \frac{1}{W_r} \sum_B
         \Bigl| \sum_{i \in B,\, u_{ir} > t} w_i (u_{ir} - z_{ir}) \Bigr|
 
-    where C are the classes with a report above the threshold t, and W_r the weight above it. It
-    keeps the many near-zero reports of a long row from drowning the rest. Range [0, 1], lower is
-    better.
+    where C are the classes with a prediction above the threshold t, and W_r the weight above it. It
+    keeps the many near-zero predictions of a long row from drowning the rest. Range [0, 1], lower
+    is better.
 
     References
     ----------
@@ -207,7 +207,7 @@ def tace(
     rule = _equal_mass(bins, "tace")
     if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -244,11 +244,11 @@ def debiased_l2(
     0.0
     """
     rule = as_rule(bins, default=Quantile)
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = settle_notion(samples, notion)
+    settled = resolve_notion(samples, notion)
     _no_full(settled)
     return debiased_l2_of(Summary(samples).table(settled, rule))
 
@@ -265,7 +265,8 @@ def sweep_ece(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""ECE at the largest number of equal-mass bins for which mean targets rise with the reports.
+    r"""ECE at the largest number of equal-mass bins for which mean targets rise with the
+    predictions.
 
     .. math:: \mathrm{ECE}_{m^*}, \quad m^* = \max\{m : \bar z_1 \le \dots \le \bar z_{m'}
         \text{ for all } m' \le m\}
@@ -282,11 +283,11 @@ def sweep_ece(
     >>> cal.sweep_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     0.25
     """
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = settle_notion(samples, notion)
+    settled = resolve_notion(samples, notion)
     _no_full(settled)
     levels = Summary(samples).table(settled, LevelSets())
     errors = [binned_error(sweep_bins(levels.of_class(r)), norm) for r in range(levels.n_classes)]
@@ -304,11 +305,11 @@ def ks_error(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Kolmogorov-Smirnov calibration error: the largest accumulated gap in order of reports.
+    r"""Kolmogorov-Smirnov calibration error: the largest accumulated gap in order of predictions.
 
     .. math:: \max_t \frac{1}{W} \Bigl| \sum_{u_i \le t} w_i (u_i - z_i) \Bigr|
 
-    where t runs over the reports. No bins. Range [0, 1], lower is better.
+    where t runs over the predictions. No bins. Range [0, 1], lower is better.
 
     References
     ----------
@@ -320,10 +321,10 @@ def ks_error(
     >>> round(cal.ks_error([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.15
     """
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = settle_notion(samples, notion)
+    settled = resolve_notion(samples, notion)
     _no_full(settled)
     return ks_of(Summary(samples).table(settled, LevelSets()))

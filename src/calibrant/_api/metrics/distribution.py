@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calibrant._core.validation import public
-from calibrant._data.accept import accept_anywhere
+from calibrant._data.to_samples import to_samples_in_place
 from calibrant._summaries.samples import Summary
 
 
@@ -20,7 +20,7 @@ def dist_ce(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Distribution calibration error: mean total variation between report and target.
+    r"""Distribution calibration error: mean total variation between prediction and target.
 
     .. math:: \frac{1}{W} \sum_i w_i \, \tfrac12 \sum_r |p_{ir} - q_{ir}|
 
@@ -37,7 +37,7 @@ def dist_ce(
     >>> round(cal.dist_ce([[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]), 4)
     0.2
     """
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -55,12 +55,13 @@ def ent_ce(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Entropy calibration error: mean difference of the entropies of report and target, in nats.
+    r"""Entropy calibration error: mean difference of the entropies of prediction and target, in
+    nats.
 
     .. math:: \frac{1}{W} \sum_i w_i \, | H(p_i) - H(q_i) |
 
-    where ``signed=True`` leaves the absolute value out: above 0 the reports are less sure than the
-    targets. Range [0, log k], lower is better.
+    where ``signed=True`` leaves the absolute value out: above 0 the predictions are less sure than
+    the targets. Range [0, log k], lower is better.
 
     References
     ----------
@@ -72,7 +73,7 @@ def ent_ce(
     >>> round(cal.ent_ce([[0.5, 0.5]], [[0.9, 0.1]]), 4)
     0.3681
     """
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -89,7 +90,7 @@ def rank_cs(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Ranking calibration score: how often the report ranks the classes as the target does.
+    r"""Ranking calibration score: how often the prediction ranks the classes as the target does.
 
     .. math:: \frac{1}{W} \sum_i w_i \, 1[\, q_{ia} > q_{ib} \Rightarrow p_{ia} > p_{ib}
         \text{ for all } a, b \,]
@@ -107,7 +108,7 @@ def rank_cs(
     >>> cal.rank_cs([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     0.5
     """
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip

@@ -8,9 +8,9 @@ from typing import Any
 from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._data.accept import accept_anywhere
+from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.decomposition import BrierDecomposition, decompose, isotonic_fit
-from calibrant._summaries.samples import Summary, settle_notion
+from calibrant._summaries.samples import Summary, resolve_notion
 
 
 def _mean_loss(
@@ -22,7 +22,7 @@ def _mean_loss(
     classes: Sequence[Any] | None,
     data: Any,
 ) -> float:
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -39,11 +39,11 @@ def brier_score(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Brier score: the mean squared distance between report and target.
+    r"""Brier score: the mean squared distance between prediction and target.
 
     .. math:: \frac{1}{W} \sum_i w_i \sum_r (p_{ir} - z_{ir})^2
 
-    summed over classes for (n, k) reports; ``(u - z)^2`` for (n,). Range [0, 2], or [0, 1] for
+    summed over classes for (n, k) predictions; ``(u - z)^2`` for (n,). Range [0, 2], or [0, 1] for
     (n,); lower is better. Proper.
 
     References
@@ -73,7 +73,7 @@ def log_loss(
 
     .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
 
-    where a report below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. Proper.
+    where a prediction below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. Proper.
 
     References
     ----------
@@ -98,11 +98,11 @@ def spherical_loss(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Spherical loss: one less the cosine-like agreement of report and target.
+    r"""Spherical loss: one less the cosine-like agreement of prediction and target.
 
     .. math:: 1 - \frac{1}{W} \sum_i w_i \frac{\sum_r z_{ir} p_{ir}}{\lVert p_i \rVert_2}
 
-    where a report (n,) stands for the row (1 - u, u). Range [0, 1], lower is better. Proper.
+    where a prediction (n,) stands for the row (1 - u, u). Range [0, 1], lower is better. Proper.
 
     References
     ----------
@@ -190,10 +190,10 @@ def brier_decomposition(
     .. math:: \mathrm{Brier} = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}
 
     where, with ``method="isotonic"`` (CORP), MCB is what an isotonic recalibration gains, DSC what
-    the recalibrated reports gain over always reporting the mean, and UNC the score of that mean.
-    With ``method="binned"`` the recalibration is each bin's mean target, and a fourth part, the
-    spread of reports within bins, makes up the sum. Classwise parts are summed over classes, as the
-    Brier score is. All parts but `within_bin` are at least 0.
+    the recalibrated predictions gain over always reporting the mean, and UNC the score of that
+    mean. With ``method="binned"`` the recalibration is each bin's mean target, and a fourth part,
+    the spread of predictions within bins, makes up the sum. Classwise parts are summed over
+    classes, as the Brier score is. All parts but `within_bin` are at least 0.
 
     References
     ----------
@@ -208,11 +208,11 @@ def brier_decomposition(
     """
     one_of("method", method, ("isotonic", "binned"))
     rule = as_rule(bins)
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = settle_notion(samples, notion)
+    settled = resolve_notion(samples, notion)
     if settled == "full":
         raise InputError("notion='full' has no decomposition: use 'confidence' or 'classwise'")
     summary = Summary(samples)

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
-from calibrant._core.errors import InputError, refuse_total
+from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.validation import public
-from calibrant._data.accept import accept
-from calibrant._data.explain import explained, refuse_swapped
+from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
 from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.streams import EPS
 from calibrant._inference import significance
 from calibrant._inference.cells import Problem, problem_of
-from calibrant._summaries.samples import settle_notion
+from calibrant._summaries.samples import resolve_notion
 from calibrant.results._uncertainty import CalibrationTest, CoxCalibration
 
 
@@ -128,7 +128,7 @@ def hosmer_lemeshow(
     with explained(samples):
         table, cuts, findings = bin_table(samples, settled, rule)
     if findings.soft:
-        refuse_swapped(samples)
+        check_not_swapped(samples)
         raise InputError(_NEEDS_OUTCOMES.format("the Hosmer-Lemeshow test"))
     statistic, n_bins = significance.hosmer_lemeshow(table)
     df = n_bins - 2 if fitted else n_bins
@@ -326,11 +326,11 @@ def _samples(
     y_true: Any, y_proba: Any, sample_weight: Any, from_logits: bool,
     classes: Sequence[Any] | None, data: Any, notion: str | None,
 ) -> tuple[Samples, Any]:  # fmt: skip
-    samples = accept(
+    samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = settle_notion(samples, notion)
+    settled = resolve_notion(samples, notion)
     if settled in ("classwise", "full"):
         raise InputError(
             f"a test is of one problem, so notion={notion!r} has none: give one class's column as "
@@ -350,6 +350,6 @@ def _scalar_problem(
     if problem is None:
         raise InputError(f"this test needs bins with edges; got {rule}")
     if not problem.hard:
-        refuse_swapped(samples)
-    refuse_total(float(problem.weights.sum()), samples.n)
+        check_not_swapped(samples)
+    check_weight_total(float(problem.weights.sum()), samples.n)
     return problem, group_index(groups, samples, data)

@@ -13,13 +13,13 @@ import numpy as np
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._data.accept import accept_anywhere
 from calibrant._data.samples import Notion
 from calibrant._data.source import Source
+from calibrant._data.to_samples import to_samples_in_place
 from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.dispatch import engine_of
 from calibrant._measures.smooth import LS_SIGMA
-from calibrant._summaries.samples import settle_notion
+from calibrant._summaries.samples import resolve_notion
 from calibrant._summaries.smooth import NOISES, SmoothSummary, smallest_sigma, smallest_unit_sigma
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._smooth_curve import N_CHECKED, SmoothCurve, bins_outside
@@ -45,14 +45,14 @@ def ls_ece(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Logit-smoothed ECE: the calibration error of the reports after noise on their logits.
+    r"""Logit-smoothed ECE: the calibration error of the predictions after noise on their logits.
 
     .. math:: \int \Bigl| \frac{1}{W} \sum_i w_i K_\sigma(t - h_i) (z_i - \rho(t)) \Bigr| \, dt
 
-    where h is the logit of the report, rho the sigmoid and K the density of the noise: Gaussian, or
-    uniform on [-sigma/2, sigma/2]. It is continuous in the reports, where binned ECE jumps. The
-    integral is evaluated as it stands; ``method="monte-carlo"`` draws `n_draws` places with `rng`
-    instead, as the paper does.
+    where h is the logit of the prediction, rho the sigmoid and K the density of the noise:
+    Gaussian, or uniform on [-sigma/2, sigma/2]. It is continuous in the predictions, where binned
+    ECE jumps. The integral is evaluated as it stands; ``method="monte-carlo"`` draws `n_draws`
+    places with `rng` instead, as the paper does.
 
     `sigma` is 0.1 unless told, here and in `evaluate`: the same for every model and number of rows,
     so that values can be compared. ``sigma="schedule"`` is ``n^(-1/3)``: it tends to 0 while
@@ -78,11 +78,11 @@ def ls_ece(
     one_of("noise", noise, NOISES)
     one_of("method", method, ("exact", "monte-carlo"))
     _check_eps(eps)
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = _settled(samples, notion)
+    settled = _resolved(samples, notion)
     summary = SmoothSummary(samples, settled, eps)
     width = _width(sigma, summary, noise if method == "exact" else "uniform")
     if method == "monte-carlo":
@@ -103,7 +103,7 @@ def smooth_ece(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Smooth ECE (smECE): the error after smoothing the residuals over the reports.
+    r"""Smooth ECE (smECE): the error after smoothing the residuals over the predictions.
 
     .. math:: \sigma^* \text{ with } \int_0^1 \Bigl| \frac{1}{W} \sum_i w_i (z_i - u_i)
         \tilde K_{\sigma^*}(t, u_i) \Bigr| \, dt = \sigma^*
@@ -122,13 +122,13 @@ def smooth_ece(
     >>> round(cal.smooth_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.1778
     """
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
     if sigma is not None:
         _check_unit_sigma(sigma)
-    return SmoothSummary(samples, _settled(samples, notion)).smooth_ece(sigma)
+    return SmoothSummary(samples, _resolved(samples, notion)).smooth_ece(sigma)
 
 
 @public
@@ -146,9 +146,9 @@ def smooth_reliability(
 ) -> SmoothCurve:
     """The smoothed reliability curve: density, mean target, and the difference integrated.
 
-    ``kind="unit"`` smooths over the reports as `smooth_ece` does (default sigma: its fixed point),
-    ``kind="logit"`` over their logits as `ls_ece` does (default sigma: its ``"schedule"``, for a
-    curve must be as smooth as its rows allow).
+    ``kind="unit"`` smooths over the predictions as `smooth_ece` does (default sigma: its fixed
+    point), ``kind="logit"`` over their logits as `ls_ece` does (default sigma: its ``"schedule"``,
+    for a curve must be as smooth as its rows allow).
 
     The curve is an average over neighbouring predictions: where the frequency changes within a
     bandwidth it does not follow, and its band knows nothing of that bias. It is held against bins
@@ -159,18 +159,18 @@ def smooth_reliability(
     >>> import calibrant as cal
     >>> curve = cal.smooth_reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     >>> list(curve.columns())
-    ['report', 'density', 'mean_target', 'difference']
+    ['prediction', 'density', 'mean_target', 'difference']
     """
     one_of("kind", kind, ("unit", "logit"))
     if sigma is not None and kind == "unit":
         _check_unit_sigma(sigma)
     elif sigma is not None:
         _check_logit_sigma(sigma)
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = _settled(samples, notion)
+    settled = _resolved(samples, notion)
     if settled == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")
     summary = SmoothSummary(samples, settled)
@@ -180,7 +180,7 @@ def smooth_reliability(
         else max(summary.smooth_ece(None), 1e-4)
     )
     points = summary.curve(kind, width)
-    places = points["logit" if kind == "logit" else "report"]
+    places = points["logit" if kind == "logit" else "prediction"]
     rows, n = summary.rows_behind(kind, width, places)
     curve = SmoothCurve(
         points, kind, float(width), settled, n_effective=rows, n=n,
@@ -191,8 +191,8 @@ def smooth_reliability(
     return replace(curve, outside=bins_outside(curve, ReliabilityTable(table, rule, cuts, settled)))
 
 
-def _settled(samples: Source, notion: str | None) -> Notion:
-    settled = settle_notion(samples, notion)
+def _resolved(samples: Source, notion: str | None) -> Notion:
+    settled = resolve_notion(samples, notion)
     if settled == "full":
         raise InputError("notion='full' has no smooth error: use 'confidence' or 'classwise'")
     return settled

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._core.binning import Bins, Quantile, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._data.accept import accept_anywhere
+from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
 from calibrant._measures.truthful import (
     confidence_correction,
@@ -41,12 +41,13 @@ def lin_ce(
 
     .. math:: \frac{1}{W^2} \sum_B \Bigl\| \sum_{i \in B} w_i (u_i - \phi(y_i)) \Bigr\|_2^2
 
-    where u is the report of the property: the probability of class 1 for (n,) reports, the whole
-    distribution for (n, k) (full calibration, ``phi(y) = e_y``), or with ``phi`` of the shape (k,)
-    or (k, d) the mean of ``phi`` under the report. Vector reports share a cell when the same
-    coordinate is largest and that coordinate falls into the same bin. With soft labels phi(y) is
-    its mean under the label. ``bins=Quantile(m, ties="rank")`` are the paper's bins, which part
-    equal predictions in the order of the rows; of vectors they rank the largest coordinate.
+    where u is the prediction of the property: the probability of class 1 for (n,) predictions, the
+    whole distribution for (n, k) (full calibration, ``phi(y) = e_y``), or with ``phi`` of the shape
+    (k,) or (k, d) the mean of ``phi`` under the prediction. Vector predictions share a cell when
+    the same coordinate is largest and that coordinate falls into the same bin. With soft labels
+    phi(y) is its mean under the label. ``bins=Quantile(m, ties="rank")`` are the paper's bins,
+    which part equal predictions in the order of the rows; of vectors they rank the largest
+    coordinate.
 
     ``norm="l1"`` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar case; it is not
     truthful.
@@ -71,7 +72,7 @@ def lin_ce(
     """
     one_of("norm", norm, ("l1", "l2"))
     rule = as_rule(bins, default=Quantile)
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -130,7 +131,7 @@ def classwise_ce(
     0.01
     """
     rule = as_rule(bins, default=Quantile)
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -178,7 +179,7 @@ def confidence_ce(
     0.09
     """
     rule = as_rule(bins, default=Quantile)
-    samples = accept_anywhere(
+    samples = to_samples_in_place(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip

@@ -13,13 +13,13 @@ import numpy as np
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.accept import accept
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import as_groups
-from calibrant._inference.judged import checked_votes
-from calibrant._inference.worth import SOFT_HAVE_NO_FLOOR, Worth
+from calibrant._inference.resampling import checked_votes
+from calibrant._inference.uncertainty import SOFT_HAVE_NO_FLOOR, Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
 from calibrant._measures.proportions import checked_level
@@ -52,8 +52,8 @@ def noise_floor(
 ) -> NoiseFloor:
     """What a measure shows when predictions are exactly right, with a p-value for what it shows.
 
-    Targets are drawn from the reports `n_resamples` times (a fifth of that for measures that are
-    not sums over bins). Hard labels are drawn as outcomes. Soft labels are the means of `votes`
+    Targets are drawn from the predictions `n_resamples` times (a fifth of that for measures that
+    are not sums over bins). Hard labels are drawn as outcomes. Soft labels are the means of `votes`
     votes, a number or one per row; without it they have no noise floor. The mean of the truthful
     errors is exact (Lu et al., theorem 3.1): the mean of ``u (1 - u)``, over n. `groups` names
     clusters of rows that are not independent of each other (patients, games, days).
@@ -65,7 +65,7 @@ def noise_floor(
     >>> round(floor.mean, 3), floor.p_value < 0.05
     (0.065, True)
     """
-    samples = accept(
+    samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -110,7 +110,7 @@ def interval(
     (True, True)
     """
     level = checked_level(level)
-    samples = accept(
+    samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -158,7 +158,7 @@ def verdict(
     'not enough data'
     """
     level, tolerance = checked_level(level), checked_tolerance(tolerance, measure)
-    samples = accept(
+    samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
@@ -172,7 +172,11 @@ def verdict(
 
 
 def verdict_of(
-    interval: Interval, floor: NoiseFloor | None, tolerance: float, measure: Measure, worth: Worth
+    interval: Interval,
+    floor: NoiseFloor | None,
+    tolerance: float,
+    measure: Measure,
+    worth: Uncertainty,
 ) -> Verdict:
     """The verdict that an interval and a noise floor of these rows give."""
     scale = gap_scale(measure, worth.summary(worth.samples))
@@ -260,14 +264,14 @@ def _seen(held: Limited, floor: NoiseFloor | None, tolerance: float) -> str:
 
 
 def limited(
-    limit: Limit, where: str | None, interval: Interval, worth: Worth, scale: GapScale
+    limit: Limit, where: str | None, interval: Interval, worth: Uncertainty, scale: GapScale
 ) -> Limited:
     """A limit held against an interval, as `check` and `verdict` do."""
     samples, groups = worth.samples, worth.groups
     measure = find(limit.measure, "multiclass" if samples.multiclass else "binary")
     return Limited(
         limit, where, samples.n, interval.value, interval,
-        n_worth=effective_rows(samples, groups),
+        effective_n=effective_rows(samples, groups),
         n_to_pass=rows_to_pass(measure, limit, interval.level, worth.fixed, scale),
         scale=scale,
         n_clusters=None if groups is None else int(np.unique(groups).size),
@@ -350,12 +354,12 @@ def _worth(
     level: float = 0.95,
     groups: Any = None,
     votes: Any = None,
-) -> tuple[Worth, Measure, Summary]:
+) -> tuple[Uncertainty, Measure, Summary]:
     """The measure and the statistics it reads, and what is needed to judge it."""
     check_resamples(n_resamples, seed)
     fixed, quantile = both_rules(bins)
     chosen = find(measure, "multiclass" if samples.multiclass else "binary")
-    worth = Worth(
+    worth = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
         checked_votes(votes, samples),
     )  # fmt: skip

@@ -142,7 +142,7 @@ def sensitivity(samples: Samples, view: BinView) -> tuple[BinSensitivity, ...]:
 
 def over_classes(samples: Samples) -> bool:
     """Whether errors over all classes are cheap enough for several numbers of bins."""
-    small = samples.reports.size <= _CLASS_ENTRIES and samples.n_classes <= _CLASSES
+    small = samples.predictions.size <= _CLASS_ENTRIES and samples.n_classes <= _CLASSES
     return samples.multiclass and small
 
 

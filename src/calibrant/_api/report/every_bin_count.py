@@ -1,7 +1,8 @@
 """A scalar problem in every number of bins, by both rules, from one sum over fine cells.
 
-Whatever the rule, a bin is a run of reports in order. The places where any of the bins begins cut
-the reports into cells; rows are summed by cell once, and every table is put together from those.
+Whatever the rule, a bin is a run of predictions in order. The places where any of the bins begins
+cut the predictions into cells; rows are summed by cell once, and every table is put together from
+those.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ Firsts = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """Where the bins of each rule and number begin, and the last ends, among distinct reports."""
+    """Where the bins of each rule and number begin, and the last ends, among distinct
+    predictions.
+    """
 
     values: NDArray[np.float64]
     firsts: dict[tuple[str, int], Firsts]
@@ -42,12 +45,12 @@ class _Runs:
 def every_bin_count(
     problem: Samples, notion: Notion, counts: Iterable[int], precision: np.dtype[np.floating]
 ) -> dict[str, tuple[ReliabilityTable, ...]]:
-    """Tables by rule, one for each number of bins, of a problem given as (n,) reports.
+    """Tables by rule, one for each number of bins, of a problem given as (n,) predictions.
 
-    `precision` is that in which the reports came: float32 reports meet edges rounded to it.
+    `precision` is that in which the predictions came: float32 predictions meet edges rounded to it.
     """
     wanted = tuple(counts)
-    values, mass = distinct(problem.reports, problem.weights)
+    values, mass = distinct(problem.predictions, problem.weights)
     values, mass = values[mass > 0], mass[mass > 0]
     ranks = MiddleRanks.of(mass)
     firsts: dict[tuple[str, int], Firsts] = {}
@@ -69,7 +72,7 @@ def _table(
     held = firsts[:-1] < firsts[1:]
     merged = np.zeros((m, len(FIELDS)))
     merged[held] = np.add.reduceat(sums, np.searchsorted(runs.cells, firsts[:-1][held]), axis=0)
-    # A bin after the last report begins nowhere; its edge is 1.
+    # A bin after the last prediction begins nowhere; its edge is 1.
     begins = np.append(runs.values, 1.0)[firsts[1:-1]]
     named = EqualWidth(m) if rule == "equal-width" else Quantile(m)
     return ReliabilityTable(BinTable(merged[None]), named, Cuts(begins), notion)

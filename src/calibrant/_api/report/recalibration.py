@@ -18,8 +18,8 @@ from calibrant._core.validation import N_RESAMPLES
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.bootstrap import basic_limits
-from calibrant._inference.paired import draw_lots, replicates
-from calibrant._inference.worth import Worth
+from calibrant._inference.paired import draw_blocks, replicates
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
@@ -28,15 +28,15 @@ from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._histogram import HistogramBinning
 from calibrant.scaling._isotonic import IsotonicCalibration
 from calibrant.scaling._platt import PlattScaling
-from calibrant.scaling._reports import accept_reports
+from calibrant.scaling._predictions import to_predictions
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
 
 # Half of fewer rows is too few to fit on, and too few to judge on.
 FEWEST = 100
-# Entries of reports in each half from which a map of one or two parameters, and what it does, are
-# known well enough: more change nothing that a reader would see.
+# Entries of predictions in each half from which a map of one or two parameters, and what it does,
+# are known well enough: more change nothing that a reader would see.
 ENTRIES = 250_000
 # Entries on which maps are tried before one is chosen: each is fitted several times.
 TRIED = 20_000
@@ -72,7 +72,7 @@ def before_after(
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             scaler.fit(part.targets, _plain(part), sample_weight=part.weights)
-            after = replace(before, reports=scaler.transform(_plain(before)), from_logits=False)
+            after = replace(before, predictions=scaler.transform(_plain(before)), from_logits=False)
     except CalibrantError as error:
         return f"No map could be fitted: {error}"
     notes = tuple(str(w.message) for w in told if issubclass(w.category, CalibrantWarning))
@@ -123,7 +123,7 @@ def _tried(samples: Samples, groups: NDArray[np.intp] | None) -> _Trial:
     most = max(1000, TRIED // samples.n_classes)
     part = rows_of(samples, np.arange(min(samples.n, most)))
     groups = None if groups is None else _among(groups, np.arange(part.n))
-    own = accept_reports(_plain(part), from_logits=part.from_logits).probabilities()
+    own = to_predictions(_plain(part), from_logits=part.from_logits).probabilities()
     losses = {AS_THEY_ARE: _losses(own, part)}
     maps = {}
     # Certainties that were wrong bend maps that are fitted to logarithms: those come last.
@@ -166,7 +166,7 @@ def _cross_fitted(
     n_folds = 2 if samples.n > 2000 else 5
     # The rows are in random order already; a group is in one fold.
     fold = (np.arange(samples.n) if groups is None else groups) % n_folds
-    out = np.zeros(samples.reports.shape)
+    out = np.zeros(samples.predictions.shape)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -243,10 +243,12 @@ def _among(groups: NDArray[np.intp] | None, held: NDArray[np.intp]) -> NDArray[n
 
 
 def _plain(samples: Samples) -> NDArray[Any]:
-    """Reports that a map takes: rows which half precision rounded off the simplex are put back."""
+    """Predictions that a map takes: rows which half precision rounded off the simplex are put
+    back.
+    """
     if samples.from_logits or not samples.multiclass:
-        return samples.reports
-    rows = np.clip(samples.reports.astype(np.float64), 0.0, 1.0)
+        return samples.predictions
+    rows = np.clip(samples.predictions.astype(np.float64), 0.0, 1.0)
     out: NDArray[np.float64] = rows / rows.sum(axis=1, keepdims=True)
     return out
 
@@ -254,7 +256,7 @@ def _plain(samples: Samples) -> NDArray[Any]:
 def _learned(scaler: Any) -> str:
     if isinstance(scaler, TemperatureScaling):
         side = "less sure" if scaler.temperature_ > 1 else "surer"
-        return f"temperature {scaler.temperature_:.4g}: the reports are made {side}"
+        return f"temperature {scaler.temperature_:.4g}: the predictions are made {side}"
     if isinstance(scaler, PlattScaling):
         slope, intercept = np.ravel(scaler.slope_)[0], np.ravel(scaler.intercept_)[0]
         return f"slope {slope:.4g} and intercept {intercept:.4g} on the logit scale"
@@ -287,10 +289,10 @@ def _changes(
     shape: Shape = "multiclass" if before.multiclass else "binary"
     measures = [find(name, shape) for name in _MEASURES[shape]]
     losses = tuple(m for m in measures if m.statistic == "losses")
-    draws = draw_lots(before.n, N_RESAMPLES, seed, groups, before.weights)
+    draws = draw_blocks(before.n, N_RESAMPLES, seed, groups, before.weights)
     drawn = [replicates(part, losses, rule, quantile, draws) for part in (before, after)]
     judged = [
-        Worth(part, rule, quantile, tuple(measures), level, N_RESAMPLES, seed, groups)
+        Uncertainty(part, rule, quantile, tuple(measures), level, N_RESAMPLES, seed, groups)
         for part in (before, after)
     ]
     summaries = [Summary(part, rule, quantile, together=True) for part in (before, after)]
@@ -306,7 +308,7 @@ def _changes(
     return tuple(changes)
 
 
-def _errors(measure: Measure, was: float, now: float, judged: list[Worth]) -> Change:
+def _errors(measure: Measure, was: float, now: float, judged: list[Uncertainty]) -> Change:
     before, after = judged[0].interval(measure, was), judged[1].interval(measure, now)
     floor = judged[1].noise_floor(measure, now)
     return Change(

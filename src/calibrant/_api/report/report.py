@@ -13,10 +13,10 @@ from calibrant._api.report.recalibration import before_after
 from calibrant._api.report.text import answer, grouped, headlines, sentences
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
-from calibrant._data.accept import accept
 from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import Shape
-from calibrant._summaries.samples import settle_notion
+from calibrant._summaries.samples import resolve_notion
 from calibrant.results._conventions import Conventions
 from calibrant.results._glossary import entry
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
@@ -63,7 +63,7 @@ def report(
     True
     """
     title, told = checked_name(name, "Predictions"), checked_source(source)
-    samples = accept(
+    samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing,
     )  # fmt: skip
@@ -76,7 +76,7 @@ def report(
     shape: Shape = "multiclass" if samples.multiclass else "binary"
     fixed, quantile = both_rules(bins)
     index = group_index(groups, samples, data)
-    views = bin_views(samples, settle_notion(samples, None), _count(fixed), quantile, index)
+    views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
     change = before_after(
         samples, fixed, quantile, groups=index, level=float(level),
         seed=int(seed),
@@ -124,4 +124,4 @@ def _count(rule: Rule) -> int | None:
 def _tools(samples: Samples, rule: Rule) -> Conventions | str:
     if samples.weights is not None:
         return "The rows have weights, which most other tools do not take."
-    return conventions_of(samples, EqualWidth(_count(rule) or 15), settle_notion(samples, None))
+    return conventions_of(samples, EqualWidth(_count(rule) or 15), resolve_notion(samples, None))

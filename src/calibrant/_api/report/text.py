@@ -15,11 +15,11 @@ _FIRST = {
     ),
 }  # fmt: skip
 _GROUPS = (
-    ("Errors over bins", "gaps between mean report and mean target, bin by bin",
+    ("Errors over bins", "gaps between mean prediction and mean target, bin by bin",
      ("ece", "rmsce", "mce", "debiased_l2", "ace", "tace", "confidence_ce_uncorrected")),
-    ("Errors without bins", "smoothed, or in order of the reports",
+    ("Errors without bins", "smoothed, or in order of the predictions",
      ("smooth_ece", "ls_ece", "ks_error", "sweep_ece")),
-    ("Truthful errors", "in expectation smallest for who reports the true probabilities",
+    ("Truthful errors", "in expectation smallest for who predictions the true probabilities",
      ("lin_ce", "confidence_ce", "classwise_ce")),
     ("Over all classes", "every class against the rest",
      ("classwise_ece",)),
@@ -27,7 +27,7 @@ _GROUPS = (
      ("brier", "log_loss", "spherical_loss", "classification_error", "confidence_loss")),
     ("The Brier score taken apart", "miscalibration less discrimination plus uncertainty",
      ("brier_miscalibration", "brier_discrimination", "brier_uncertainty")),
-    ("Whole distributions", "soft labels against whole reports",
+    ("Whole distributions", "soft labels against whole predictions",
      ("dist_ce", "ent_ce", "rank_cs")),
 )  # fmt: skip
 
@@ -71,11 +71,12 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     said.append(_direction(evaluation))
     if evaluation.classes and len(evaluation.classes["class"]) > 2:
         worst = {name: values[0] for name, values in evaluation.classes.items()}
-        gap = worst["mean_report"] - worst["mean_target"]
+        gap = worst["mean_predicted"] - worst["mean_target"]
         side = "too high" if gap > 0 else "too low"
         said.append(
             f"The class with the largest error is {shortened(worst['class'])}: "
-            f"ece {shown(worst['ece'])}; its reports are {side} by {shown(abs(gap))} on average."
+            f"ece {shown(worst['ece'])}; its predictions are {side} by {shown(abs(gap))} on "
+            f"average."
         )
     if evaluation.slices is not None:
         said.append(_worst_slice(evaluation))
@@ -85,17 +86,18 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
 def _direction(evaluation: Evaluation) -> str:
     reliability = evaluation.reliability
     sums = reliability.table.sums[0].sum(axis=0)
-    report, target = float(sums[3] / sums[1]), float(sums[4] / sums[1])
-    gap, top = report - target, reliability.notion == "confidence"
-    names = ("mean confidence", "accuracy") if top else ("mean report", "observed frequency")
+    predicted, target = float(sums[3] / sums[1]), float(sums[4] / sums[1])
+    gap, top = predicted - target, reliability.notion == "confidence"
+    names = ("mean confidence", "accuracy") if top else ("mean prediction", "observed frequency")
     if not reliability.is_hard:
         names = (names[0], "mean soft label" + (" of the top class" if top else ""))
     if abs(gap) < 5e-5:
-        return f"The {names[0]} and the {names[1]} agree: {report:.4f}."
+        return f"The {names[0]} and the {names[1]} agree: {predicted:.4f}."
     side = ("too sure" if gap > 0 else "not sure enough") if top else (
         "too high" if gap > 0 else "too low")  # fmt: skip
     return (
-        f"The {names[0]} is {report:.4f}, the {names[1]} {target:.4f}: on average the reports are "
+        f"The {names[0]} is {predicted:.4f}, the {names[1]} {target:.4f}: on average the "
+        f"predictions are "
         f"{side} by {abs(gap):.4f}."
     )
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from calibrant._api.evaluate import assemble, choose, rule_names
 from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, as_rule, both_rules
-from calibrant._core.errors import InputError, StateError, refuse_total
+from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.validation import public
-from calibrant._data.accept import accept_anywhere
 from calibrant._data.explain import explained
 from calibrant._data.labels import taken_in_streams
 from calibrant._data.logits import (
@@ -26,14 +25,20 @@ from calibrant._data.logits import (
     VALUES_THAT_TELL,
     tell_kind_of_logits,
 )
-from calibrant._data.missing import told_of
+from calibrant._data.missing import check_missing
 from calibrant._data.source import Source
+from calibrant._data.to_samples import to_samples_in_place
 from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
 from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape
-from calibrant._summaries.requirements import holdings, is_held, known_measures, needs_fine_cells
+from calibrant._summaries.requirements import (
+    holdings,
+    is_available,
+    known_measures,
+    needs_fine_cells,
+)
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
@@ -64,7 +69,7 @@ class Accumulator:
     measures, as in `evaluate`: the truthful errors and `debiased_l2` are then exact.
 
     With `measures` only the sums that these need are kept, which is faster and smaller.
-    ``missing="drop"`` leaves rows without a report, label or weight out, counts and tells them;
+    ``missing="drop"`` leaves rows without a prediction, label or weight out, counts and tells them;
     otherwise they are an error.
 
     Threads may share one: no update is lost, and whoever reads sees whole updates only.
@@ -92,14 +97,14 @@ class Accumulator:
         self.from_logits = from_logits
         self.classes = None if classes is None else tuple(classes)
         self.measures = None if measures is None else known_measures(measures)
-        self.missing = told_of(missing)
+        self.missing = check_missing(missing)
         self.approximate = _flag(approximate)
         self.n_rows = 0
         self.n_missing = 0
         self._cells = Cells(rule, needs_fine_cells(self.measures))
         self._state: dict[str, NDArray[np.float64]] = {}
         self._findings = Findings()
-        self._n_classes = 0  # 0: nothing seen; 1: (n,) reports
+        self._n_classes = 0  # 0: nothing seen; 1: (n,) predictions
         # Held while sums are put in the place of others, never while rows are summed.
         self._lock = threading.Lock()
 
@@ -112,7 +117,7 @@ class Accumulator:
         With `data` the others name its columns; a frame of a database or a cluster (polars lazy,
         DuckDB, Spark, Dask) is summed there, and the sums alone come here.
         """
-        samples = accept_anywhere(
+        samples = to_samples_in_place(
             y_true,
             y_proba,
             sample_weight=sample_weight,
@@ -132,7 +137,7 @@ class Accumulator:
         return engine_of(samples).stream_sums(samples, self._cells, holds)
 
     def add(self, sums: StreamSums, columns: int) -> Accumulator:
-        """Add sums that an engine has made; `columns` is 1 for (n,) reports."""
+        """Add sums that an engine has made; `columns` is 1 for (n,) predictions."""
         with self._lock:
             if self._n_classes not in (0, columns):
                 raise InputError(
@@ -157,7 +162,7 @@ class Accumulator:
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add another accumulator's samples to this one's; recipes must agree."""
-        refuse_different(self.recipe(), other.recipe())
+        check_same_recipe(self.recipe(), other.recipe())
         # A copy first: two locks at a time could wait for each other for ever.
         other = other.copy()
         with self._lock:
@@ -194,11 +199,11 @@ class Accumulator:
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = self.summary(approximate=approximate)
-        refuse_total(summary.bins.total_weight[0], self.n_rows)
+        check_weight_total(summary.bins.total_weight[0], self.n_rows)
         self.tell_logits()
         kind: Shape = "multiclass" if self._n_classes > 1 else "binary"
         chosen = choose(self.measures if measures is None else measures, kind)
-        self._refuse_unsummed(chosen)
+        self._check_summed(chosen)
         kept = tuple(measure for measure in chosen if summary.has(measure))
         everything = measures is None and self.measures is None
         if kept != chosen and not everything:
@@ -215,7 +220,7 @@ class Accumulator:
             inferred=(
                 f"a stream of {kind} {given}",
                 "labels are soft (probabilities)" if self._findings.soft else "labels are hard",
-                *self._classes_told(),
+                *self._classes_note(),
             ),
             classes=None,
             recipe={
@@ -236,7 +241,7 @@ class Accumulator:
             found = replace(found, notes=(*found.notes, told))
         return found
 
-    def _classes_told(self) -> tuple[str, ...]:
+    def _classes_note(self) -> tuple[str, ...]:
         if self.classes is None:
             return ()
         return (taken_in_streams(self.classes, self._n_classes > 1),)
@@ -293,10 +298,10 @@ class Accumulator:
             )
         return tuple(notes)
 
-    def _refuse_unsummed(self, chosen: Iterable[Measure]) -> None:
+    def _check_summed(self, chosen: Iterable[Measure]) -> None:
         """An error for a measure whose sums, or whose fine cells, were not asked for."""
         for measure in chosen:
-            if self.measures is not None and not is_held(
+            if self.measures is not None and not is_available(
                 measure, self.measures, self._n_classes > 1
             ):
                 raise InputError(
@@ -328,7 +333,7 @@ class Accumulator:
 
     @property
     def columns(self) -> int:
-        """Columns of y_proba: 1 for (n,) reports, 0 before the first update."""
+        """Columns of y_proba: 1 for (n,) predictions, 0 before the first update."""
         return self._n_classes
 
     @property
@@ -364,7 +369,7 @@ class Accumulator:
         return cls.unpacked(saved.recipe, saved.arrays(blank.shapes))
 
     def shapes(self, columns: int) -> dict[str, tuple[int, ...]]:
-        """The arrays that hold the sums of reports with so many columns, and their shapes."""
+        """The arrays that hold the sums of predictions with so many columns, and their shapes."""
         if columns == 0:
             return {}
         if columns == 1:
@@ -383,7 +388,7 @@ class Accumulator:
 
     def _sums_of_one_row(self, columns: int) -> dict[str, NDArray[np.float64]]:
         row = np.full((1, columns) if columns else 1, 1.0 / (columns or 2))
-        samples = accept_anywhere(row, row, from_logits=False)
+        samples = to_samples_in_place(row, row, from_logits=False)
         return self.sums_of(samples).arrays
 
     def packed(self) -> dict[str, NDArray[np.float64]]:
@@ -392,7 +397,7 @@ class Accumulator:
         counts = np.array([
             self.n_rows,
             self._n_classes,
-            found.n_reports_clipped,
+            found.n_predictions_clipped,
             found.n_rows_off_simplex,
             found.n_log_clipped,
             found.soft,
@@ -482,7 +487,7 @@ def _flag(approximate: Any) -> bool:
     return approximate
 
 
-def refuse_different(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+def check_same_recipe(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
     """A StateError that names what differs between two recipes."""
     differ = [
         f"{key} ({mine.get(key)!r} and {theirs.get(key)!r})"

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.spans import Every, Rows, split
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept, accept_anywhere
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.source import Source
 from calibrant._data.times import Times, microseconds
+from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._engines.arrays.streams import StreamSums
 
 
@@ -52,7 +52,7 @@ def batch_of(
     windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
     if not us.ndim or (len(windows) == 1 and not missing.any()):
         # All in one window, as most batches are: they stay where they are.
-        samples = accept_anywhere(**given)
+        samples = to_samples_in_place(**given)
         with explained(samples):
             sums = stream.sums_of(samples)
         n = sums.n_rows + sums.n_missing
@@ -60,7 +60,7 @@ def batch_of(
         if not windows:
             return Batch([], _columns(samples), n)
         return Batch([(windows[0][0], sums)], _columns(samples))
-    rows = accept(**given)
+    rows = to_samples(**given)
     _one_each(us, rows.n + rows.n_missing)
     places = _places(given) if rows.n_missing else None
     with explained(rows):
@@ -135,7 +135,7 @@ def _sums(
     weights = None if samples.weights is None else samples.weights[rows]
     part = replace(
         samples,
-        reports=samples.reports[rows],
+        predictions=samples.predictions[rows],
         targets=samples.targets[rows],
         weights=weights,
         n_missing=n_missing,

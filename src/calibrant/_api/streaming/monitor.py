@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._api.evaluate import choose
-from calibrant._api.streaming.accumulator import Accumulator, refuse_different
+from calibrant._api.streaming.accumulator import Accumulator, check_same_recipe
 from calibrant._api.streaming.batches import batch_of
 from calibrant._api.streaming.spans import every_of
 from calibrant._api.streaming.sums import WindowedSums
@@ -48,8 +48,8 @@ class Monitor:
     window. `keep` limits how many windows are held: older ones are put together in `earlier`, so
     that nothing is lost from the total.
 
-    ``missing="drop"`` leaves out rows in which a time, report, label or weight is missing, counts
-    and tells them; otherwise they are an error. `bins`, `from_logits`, `classes` and
+    ``missing="drop"`` leaves out rows in which a time, prediction, label or weight is missing,
+    counts and tells them; otherwise they are an error. `bins`, `from_logits`, `classes` and
     `approximate` are those of an `Accumulator`. Threads may share a monitor: no update is lost.
     """
 
@@ -108,12 +108,12 @@ class Monitor:
                     f"Monitor has been given {held.columns} so far"
                 )
             if not held.columns:
-                self._refuse_unmeasurable(batch.columns)
+                self._check_measurable(batch.columns)
             held.add(batch.parts, batch.columns)
             self.n_without_time += batch.n_without_time
         return self
 
-    def _refuse_unmeasurable(self, columns: int) -> None:
+    def _check_measurable(self, columns: int) -> None:
         """An error for measures that no window would ever show, before weeks of rows are in."""
         if self.measures is None:
             return
@@ -129,7 +129,7 @@ class Monitor:
         """Add another writer's windows to this one's; recipes must agree."""
         if not isinstance(other, Monitor):
             raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
-        refuse_different(self.recipe(), other.recipe())
+        check_same_recipe(self.recipe(), other.recipe())
         # What the other holds first: two locks at a time could wait for each other for ever.
         more, n_without_time = other._now()
         with self._lock:
@@ -274,7 +274,9 @@ class Monitor:
 
     @property
     def n_missing(self) -> int:
-        """Rows left out because a report, label or weight was missing; see `n_without_time` too."""
+        """Rows left out because a prediction, label or weight was missing; see `n_without_time`
+        too.
+        """
         return sum(stream.n_missing for stream in self._now()[0].streams())
 
     def __repr__(self) -> str:

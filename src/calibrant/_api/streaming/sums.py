@@ -46,7 +46,7 @@ class WindowedSums:
 
     @property
     def columns(self) -> int:
-        """Columns of y_proba: 1 for (n,) reports, 0 before the first rows."""
+        """Columns of y_proba: 1 for (n,) predictions, 0 before the first rows."""
         return next(iter(self.windows.values())).columns if self.windows else 0
 
     def copy(self) -> WindowedSums:

@@ -63,7 +63,7 @@ def evaluated(
         None if headline is None else headline.name,
         tuple(parts),
         notes,
-        None if baseline is None else _said_of(baseline),
+        None if baseline is None else _describe(baseline),
         tuple(m.name for m in (chosen if asked is not None else chosen[:N_SHOWN])),
     )
     return replace(out, notes=(*notes, *_judgement(out)))
@@ -187,7 +187,7 @@ def _judgeable(stream: Accumulator, table: BinTable) -> bool:
     return not stream.soft and counts_once(table)
 
 
-def _said_of(baseline: Any) -> str:
+def _describe(baseline: Any) -> str:
     if isinstance(baseline, Accumulator):
         return f"a baseline of {baseline.n_rows} rows"
     return "the window before" if baseline == 1 else f"the {baseline} windows before each"

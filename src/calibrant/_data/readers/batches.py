@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._data.accept import accept, inferred_from
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Role, place_of
 from calibrant._data.readers.columns import Chosen, Told
 from calibrant._data.readers.find import File
 from calibrant._data.readers.named_labels import numbered
 from calibrant._data.samples import BadRow, Samples
+from calibrant._data.to_samples import inferred_from, to_samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +43,13 @@ class Batch:
     def samples(self, from_logits: bool, class_names: tuple[str, ...] | None) -> Samples:
         """These rows as samples; shapes and types are checked."""
         try:
-            found = accept(
+            found = to_samples(
                 self.y_true, self.y_proba, sample_weight=self.sample_weight,
                 from_logits=from_logits, stream=True,
             )  # fmt: skip
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
-        said = inferred_from(found.targets, found.reports, from_logits, self.taken)
+        said = inferred_from(found.targets, found.predictions, from_logits, self.taken)
         return replace(found, class_names=class_names, n_missing=self.n_missing, inferred=said)
 
     @contextmanager
@@ -66,16 +66,16 @@ class Batch:
 
 def batch_of(file: File, chunk: Chunk, chosen: Chosen, *, missing: str, as_double: bool) -> Batch:
     """The rows of a chunk in which nothing is missing."""
-    reports = _side_by_side(file, chunk, chosen.y_proba, "number")
-    assert isinstance(reports, Column)
+    predictions = _side_by_side(file, chunk, chosen.y_proba, "number")
+    assert isinstance(predictions, Column)
     labels = _side_by_side(file, chunk, chosen.y_true, chosen.label_role)
-    targets, taken = numbered(file, chunk, labels, chosen, reports)
-    parts = {"y_proba": reports, "y_true": targets}
+    targets, taken = numbered(file, chunk, labels, chosen, predictions)
+    parts = {"y_proba": predictions, "y_true": targets}
     if chosen.sample_weight is not None:
         weights = chunk.columns[Field(chosen.sample_weight, "number")]
         assert isinstance(weights, Column)
         parts["sample_weight"] = weights
-    values = reports.values
+    values = predictions.values
     if as_double:
         values = values.astype(np.float64, copy=False)
     by = tuple(chunk.columns[Field(name, "text")] for name in chosen.by)
@@ -90,7 +90,7 @@ def batch_of(file: File, chunk: Chunk, chosen: Chosen, *, missing: str, as_doubl
     )
     if missing == "error":
         for argument, part in parts.items():
-            _refuse_gaps(file, chunk, argument, part)
+            _check_no_gaps(file, chunk, argument, part)
         return batch
     gone = np.zeros(chunk.n_rows, dtype=np.bool_)
     for part in parts.values():
@@ -116,7 +116,7 @@ def _side_by_side(file: File, chunk: Chunk, told: Told, role: Role) -> Column | 
     return Column(np.column_stack([column.values for column in plain]), together)
 
 
-def _refuse_gaps(file: File, chunk: Chunk, argument: str, part: Column) -> None:
+def _check_no_gaps(file: File, chunk: Chunk, argument: str, part: Column) -> None:
     if part.gaps is None or not part.gaps.any():
         return
     first = chunk.first_row + int(np.argmax(part.gaps))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from calibrant._data.readers.find import File
 
-# A label is a number or a name, and a name where it could be either and is told to be one; reports
-# and weights are numbers; what rows are grouped by is text.
+# A label is a number or a name, and a name where it could be either and is told to be one;
+# predictions and weights are numbers; what rows are grouped by is text.
 Role: TypeAlias = Literal["label", "name", "number", "text"]
 
 

@@ -1,4 +1,4 @@
-"""Which columns are labels, reports and weights: as told, or by the names that are usual."""
+"""Which columns are labels, predictions and weights: as told, or by the names that are usual."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.columns import refuse_shuffled
+from calibrant._data.columns import check_column_order
 from calibrant._data.labels import number_of
 from calibrant._data.readers.chunks import Field, Reader, Role
 
@@ -108,31 +108,33 @@ def choose_columns(
     else:
         labels = _told(reader, "y_true", y_true)
     if y_proba is None:
-        reports = _guess(reader, "y_proba", ("logits", "y_proba") if from_logits else ("y_proba",))
-        said.append(f"y_proba is {_called(reports)}, by name")
+        predictions = _guess(
+            reader, "y_proba", ("logits", "y_proba") if from_logits else ("y_proba",)
+        )
+        said.append(f"y_proba is {_called(predictions)}, by name")
     else:
-        reports = _told(reader, "y_proba", y_proba)
-    if reports.classes is None and reports.stacked and classes is None:
-        refuse_shuffled(reports.names, labels.names)
+        predictions = _told(reader, "y_proba", y_proba)
+    if predictions.classes is None and predictions.stacked and classes is None:
+        check_column_order(predictions.names, labels.names)
     weights = None if sample_weight is None else _told(reader, "sample_weight", sample_weight)
     if weights is not None and weights.stacked:
         raise InputError(f"sample_weight must be the name of one column; got {sample_weight!r}")
     order = None if classes is None else tuple(classes)
-    named = reports.classes is not None
+    named = predictions.classes is not None
     if named:
-        reports, order = _in_order(reports, order, "y_proba")
+        predictions, order = _in_order(predictions, order, "y_proba")
         if classes is None:
             said.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
     if labels.classes is not None:
         labels, order = _in_order(labels, order, "y_true")
     return Chosen(
         labels,
-        reports,
+        predictions,
         None if weights is None else weights.names[0],
         () if by is None else _told(reader, "by", by).names,
         order,
         tuple(said),
-        reports.of_record,
+        predictions.of_record,
         named,
     )
 

@@ -43,7 +43,7 @@ def header_of(file: File) -> Header:
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{file} is UTF-16 text: save it as UTF-8")
     for line, text in records(file):
-        _refuse_bytes(file, line, text)
+        _check_bytes(file, line, text)
         if "\0" in text:
             raise InputError(f"{file} is not a text file: there is a zero byte in line {line}")
         # A tab-separated file may have commas in its names; the others' separators are rarer.
@@ -99,7 +99,7 @@ def first_fault(header: Header, numbers: Sequence[str], row: int) -> InputError 
                 f"{place} is a row of more than {LONGEST >> 20} MiB: is a quote open?"
             )
         try:
-            _refuse_bytes(file, line, text)
+            _check_bytes(file, line, text)
             fields = _fields(text, header.delimiter)
         except InputError as error:
             return error
@@ -120,7 +120,7 @@ def _fields(text: str, delimiter: str) -> list[str]:
     return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
 
 
-def _refuse_bytes(file: File, line: int, text: str) -> None:
+def _check_bytes(file: File, line: int, text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

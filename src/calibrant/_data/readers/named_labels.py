@@ -17,15 +17,15 @@ MISSING, UNKNOWN = -1, -2
 
 
 def numbered(
-    file: File, chunk: Chunk, labels: Column | Names, chosen: Chosen, reports: Column
+    file: File, chunk: Chunk, labels: Column | Names, chosen: Chosen, predictions: Column
 ) -> tuple[Column, str | None]:
     """The class index of each label, and what labels were taken for."""
-    multiclass = reports.values.ndim == 2
+    multiclass = predictions.values.ndim == 2
     if chosen.classes is None:
         if isinstance(labels, Names):
             raise _needs_classes(file, chunk, labels)
         return labels, None
-    n_classes = reports.values.shape[1] if multiclass else 2
+    n_classes = predictions.values.shape[1] if multiclass else 2
     classes = named_once(chosen.classes, n_classes, multiclass)
     gaps = None
     if isinstance(labels, Column):

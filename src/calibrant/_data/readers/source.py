@@ -42,11 +42,11 @@ class FileRows:
     prints: tuple[Print, ...]
     chosen: Chosen
     chunk_rows: int
-    # Whether reports are rows: several columns, or lists.
+    # Whether predictions are rows: several columns, or lists.
     multiclass: bool
     # Files known to hold no rows.
     n_empty: int
-    # Reports of several precisions are taken as doubles, as they would be in one array.
+    # Predictions of several precisions are taken as doubles, as they would be in one array.
     as_double: bool
     missing: str
     said: tuple[str, ...]
@@ -77,7 +77,7 @@ class FileRows:
                     reader.file, chunk, self.chosen, missing=self.missing, as_double=self.as_double
                 )
 
-    def refuse_changed(self) -> None:
+    def check_unchanged(self) -> None:
         """An error if a file is no longer what it was."""
         for file, before in zip(self.files, self.prints, strict=True):
             if file.fingerprint() != before:

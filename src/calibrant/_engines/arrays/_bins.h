@@ -1,4 +1,4 @@
-/* The bin of a report, and sums of unweighted reports with 0/1 labels, four samples at a time. */
+/* The bin of a prediction, and sums of unweighted predictions with 0/1 labels, four samples at a time. */
 #ifndef CALIBRANT_BINS_H
 #define CALIBRANT_BINS_H
 
@@ -43,7 +43,7 @@ IN_PLACE ptrdiff_t bin_of(double x, const cuts_t *cuts)
     return low;
 }
 
-/* A cell (bin, label) holds the count, the sum and the sum of squares of its reports. */
+/* A cell (bin, label) holds the count, the sum and the sum of squares of its predictions. */
 #define CELL 4
 
 IN_PLACE void add_to_cell(double *cells, double x, uint64_t label, const cuts_t *cuts,
@@ -81,25 +81,25 @@ IN_PLACE uint64_t label_of_double(double target, uint64_t *odd)
     return label;
 }
 
-/* Whether a report is outside [0, 1], or NaN, in the top bit: its bits are above those of 1, or it
+/* Whether a prediction is outside [0, 1], or NaN, in the top bit: its bits are above those of 1, or it
  * has a sign. (-0.0 has one too, and takes the slow way.) In integers, because the other unit is
  * busy with the sums. */
-IN_PLACE uint64_t outside_double(const double *report)
+IN_PLACE uint64_t outside_double(const double *prediction)
 {
     uint64_t bits;
-    memcpy(&bits, report, sizeof bits);
+    memcpy(&bits, prediction, sizeof bits);
     return (((uint64_t)1023 << 52) - bits) | bits;
 }
 
-IN_PLACE uint64_t outside_float(const float *report)
+IN_PLACE uint64_t outside_float(const float *prediction)
 {
     uint32_t bits;
-    memcpy(&bits, report, sizeof bits);
+    memcpy(&bits, prediction, sizeof bits);
     return (uint64_t)((((uint32_t)127 << 23) - bits) | bits) << 32;
 }
 
 /* Add groups of four samples to four replicas of the cells, in turn, so that no addition waits for
- * the one before. Stops before a group that holds a report outside [0, 1] or a target that is not
+ * the one before. Stops before a group that holds a prediction outside [0, 1] or a target that is not
  * 0 or 1; returns how many samples were added. */
 #define DEFINE_ADD_GROUPS(NAME, REPORT, TARGET, LABEL)                                            \
     IN_PLACE ptrdiff_t NAME##_with(double *cells, ptrdiff_t replica, const REPORT *u,             \

@@ -7,7 +7,7 @@ _F = NDArray[float64]
 
 def add_unweighted(
     sums: _F,
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: NDArray[Any],
     inner: _F,
     start: NDArray[int32],
@@ -18,7 +18,7 @@ def add_unweighted(
 ) -> None: ...
 def add_weighted(
     sums: _F,
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: _F,
     weights: _F,
     inner: _F,
@@ -27,7 +27,7 @@ def add_weighted(
     status: NDArray[int64],
 ) -> None: ...
 def add_rows(
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     labels: NDArray[int64] | None,
     targets: _F | None,
     weights: _F | None,

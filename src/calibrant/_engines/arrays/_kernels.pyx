@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-ctypedef fused report_t:
+ctypedef fused prediction_t:
     float
     double
 
@@ -69,9 +69,9 @@ cdef extern from "_rows.h" nogil:
 
 
 cdef inline Py_ssize_t first_at_least(
-    const report_t* row, Py_ssize_t r, Py_ssize_t k, double bound
+    const prediction_t* row, Py_ssize_t r, Py_ssize_t k, double bound
 ) noexcept nogil:
-    if report_t is float:
+    if prediction_t is float:
         return first_at_least_float(row, r, k, bound)
     else:
         return first_at_least_double(row, r, k, bound)
@@ -108,10 +108,10 @@ cdef extern from "_bins.h" nogil:
 
 
 cdef inline Py_ssize_t add_groups(
-    double* cells, Py_ssize_t replica, const report_t* u, const target_t* t, Py_ssize_t i,
+    double* cells, Py_ssize_t replica, const prediction_t* u, const target_t* t, Py_ssize_t i,
     Py_ssize_t n, cuts_t cuts, bint squares,
 ) noexcept nogil:
-    if report_t is float:
+    if prediction_t is float:
         if target_t is uint8_t:
             return add_groups_float_u8(cells, replica, u, t, i, n, cuts, squares)
         elif target_t is int32_t:
@@ -150,7 +150,7 @@ cdef int check_width(Py_ssize_t fields) except -1:
 
 
 def add_unweighted(
-    double[:, ::1] sums, const report_t[::1] reports, const target_t[::1] targets,
+    double[:, ::1] sums, const prediction_t[::1] predictions, const target_t[::1] targets,
     const double[::1] inner, const int32_t[::1] start, bint crowded, bint squares,
     Py_ssize_t block, int64_t[::1] status,
 ):
@@ -160,7 +160,7 @@ def add_unweighted(
     free, two or three additions a sample. A fraction goes to cells of its own, with all fields.
     """
     check_width(sums.shape[1])
-    cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i = 0, b, stop, end
+    cdef Py_ssize_t n = predictions.shape[0], m = sums.shape[0], i = 0, b, stop, end
     cdef Py_ssize_t replica = 8 * m if m <= 1024 else 0
     cdef Py_ssize_t n_hard = (4 if replica else 1) * 8 * m
     cdef Py_ssize_t n_soft = m * FIELDS if target_t is double else 0
@@ -177,7 +177,7 @@ def add_unweighted(
     if n == 0:
         free(hard)
         return
-    cdef const report_t* u = &reports[0]
+    cdef const prediction_t* u = &predictions[0]
     cdef const target_t* t = &targets[0]
     with nogil:
         while i < n and status[BAD_ROW] < 0:
@@ -230,13 +230,13 @@ def add_unweighted(
 
 
 def add_weighted(
-    double[:, ::1] sums, const report_t[::1] reports, const double[::1] targets,
+    double[:, ::1] sums, const prediction_t[::1] predictions, const double[::1] targets,
     const double[::1] weights, const double[::1] inner, const int32_t[::1] start, bint crowded,
     int64_t[::1] status,
 ):
     """Add weighted samples with targets in [0, 1] to `sums` (bins x fields)."""
     check_width(sums.shape[1])
-    cdef Py_ssize_t n = reports.shape[0], m = sums.shape[0], i, b
+    cdef Py_ssize_t n = predictions.shape[0], m = sums.shape[0], i, b
     cdef Py_ssize_t replica = m * FIELDS if m <= 1024 else 0
     cdef double* a = <double*> calloc((4 if replica else 1) * m * FIELDS, sizeof(double))
     if a == NULL:
@@ -249,7 +249,7 @@ def add_weighted(
     if n == 0:
         free(a)
         return
-    cdef const report_t* u = &reports[0]
+    cdef const prediction_t* u = &predictions[0]
     cdef const double* t = &targets[0]
     cdef const double* wp = &weights[0]
     with nogil:
@@ -284,7 +284,7 @@ def add_weighted(
 
 
 cdef inline bint check_row(
-    const report_t* row, Py_ssize_t k, double tolerance, double* clipped, double* total,
+    const prediction_t* row, Py_ssize_t k, double tolerance, double* clipped, double* total,
     double* top, int64_t* n_clipped,
 ) noexcept nogil:
     """Sum and maximum of one row; False if it is not a probability row.
@@ -294,7 +294,7 @@ cdef inline bint check_row(
     """
     cdef int negative
     cdef Py_ssize_t r
-    if report_t is float:
+    if prediction_t is float:
         scan_row_float(row, k, total, top, &negative)
     else:
         scan_row_double(row, k, total, top, &negative)
@@ -310,10 +310,10 @@ cdef inline bint check_row(
 
 
 cdef inline int64_t add_row_losses(
-    double* losses, const report_t* row, const double* target, Py_ssize_t label, Py_ssize_t k,
+    double* losses, const prediction_t* row, const double* target, Py_ssize_t label, Py_ssize_t k,
     double w, double top, double hit, double log_floor, double* scratch,
 ) noexcept nogil:
-    """Add one row's losses; returns how many of its reports were lifted to the log's floor.
+    """Add one row's losses; returns how many of its predictions were lifted to the log's floor.
 
     Without a `target` row the target is the label. Both kinds are summed in the same order, so
     that a one-hot row gives a label's bits.
@@ -321,7 +321,7 @@ cdef inline int64_t add_row_losses(
     cdef double length, distance, x, at_target = 0.0, cross = 0.0
     cdef int64_t n_floored = 0
     cdef Py_ssize_t r
-    if report_t is float:
+    if prediction_t is float:
         subtract_float(scratch, row, target, label, k)
     else:
         subtract_double(scratch, row, target, label, k)
@@ -351,7 +351,7 @@ cdef inline int64_t add_row_losses(
 
 
 def add_rows(
-    const report_t[:, ::1] reports, const int64_t[::1] labels, const double[:, ::1] targets,
+    const prediction_t[:, ::1] predictions, const int64_t[::1] labels, const double[:, ::1] targets,
     const double[::1] weights, double[::1] confidences, double[::1] hits,
     double[:, :, ::1] classwise, double[::1] losses, const double[::1] inner,
     const int32_t[::1] start, bint crowded, bint squares, double tolerance,
@@ -365,7 +365,7 @@ def add_rows(
     """
     if classwise is not None:
         check_width(classwise.shape[2])
-    cdef Py_ssize_t n = reports.shape[0], k = reports.shape[1], i, r, b, top_class, y = 0
+    cdef Py_ssize_t n = predictions.shape[0], k = predictions.shape[1], i, r, b, top_class, y = 0
     cdef bint hard = labels is not None, weighted = weights is not None
     cdef bint want_classes = classwise is not None, want_losses = losses is not None
     cdef Py_ssize_t m = classwise.shape[1] if want_classes else 1
@@ -379,7 +379,7 @@ def add_rows(
     cdef double* difference = scratch + 3 * k
     cdef cuts_t cuts = cuts_of(inner, start, crowded)
     cdef double lowest_edge = inner[0]
-    cdef const report_t* row
+    cdef const prediction_t* row
     cdef const double* q_row = NULL
     cdef double* table = &classwise[0, 0, 0] if want_classes else NULL
     cdef double* cell
@@ -388,7 +388,7 @@ def add_rows(
     cdef bint mended
     with nogil:
         for i in range(n):
-            row = &reports[i, 0]
+            row = &predictions[i, 0]
             n_before = n_clipped
             if weighted:
                 w = weights[i]
@@ -422,7 +422,7 @@ def add_rows(
                 # look for a bin only for the few above its edge.
                 if mended:
                     add_below_double(clipped, k, lowest_edge, first_u, first_u2, squares)
-                elif report_t is float:
+                elif prediction_t is float:
                     add_below_float(row, k, lowest_edge, first_u, first_u2, squares)
                 else:
                     add_below_double(row, k, lowest_edge, first_u, first_u2, squares)

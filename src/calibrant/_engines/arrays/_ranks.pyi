@@ -6,13 +6,13 @@ from numpy.typing import NDArray
 _F = NDArray[float64]
 
 def add_cells(
-    mass: _F, reports: NDArray[Any], weights: _F | None, status: NDArray[int64]
+    mass: _F, predictions: NDArray[Any], weights: _F | None, status: NDArray[int64]
 ) -> None: ...
 def add_subcells(
     mass: _F,
     smallest: NDArray[uint64],
     largest: NDArray[uint64],
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     weights: _F | None,
     wanted: NDArray[uint8],
     low: NDArray[uint64],
@@ -22,7 +22,7 @@ def add_subcells(
 def gather(
     values: _F,
     masses: _F,
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     weights: _F | None,
     wanted: NDArray[uint8],
     low: NDArray[uint64],

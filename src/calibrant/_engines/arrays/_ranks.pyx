@@ -7,7 +7,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-ctypedef fused report_t:
+ctypedef fused prediction_t:
     float
     double
 
@@ -25,19 +25,19 @@ cdef inline uint64_t key_of(double x) noexcept nogil:
     return key
 
 
-def add_cells(double[::1] mass, const report_t[::1] reports, const double[::1] weights,
+def add_cells(double[::1] mass, const prediction_t[::1] predictions, const double[::1] weights,
               int64_t[::1] status):
-    """Add the weights (or 1) to `mass` of the linear cell of each report; 1 has its own cell.
+    """Add the weights (or 1) to `mass` of the linear cell of each prediction; 1 has its own cell.
 
     `len(mass) - 1` is a power of two, so that the product is exact.
     """
-    cdef Py_ssize_t n = reports.shape[0], i
+    cdef Py_ssize_t n = predictions.shape[0], i
     cdef double scale = mass.shape[0] - 1, x, w
     cdef bint weighted = weights is not None
     cdef int64_t n_clipped = 0
     with nogil:
         for i in range(n):
-            x = reports[i]
+            x = predictions[i]
             if not ((x >= 0.0) & (x <= 1.0)):
                 if not clip_overshoot(&x, &n_clipped):
                     status[BAD_ROW] = i
@@ -70,20 +70,20 @@ cdef inline Py_ssize_t range_of(
 
 def add_subcells(
     double[:, ::1] mass, uint64_t[:, ::1] smallest, uint64_t[:, ::1] largest,
-    const report_t[::1] reports, const double[::1] weights, const uint8_t[::1] wanted,
+    const prediction_t[::1] predictions, const double[::1] weights, const uint8_t[::1] wanted,
     const uint64_t[::1] low, const uint64_t[::1] high, const int32_t[::1] shift,
 ):
     """Add the weights to the subcells of the key ranges; `wanted` marks their linear cells.
 
     The smallest and the largest key of each subcell tell a subcell that holds one value only.
     """
-    cdef Py_ssize_t n = reports.shape[0], i, j, sub
+    cdef Py_ssize_t n = predictions.shape[0], i, j, sub
     cdef double scale = wanted.shape[0] - 1, x, w = 1.0
     cdef bint weighted = weights is not None
     cdef uint64_t key
     with nogil:
         for i in range(n):
-            x = reports[i]
+            x = predictions[i]
             x = 0.0 if x <= 0.0 else (1.0 if x > 1.0 else x)
             if not wanted[<Py_ssize_t> (x * scale)]:
                 continue
@@ -101,17 +101,17 @@ def add_subcells(
 
 
 def gather(
-    double[::1] values, double[::1] masses, const report_t[::1] reports,
+    double[::1] values, double[::1] masses, const prediction_t[::1] predictions,
     const double[::1] weights, const uint8_t[::1] wanted, const uint64_t[::1] low,
     const uint64_t[::1] high,
 ):
-    """Copy the reports in the key ranges (and their weights) out; returns how many there were."""
-    cdef Py_ssize_t n = reports.shape[0], i, found = 0, room = values.shape[0]
+    """Copy the predictions in the key ranges (and their weights) out; returns how many there were."""
+    cdef Py_ssize_t n = predictions.shape[0], i, found = 0, room = values.shape[0]
     cdef double scale = wanted.shape[0] - 1, x
     cdef bint weighted = weights is not None
     with nogil:
         for i in range(n):
-            x = reports[i]
+            x = predictions[i]
             x = 0.0 if x <= 0.0 else (1.0 if x > 1.0 else x)
             if not wanted[<Py_ssize_t> (x * scale)]:
                 continue

@@ -1,4 +1,4 @@
-/* The reads of _rows.h for one type of report; included once per type. */
+/* The reads of _rows.h for one type of prediction; included once per type. */
 
 RESHUFFLED static double NAME(sum_of)(const REPORT *row, ptrdiff_t k)
 {
@@ -14,7 +14,7 @@ static inline BITS NAME(bits_of)(const REPORT *entry)
     return bits;
 }
 
-/* The smallest report that is at least `bound`. */
+/* The smallest prediction that is at least `bound`. */
 static inline REPORT NAME(at_least)(double bound)
 {
     REPORT x = (REPORT)bound;

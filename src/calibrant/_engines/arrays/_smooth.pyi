@@ -8,7 +8,7 @@ _F = NDArray[float64]
 def deposit_logits(
     plus: _F,
     minus: _F,
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: _F,
     weights: _F | None,
     nodes_per_unit: float,
@@ -19,7 +19,7 @@ def deposit_logits(
 ) -> None: ...
 def deposit_units(
     nodes: _F,
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: _F,
     weights: _F | None,
     status: NDArray[int64],

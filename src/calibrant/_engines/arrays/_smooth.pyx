@@ -8,7 +8,7 @@ sums over nodes of anything smooth are as exact as if the sample had stayed wher
 from libc.math cimport floor
 from libc.stdint cimport int64_t
 
-ctypedef fused report_t:
+ctypedef fused prediction_t:
     float
     double
 
@@ -36,16 +36,16 @@ cdef inline void deposit(double* node, double t, double mass) noexcept nogil:
 
 
 def deposit_logits(
-    double[::1] plus, double[::1] minus, const report_t[::1] reports, const double[::1] targets,
+    double[::1] plus, double[::1] minus, const prediction_t[::1] predictions, const double[::1] targets,
     const double[::1] weights, double nodes_per_unit, double low, double high, bint from_logits,
     int64_t[::1] status,
 ):
-    """Add w z to `plus` and w (1 - z) to `minus` at the logit of each report.
+    """Add w z to `plus` and w (1 - z) to `minus` at the logit of each prediction.
 
-    Logits (or, of probabilities, reports) beyond [low, high] are brought back to it and counted.
+    Logits (or, of probabilities, predictions) beyond [low, high] are brought back to it and counted.
     The grids' middle node is the logit 0; they have two nodes to spare at either end.
     """
-    cdef Py_ssize_t n = reports.shape[0], start, rows, i, j
+    cdef Py_ssize_t n = predictions.shape[0], start, rows, i, j
     cdef Py_ssize_t middle = (plus.shape[0] - 1) // 2
     cdef double x, z, w = 1.0, place
     cdef double* grids[2]
@@ -58,7 +58,7 @@ def deposit_logits(
         for start from 0 <= start < n by ROWS_AT_ONCE:
             rows = min(n - start, <Py_ssize_t> ROWS_AT_ONCE)
             for i in range(rows):
-                x = reports[start + i]
+                x = predictions[start + i]
                 z = targets[start + i]
                 if weighted:
                     w = weights[start + i]
@@ -100,22 +100,22 @@ def deposit_logits(
 
 
 def deposit_units(
-    double[:, ::1] nodes, const report_t[::1] reports, const double[::1] targets,
+    double[:, ::1] nodes, const prediction_t[::1] predictions, const double[::1] targets,
     const double[::1] weights, int64_t[::1] status,
 ):
-    """Add w (z - u) at each report, on a grid of [0, 1]; with three rows of `nodes`: w, w u, w z.
+    """Add w (z - u) at each prediction, on a grid of [0, 1]; with three rows of `nodes`: w, w u, w z.
 
     The grid has one node to spare before 0 and two after 1; what falls there is folded back by the
     caller, because the reflected kernel is even about both ends.
     """
-    cdef Py_ssize_t n = reports.shape[0], i, j
+    cdef Py_ssize_t n = predictions.shape[0], i, j
     cdef double cells = nodes.shape[1] - 4, x, z, w = 1.0, t
     cdef bint residual_only = nodes.shape[0] == 1
     cdef int64_t n_clipped = 0, any_soft = 0
     cdef bint weighted = weights is not None
     with nogil:
         for i in range(n):
-            x = reports[i]
+            x = predictions[i]
             z = targets[i]
             if weighted:
                 w = weights[i]

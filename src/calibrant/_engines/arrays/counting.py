@@ -45,7 +45,7 @@ def bin_table(
 ) -> tuple[BinTable, Cuts, Findings]:
     """The table of a scalar notion (binary, confidence), with the cuts that were used.
 
-    Without `squares` the sums of squared reports may be left out, which is faster.
+    Without `squares` the sums of squared predictions may be left out, which is faster.
     """
     if isinstance(rule, LevelSets):
         return _level_sets(samples, notion)
@@ -89,19 +89,19 @@ def class_columns(samples: Samples) -> Iterator[Samples]:
     log_total = _log_normaliser(samples) if samples.from_logits else None
     for first in range(0, k, COLUMN_GROUP):
         last = min(first + COLUMN_GROUP, k)
-        group = np.ascontiguousarray(samples.reports[:, first:last].T)
+        group = np.ascontiguousarray(samples.predictions[:, first:last].T)
         if log_total is not None:
             with np.errstate(over="ignore"):  # past the largest double: a probability of 0
                 group = np.exp(group.astype(np.float64) - log_total)
         for r in range(first, last):
             soft = samples.targets.ndim == 2
             targets: NDArray[Any] = samples.targets[:, r] if soft else samples.targets == r
-            yield replace(samples, reports=group[r - first], targets=targets, from_logits=False)
+            yield replace(samples, predictions=group[r - first], targets=targets, from_logits=False)
 
 
 def rows_above(samples: Samples, threshold: float) -> Samples | None:
-    """The rows with weight and a report above the threshold; None if there are none."""
-    whole = samples.block(0, samples.n).reports if samples.from_logits else samples.reports
+    """The rows with weight and a prediction above the threshold; None if there are none."""
+    whole = samples.block(0, samples.n).predictions if samples.from_logits else samples.predictions
     above = whole > threshold
     if samples.weights is not None:
         above &= samples.weights > 0
@@ -111,7 +111,7 @@ def rows_above(samples: Samples, threshold: float) -> Samples | None:
     weights: NDArray[Any] | None = None if samples.weights is None else samples.weights[rows]
     return replace(
         samples,
-        reports=whole[rows],
+        predictions=whole[rows],
         targets=samples.targets[rows],
         weights=weights,
         from_logits=False,
@@ -123,7 +123,7 @@ def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
     out = np.empty(samples.n)
     rows = row_block(samples.n_classes)
     for start in range(0, samples.n, rows):
-        h = samples.reports[start : start + rows].astype(np.float64)
+        h = samples.predictions[start : start + rows].astype(np.float64)
         top = h.max(axis=1)
         with np.errstate(over="ignore"):
             out[start : start + rows] = top + np.log(np.exp(h - top[:, None]).sum(axis=1))
@@ -157,7 +157,7 @@ def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findi
 def rank_order(
     u: NDArray[np.float64], w: NDArray[np.float64] | None, m: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows in order of reports, and the bin of each, in that order, by rank."""
+    """The rows in order of predictions, and the bin of each, in that order, by rank."""
     order = np.argsort(u, kind="stable")
     if w is None:
         return order, rank_bins(u.size, m)

@@ -46,7 +46,7 @@ def _lane(
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
         block = samples.block(start, stop)
-        p, q = block.reports, block.targets
+        p, q = block.predictions, block.targets
         if not samples.multiclass:
             # The kernel for rows assumes rows: check the scalars first.
             scratch = np.zeros((1, len(BIN_FIELDS)))

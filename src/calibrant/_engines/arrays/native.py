@@ -25,7 +25,7 @@ deposit_units = _smooth.deposit_units
 
 def add_scalar(
     sums: NDArray[np.float64],
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
     cuts: Cuts,
@@ -34,14 +34,16 @@ def add_scalar(
 ) -> None:
     place = (cuts.guarded, cuts.start, cuts.crowded)
     if weights is None:
-        _kernels.add_unweighted(sums, reports, targets, *place, squares, scalar_block(cuts), status)
+        _kernels.add_unweighted(
+            sums, predictions, targets, *place, squares, scalar_block(cuts), status
+        )
     else:
         numbers = targets.astype(np.float64, copy=False)
-        _kernels.add_weighted(sums, reports, numbers, weights, *place, status)
+        _kernels.add_weighted(sums, predictions, numbers, weights, *place, status)
 
 
 def add_rows(
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
     confidences: NDArray[np.float64],
@@ -57,6 +59,6 @@ def add_rows(
     labels, rows = (targets, None) if targets.ndim == 1 else (None, targets)
     place = (cuts.guarded, cuts.start, cuts.crowded)
     _kernels.add_rows(
-        reports, labels, rows, weights, confidences, hits, classwise, losses, *place,
+        predictions, labels, rows, weights, confidences, hits, classwise, losses, *place,
         squares, tolerance, label_tolerance, LOG_FLOOR, status,
     )  # fmt: skip

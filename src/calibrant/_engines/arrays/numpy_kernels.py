@@ -28,20 +28,20 @@ name = "numpy"
 def sums_by_index(
     index: NDArray[np.intp],
     m: int,
-    reports: NDArray[np.float64],
+    predictions: NDArray[np.float64],
     targets: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """The sums of BinTable.FIELDS when each sample's bin is given: (m, fields)."""
-    w = np.ones(reports.size) if weights is None else weights
+    w = np.ones(predictions.size) if weights is None else weights
     columns = (
         (w > 0).astype(np.float64),
         w,
         w * w,
-        w * reports,
+        w * predictions,
         w * targets,
-        w * (reports * reports),
-        w * (reports * targets),
+        w * (predictions * predictions),
+        w * (predictions * targets),
         w * (targets * targets),
         (w * w) * targets,
     )
@@ -53,14 +53,14 @@ def sums_by_index(
 
 def add_scalar(
     sums: NDArray[np.float64],
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
     cuts: Cuts,
     squares: bool,
     status: NDArray[np.int64],
 ) -> None:
-    u = reports.astype(np.float64)
+    u = predictions.astype(np.float64)
     z = targets.astype(np.float64)
     good = (u >= -OVERSHOOT) & (u <= 1 + OVERSHOOT) & (z >= -OVERSHOOT) & (z <= 1 + OVERSHOOT)
     if weights is not None:
@@ -76,7 +76,7 @@ def add_scalar(
 
 
 def add_rows(
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
     confidences: NDArray[np.float64],
@@ -89,8 +89,8 @@ def add_rows(
     label_tolerance: float,
     status: NDArray[np.int64],
 ) -> None:
-    n, k = reports.shape
-    p = reports.astype(np.float64)
+    n, k = predictions.shape
+    p = predictions.astype(np.float64)
     total = p.sum(axis=1)
     with np.errstate(invalid="ignore"):
         good = np.abs(total - 1.0) <= tolerance
@@ -154,7 +154,7 @@ def _add_losses(
 def deposit_logits(
     plus: NDArray[np.float64],
     minus: NDArray[np.float64],
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
     nodes_per_unit: float,
@@ -163,9 +163,9 @@ def deposit_logits(
     from_logits: bool,
     status: NDArray[np.int64],
 ) -> None:
-    u = reports.astype(np.float64)
+    u = predictions.astype(np.float64)
     good = np.isfinite(u) if from_logits else _in_unit(u)
-    checked = _checked(u, targets, weights, good, status, clip_reports=not from_logits)
+    checked = _checked(u, targets, weights, good, status, clip_predictions=not from_logits)
     if checked is None:
         return
     u, z, w = checked
@@ -179,13 +179,13 @@ def deposit_logits(
 
 def deposit_units(
     nodes: NDArray[np.float64],
-    reports: NDArray[Any],
+    predictions: NDArray[Any],
     targets: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
     status: NDArray[np.int64],
 ) -> None:
-    u = reports.astype(np.float64)
-    checked = _checked(u, targets, weights, _in_unit(u), status, clip_reports=True)
+    u = predictions.astype(np.float64)
+    checked = _checked(u, targets, weights, _in_unit(u), status, clip_predictions=True)
     if checked is None:
         return
     u, z, w = checked
@@ -206,9 +206,9 @@ def _checked(
     good: NDArray[np.bool_],
     status: NDArray[np.int64],
     *,
-    clip_reports: bool,
+    clip_predictions: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Reports, targets and weights without overshoot; None, and the row told, if one is bad."""
+    """Predictions, targets and weights without overshoot; None, and the row told, if one is bad."""
     good = good & _in_unit(targets)
     w = np.ones(u.size) if weights is None else weights
     good &= (w >= 0) & np.isfinite(w)
@@ -216,7 +216,7 @@ def _checked(
         status[BAD_ROW] = int(np.argmin(good))
         return None
     z = targets.copy()
-    for values in (u, z) if clip_reports else (z,):
+    for values in (u, z) if clip_predictions else (z,):
         status[N_CLIPPED] += np.count_nonzero((values < 0) | (values > 1))
         np.clip(values, 0.0, 1.0, out=values)
     status[SOFT] |= int(((z != 0) & (z != 1)).any())

@@ -84,13 +84,15 @@ def row_block(n_classes: int) -> int:
 def scalar_blocks(
     samples: Samples, notion: Notion, spans: list[Span], engine: Kernels, status: NDArray[np.int64]
 ) -> Iterator[ScalarBlock]:
-    """The scalar problem of a notion, block by block: (first row, reports, targets, weights)."""
+    """The scalar problem of a notion, block by block: (first row, predictions, targets,
+    weights).
+    """
     for start, stop in spans:
         block = samples.block(start, stop)
         if samples.multiclass:
             u, z = np.empty(stop - start), np.empty(stop - start)
             engine.add_rows(
-                block.reports, block.targets, block.weights, u, z, None, None, NO_CUTS,
+                block.predictions, block.targets, block.weights, u, z, None, None, NO_CUTS,
                 False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
             )  # fmt: skip
             raise_bad(status, start)
@@ -98,14 +100,14 @@ def scalar_blocks(
         elif notion == "confidence":
             yield start, *fold_to_top_label(block), block.weights
         else:
-            yield start, block.reports, block.targets, block.weights
+            yield start, block.predictions, block.targets, block.weights
 
 
 def fold_to_top_label(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """A binary block as a two-class top-label problem; at 1/2 the lower class, 0, is predicted."""
     z = block.targets.astype(np.float64)
-    upper = block.reports > 0.5
-    u = np.where(upper, block.reports, 1 - block.reports)
+    upper = block.predictions > 0.5
+    u = np.where(upper, block.predictions, 1 - block.predictions)
     return u, np.where(upper, z, 1.0 - z)
 
 
@@ -187,7 +189,7 @@ def matrix_sums(
     losses: bool = False,
     squares: bool = True,
 ) -> MatrixSums:
-    """Classwise bin sums, top-label bin sums and loss sums of (n, k) reports, in one read."""
+    """Classwise bin sums, top-label bin sums and loss sums of (n, k) predictions, in one read."""
     engine = kernels()
     k = samples.n_classes
 
@@ -201,7 +203,7 @@ def matrix_sums(
             u, z = np.empty(stop - start), np.empty(stop - start)
             part = np.zeros_like(table) if table is not None else None
             engine.add_rows(
-                block.reports, block.targets, block.weights, u, z, part, sums,
+                block.predictions, block.targets, block.weights, u, z, part, sums,
                 classwise or NO_CUTS, squares, samples.row_sum_tolerance,
                 samples.label_sum_tolerance, status,
             )  # fmt: skip

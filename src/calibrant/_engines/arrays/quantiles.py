@@ -1,8 +1,8 @@
 """Exact quantile cuts without a sort of the sample.
 
-One pass counts the reports in fine cells; the cells that hold a sought rank are cut finer, by the
-bits of the reports, until few enough reports remain to be taken out and sorted. Reports crowded
-near 0 or 1, or all equal, only make it cut finer.
+One pass counts the predictions in fine cells; the cells that hold a sought rank are cut finer, by
+the bits of the predictions, until few enough predictions remain to be taken out and sorted.
+Predictions crowded near 0 or 1, or all equal, only make it cut finer.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ from calibrant._engines.selection import kernels
 # Samples smaller than this are sorted outright.
 SORT_BELOW = 1 << 17
 N_CELLS = 1 << 14
-# Reports that may be taken out and sorted: a fixed amount of memory, whatever n is.
+# Predictions that may be taken out and sorted: a fixed amount of memory, whatever n is.
 GATHER = 1 << 18
 
 Feed = Callable[[int, NDArray[Any], NDArray[np.float64] | None], None]
 
 
 def quantile_cuts(samples: Samples, notion: Notion, m: int) -> Cuts:
-    """The inner edges that put equal reports into the bin of their middle rank."""
+    """The inner edges that put equal predictions into the bin of their middle rank."""
     if m == 1:
         return Cuts(np.empty(0))
     if kernels().name == "numpy" or samples.n < SORT_BELOW:
         scalar_sums(samples, notion, NO_CUTS, squares=False)  # what is sorted must be numbers
-        values, mass = distinct(_reports(samples, notion), samples.weights)
+        values, mass = distinct(_predictions(samples, notion), samples.weights)
         return Cuts(_cuts_from_distinct(values.astype(np.float64), mass, m))
     return Cuts(_select(samples, notion, m))
 
 
-def _reports(samples: Samples, notion: Notion) -> NDArray[Any]:
-    """The reports of the scalar problem, in their own precision."""
+def _predictions(samples: Samples, notion: Notion) -> NDArray[Any]:
+    """The predictions of the scalar problem, in their own precision."""
     rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
     spans = [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
     blocks = scalar_blocks(samples, notion, spans, kernels(), new_status())
-    reports: NDArray[Any] = np.concatenate([u for _, u, _, _ in blocks])
-    return reports.clip(0, 1)
+    predictions: NDArray[Any] = np.concatenate([u for _, u, _, _ in blocks])
+    return predictions.clip(0, 1)
 
 
 def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The distinct reports in increasing order, and the mass at each."""
+    """The distinct predictions in increasing order, and the mass at each."""
     if w is None:
         ordered, weights = np.sort(u), None
     else:
@@ -78,9 +78,9 @@ def _edges(
     total: float,
     m: int,
 ) -> NDArray[np.float64]:
-    """The m - 1 left-closed inner edges, at the reports that hold the sought ranks.
+    """The m - 1 left-closed inner edges, at the predictions that hold the sought ranks.
 
-    A report's middle rank decides on which side of its edge it falls; doubled, so that whole
+    A prediction's middle rank decides on which side of its edge it falls; doubled, so that whole
     numbers stay whole.
     """
     in_lower = (2.0 * below + mass) * m <= 2.0 * np.arange(1, m) * total * (1 + ROUNDING)
@@ -102,7 +102,7 @@ def _cuts_from_distinct(
 
 @dataclass
 class _Ranges:
-    """Disjoint ranges of report bits, each with the mass below it and within it."""
+    """Disjoint ranges of prediction bits, each with the mass below it and within it."""
 
     low: NDArray[np.uint64]
     high: NDArray[np.uint64]
@@ -239,7 +239,7 @@ def _gather(
     wanted: NDArray[np.uint8],
     weighted: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The distinct reports within the ranges, in order, and the mass at each."""
+    """The distinct predictions within the ranges, in order, and the mass at each."""
     from calibrant._engines.arrays.native import ranks
 
     wide = ranges.keep(np.flatnonzero(ranges.high - ranges.low > 1))

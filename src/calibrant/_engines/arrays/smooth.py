@@ -138,7 +138,7 @@ def _problem(
         return
     for start, stop in spans:
         block = samples.block(start, stop)
-        logits = np.ascontiguousarray(samples.reports[start:stop], dtype=np.float64)
+        logits = np.ascontiguousarray(samples.predictions[start:stop], dtype=np.float64)
         z = block.targets.astype(np.float64)
         if notion == "confidence":
             z = np.where(logits > 0, z, 1.0 - z)

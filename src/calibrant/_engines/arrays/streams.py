@@ -18,12 +18,12 @@ from calibrant._engines.arrays.smooth import logit_grid, unit_grid
 from calibrant._engines.cells import Cells
 from calibrant._engines.protocol import Findings
 
-# Reports are clipped this far from 0 and 1 before their logit is taken.
+# Predictions are clipped this far from 0 and 1 before their logit is taken.
 EPS = 1e-6
 
 # The groups of arrays that a stream may hold. A stream of few measures holds few of them.
 HOLDINGS = ("cells", "top_cells", "classwise", "losses", "logits", "residuals")
-# Among the holdings this says that sums of squared reports may be left out, which is faster.
+# Among the holdings this says that sums of squared predictions may be left out, which is faster.
 NO_SQUARES = "no squares"
 
 
@@ -34,7 +34,7 @@ class StreamSums:
     arrays: dict[str, NDArray[np.float64]]
     findings: Findings
     n_rows: int
-    # Rows that had no report or no label, and were left out because the caller said so.
+    # Rows that had no prediction or no label, and were left out because the caller said so.
     n_missing: int = 0
 
 

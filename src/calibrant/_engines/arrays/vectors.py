@@ -1,6 +1,6 @@
-"""Sums per cell for vector reports: linear properties of the label, and full calibration.
+"""Sums per cell for vector predictions: linear properties of the label, and full calibration.
 
-A vector report is put into the cell (which coordinate is largest, bin of that coordinate). Any
+A vector prediction is put into the cell (which coordinate is largest, bin of that coordinate). Any
 partition that does not look at outcomes keeps the error truthful; this one has k m cells, merges,
 and is fine enough to tell classes apart.
 """
@@ -60,9 +60,9 @@ def _spans(samples: Samples) -> list[tuple[int, int]]:
 def _block(
     samples: Samples, start: int, stop: int, phi: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Vector reports, vector targets and weights of a run of rows."""
+    """Vector predictions, vector targets and weights of a run of rows."""
     block = samples.block(start, stop)
-    p = np.clip(block.reports.astype(np.float64), 0.0, 1.0)
+    p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
     if block.targets.ndim == 1:
         q = np.zeros(p.shape)
         q[np.arange(len(p)), block.targets] = 1.0
@@ -116,13 +116,13 @@ def _largest(samples: Samples, phi: NDArray[np.float64] | None) -> NDArray[np.fl
 
 
 class _LevelIndex:
-    """A number for each distinct vector report, in the order they are first seen."""
+    """A number for each distinct vector prediction, in the order they are first seen."""
 
     def __init__(self) -> None:
         self.seen: dict[bytes, int] = {}
 
     def of(self, u: NDArray[np.float64]) -> NDArray[np.intp]:
-        whole = np.ascontiguousarray(u + 0.0)  # -0.0 and 0.0 are one report
+        whole = np.ascontiguousarray(u + 0.0)  # -0.0 and 0.0 are one prediction
         return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
 
 

@@ -15,7 +15,7 @@ from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.collecting import collected
-from calibrant._engines.frames.columns import has_weights, report_names
+from calibrant._engines.frames.columns import has_weights, prediction_names
 from calibrant._engines.frames.expressions import Expr, Frame, col, exact, number
 from calibrant._engines.frames.losses import ask_losses, losses_of
 from calibrant._engines.frames.partitions import stacked
@@ -26,7 +26,7 @@ from calibrant._engines.refine import LookAtAll, Spans
 
 Array = NDArray[np.float64]
 
-# Spans of reports in one expression.
+# Spans of predictions in one expression.
 MOST_SPANS = 150
 
 
@@ -61,19 +61,19 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
     """
     groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
     out = np.zeros((samples.n_classes, cuts.m, len(FIELDS)))
-    for r, name in enumerate(report_names(samples)):
+    for r, name in enumerate(prediction_names(samples)):
         out[r] = groups.of(groups.columns["by0"] == name).binned(cuts)
     return out
 
 
 def class_cells(samples: FrameSamples, cells: Cells) -> Array:
-    """The same in fine cells; of (n,) reports those of the one problem."""
+    """The same in fine cells; of (n,) predictions those of the one problem."""
     if not samples.multiclass:
         query = Query(samples, "binary").add_fields().add_cells(cells)
         return query.run().binned(cells.cuts(samples.precision))[None]
     groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
     cuts = cells.cuts(samples.precision)
-    names = report_names(samples)
+    names = prediction_names(samples)
     return np.stack([groups.of(groups.columns["by0"] == name).binned(cuts) for name in names])
 
 
@@ -85,7 +85,7 @@ def class_columns(samples: FrameSamples) -> Iterator[FrameSamples]:
 
 
 def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
-    """The rows with weight and a report above the threshold; None if there are none."""
+    """The rows with weight and a prediction above the threshold; None if there are none."""
     limit = float(np.asarray(threshold, dtype=samples.precision))
     above = col("u") > exact(limit)
     if has_weights(samples):
@@ -100,7 +100,7 @@ def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
 def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
     """A frame of clean columns u, z and perhaps w as a binary problem."""
     return replace(
-        samples, frame=frame, reports=("u",), targets=("z",),
+        samples, frame=frame, predictions=("u",), targets=("z",),
         weight="w" if has_weights(samples) else None, multiclass=False, from_logits=False,
         labels=None, class_names=None, rounded_to=samples.precision.name, hard=hard,
         missing="error", sound=True,
@@ -114,10 +114,10 @@ def _of_class(samples: FrameSamples, frame: Frame, r: int) -> Frame:
 
 
 def class_looks(samples: FrameSamples) -> LookAtAll[int]:
-    """A way to look again at the rows of each class whose reports lie in given spans: a query for
-    as many classes as it can hold.
+    """A way to look again at the rows of each class whose predictions lie in given spans: a query
+    for as many classes as it can hold.
     """
-    names = report_names(samples)
+    names = prediction_names(samples)
 
     def look(asked: dict[int, Spans], parts: int | None) -> dict[int, tuple[Array, Array, Array]]:
         if not samples.multiclass:
@@ -153,12 +153,12 @@ def _in_queries(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
 def _long(samples: FrameSamples, wanted: Container[str] | None = None) -> FrameSamples:
     """A row for every row and class (of those wanted), with the class in the column `class`.
 
-    Hard labels go into the sign of the report, so that one column holds both and the frame is read
-    once. Two columns cannot be stacked together in every engine: with soft labels it is a union of
-    the classes' own frames, and the engine may read the frame once for each.
+    Hard labels go into the sign of the prediction, so that one column holds both and the frame is
+    read once. Two columns cannot be stacked together in every engine: with soft labels it is a
+    union of the classes' own frames, and the engine may read the frame once for each.
     """
     frame = clean(samples).filter(col("ok"))
-    every = report_names(samples)
+    every = prediction_names(samples)
     names = [name for name in every if wanted is None or name in wanted]
     if samples.soft_rows:
         named = [
@@ -176,9 +176,9 @@ def _long(samples: FrameSamples, wanted: Container[str] | None = None) -> FrameS
     index = ["w"] if has_weights(samples) else []
     long = unpivoted(frame.select(*index, **signed), names, index)
     value = col("value")
-    report = nw.when(value > -2.0).then(value.abs()).otherwise(nw.lit(0.0))
+    prediction = nw.when(value > -2.0).then(value.abs()).otherwise(nw.lit(0.0))
     return _binary(
-        samples, long.select("class", *index, u=report, z=number(value < 0.0)), hard=True
+        samples, long.select("class", *index, u=prediction, z=number(value < 0.0)), hard=True
     )
 
 

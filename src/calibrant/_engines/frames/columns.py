@@ -24,8 +24,8 @@ from calibrant._engines.frames.expressions import (
 from calibrant._engines.frames.partitions import opened
 
 
-def report_names(samples: FrameSamples) -> list[str]:
-    return [f"p{r}" for r in range(len(samples.reports))]
+def prediction_names(samples: FrameSamples) -> list[str]:
+    return [f"p{r}" for r in range(len(samples.predictions))]
 
 
 def target_names(samples: FrameSamples) -> list[str]:
@@ -42,7 +42,7 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     something is missing; and columns to keep as they are.
     """
     out = {} if samples.sound else {"gone": missing(samples)}
-    for name, column in zip(report_names(samples), samples.reports, strict=True):
+    for name, column in zip(prediction_names(samples), samples.predictions, strict=True):
         out[name] = samples.column(column).cast(Float64)
     for name, column in zip(target_names(samples), samples.targets, strict=True):
         target = samples.column(column)
@@ -67,7 +67,7 @@ def _index(labels: tuple[Any, ...], target: Expr) -> Expr:
 
 
 def missing(samples: FrameSamples) -> Expr:
-    """Whether a report, a label or a weight is null or NaN."""
+    """Whether a prediction, a label or a weight is null or NaN."""
     schema = samples.frame.collect_schema()
     flags = [samples.column(name).is_null() for name in samples.columns]
     flags += [
@@ -83,16 +83,16 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
     out = {}
     if samples.weighted:
         out["weight"] = col("w").is_finite() & (col("w") >= 0.0)
-    names = report_names(samples)
+    names = prediction_names(samples)
     if samples.from_logits:
         out["logit"] = every([col(name).is_finite() for name in names])
     elif samples.multiclass:
-        out["report"] = within(nw.min_horizontal(*names), -OVERSHOOT, 1 + OVERSHOOT)
-        out["report"] &= within(nw.max_horizontal(*names), -OVERSHOOT, 1 + OVERSHOOT)
+        out["prediction"] = within(nw.min_horizontal(*names), -OVERSHOOT, 1 + OVERSHOOT)
+        out["prediction"] &= within(nw.max_horizontal(*names), -OVERSHOOT, 1 + OVERSHOOT)
         tolerance = samples.row_sum_tolerance
         out["row"] = within(total([col(n) for n in names]) - 1.0, -tolerance, tolerance)
     else:
-        out["report"] = within(col("p0"), -OVERSHOOT, 1 + OVERSHOOT)
+        out["prediction"] = within(col("p0"), -OVERSHOOT, 1 + OVERSHOOT)
     if samples.soft_rows:
         targets = [col(name) for name in target_names(samples)]
         out["soft"] = every([within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])

@@ -1,7 +1,7 @@
 """Groups of rows and their sums, as they came back, and what they are put together to.
 
-A group's cell is that of its reports by the interval rule itself; its place on the unit grid that
-of its smallest report; its place on the logit grid is part of its key.
+A group's cell is that of its predictions by the interval rule itself; its place on the unit grid
+that of its smallest prediction; its place on the logit grid is part of its key.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
-from calibrant._core.errors import CalibrantError, refuse_squares
+from calibrant._core.errors import CalibrantError, check_squares
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.logits import (
     LOG_PROBABILITIES,
@@ -23,7 +23,7 @@ from calibrant._data.logits import (
     VALUES_THAT_TELL,
     tell_kind_of_logits,
 )
-from calibrant._engines.frames.refusal import refuse_rows
+from calibrant._engines.frames.refusal import check_rows
 from calibrant._engines.protocol import Findings
 
 Array = NDArray[np.float64]
@@ -57,11 +57,11 @@ class Groups:
     def total(self, name: str) -> float:
         return float(self[name].sum()) if name in self else 0.0
 
-    def refuse_bad(self) -> None:
+    def check_rows(self) -> None:
         """An error if a row cannot be measured, or if there are none."""
-        refuse_rows(self.samples, self.total("rows"), self.total("found_ok"), self.n_missing)
+        check_rows(self.samples, self.total("rows"), self.total("found_ok"), self.n_missing)
         if self.samples.weighted and "ww" in self:
-            refuse_squares(self.total("w"), self.total("ww"))
+            check_squares(self.total("w"), self.total("ww"))
         if "found_unit" in self:
             self._tell_kind_of_logits()
 
@@ -115,14 +115,15 @@ class Groups:
         return out
 
     def binned(self, cuts: Cuts, fields: Array | None = None, *, fold: bool = False) -> Array:
-        """Sums per bin (bins x fields), each group in the bin of its reports."""
+        """Sums per bin (bins x fields), each group in the bin of its predictions."""
         low, high = self["low"], self["high"]
         if fold:
             low, high = (fold_of(ends, self.samples.precision) for ends in (low, high))
         at = cuts.find(low)
         if not np.array_equal(at, cuts.find(high)):
             raise CalibrantError(
-                f"{self.samples.where} put reports of two bins into one group: its doubles are not "
+                f"{self.samples.where} put predictions of two bins into one group: its doubles "
+                f"are not "
                 "those of IEEE 754. Collect the frame and measure it in memory"
             )
         out = np.zeros((cuts.m, len(FIELDS)))

@@ -1,8 +1,9 @@
-"""The interval rule as expressions: step functions of a report, by which rows are grouped.
+"""The interval rule as expressions: step functions of a prediction, by which rows are grouped.
 
-Rows are grouped by sums of step functions, each of which never falls as the report grows and steps
-at every edge it is made for. Such a sum steps wherever one of its parts does: no group reaches over
-an edge, and one report of a group tells, by the rule itself, which bin the group is in.
+Rows are grouped by sums of step functions, each of which never falls as the prediction grows and
+steps at every edge it is made for. Such a sum steps wherever one of its parts does: no group
+reaches over an edge, and one prediction of a group tells, by the rule itself, which bin the group
+is in.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def steps_of(u: Expr, cuts: Cuts, precision: np.dtype[Any]) -> Expr | None:
     if cuts.m == 1:
         return None
     inner = cuts.inner
-    has_one = bool(inner[-1] == 1.0)  # a bin for the report 1 alone
+    has_one = bool(inner[-1] == 1.0)  # a bin for the prediction 1 alone
     equal = _equal_width(inner[:-1] if has_one else inner, precision)
     if equal is None:
         return total([number(u >= exact(edge)) for edge in inner])
@@ -72,9 +73,11 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
     strides of four octaves and then of one. Near 1 an edge belongs to the cell above it, so places
     are rounded up there.
     """
-    report, near, stride, scale = (col(f"{u}{name}") for name in ("", "_near", "_stride", "_scale"))
+    prediction, near, stride, scale = (
+        col(f"{u}{name}") for name in ("", "_near", "_stride", "_scale")
+    )
     far = exact(1.0 / N_LINEAR)
-    nearer = nw.when(report >= 0.5).then(1.0 - report).otherwise(report)
+    nearer = nw.when(prediction >= 0.5).then(1.0 - prediction).otherwise(prediction)
     place = near * scale * 2.0**15
     down = floor(place)
     up = down + number(place > down)
@@ -84,7 +87,7 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
         {f"{u}_near": nw.when(nearer < far).then(nearer).otherwise(far)},
         {f"{u}_stride": _scale_to(near, 2.0**-15, 16.0, 7)},
         {f"{u}_scale": stride * _scale_to(near * stride, 2.0**-12, 2.0, 3)},
-        {f"{u}_octave": nw.when(report >= 0.5).then(upper).otherwise(lower)},
+        {f"{u}_octave": nw.when(prediction >= 0.5).then(upper).otherwise(lower)},
     ]
 
 

@@ -11,7 +11,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.loss_sums import FIELDS, LossSums
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import LOG_FLOOR
-from calibrant._engines.frames.columns import report_names, target_names
+from calibrant._engines.frames.columns import prediction_names, target_names
 from calibrant._engines.frames.expressions import Expr, col, every, exact, number, total
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.problem import lifted
@@ -54,10 +54,10 @@ def ask_losses(query: Query, *, distribution: bool = False) -> None:
 
 
 def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
-    """The reports and the targets of all classes."""
+    """The predictions and the targets of all classes."""
     if not samples.multiclass:
         return [1.0 - col("p0"), col("p0")], [1.0 - col("q0"), col("q0")]
-    p = [col(name) for name in report_names(samples)]
+    p = [col(name) for name in prediction_names(samples)]
     if samples.soft_rows:
         return p, [col(name) for name in target_names(samples)]
     return p, [number(col("q0") == float(r)) for r in range(len(p))]

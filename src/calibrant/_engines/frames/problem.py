@@ -1,4 +1,4 @@
-"""From a frame's columns to clean ones: reports, targets and weights that can be summed.
+"""From a frame's columns to clean ones: predictions, targets and weights that can be summed.
 
 A row that cannot be measured is never dropped here: it is marked, and its values are replaced by
 harmless ones, so that the one query which sums can also count what is wrong.
@@ -15,8 +15,8 @@ from calibrant._data.samples import Notion
 from calibrant._data.tolerances import ROW_SUM_TOLD
 from calibrant._engines.frames.columns import (
     has_weights,
+    prediction_names,
     raw,
-    report_names,
     sound,
     target_names,
 )
@@ -42,7 +42,7 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     `found_ok` and `found_gone`; `found_clipped`, numbers brought back to [0, 1]; `found_off`, 1 for
     a row that sums to 1 only just; `found_fraction`, 1 for a target that is one.
     """
-    names, targets = report_names(samples), target_names(samples)
+    names, targets = prediction_names(samples), target_names(samples)
     if samples.sound:
         return raw(samples, keep).with_columns(ok=nw.lit(True), found_ok=nw.lit(1.0))
     ok = every(list(sound(samples).values())).fill_null(False)
@@ -52,7 +52,7 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     values = {name: col(name) for name in (*names, *targets)}
     if has_weights(samples):
         values["w"] = col("w") if samples.weighted else nw.lit(1.0)
-    # Reports of 1/2, or logits of 0, harm nothing on the way to a refusal or to weight 0.
+    # Predictions of 1/2, or logits of 0, harm nothing on the way to a refusal or to weight 0.
     harmless = dict.fromkeys(names, 0.0 if samples.from_logits else 0.5)
     in_unit = {*([] if samples.from_logits else names), *([] if samples.hard else targets)}
     sane = {
@@ -67,7 +67,7 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
 
 def findings(samples: FrameSamples) -> dict[str, Expr]:
     """What there is to tell about the numbers of a row as they came."""
-    names, targets = report_names(samples), target_names(samples)
+    names, targets = prediction_names(samples), target_names(samples)
     out = {"found_ok": number(col("ok"))}
     if samples.sound:
         return out
@@ -83,11 +83,11 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
         excess = total([col(name) for name in names]) - 1.0
         out["found_off"] = _if_sound(number(~within(excess, -ROW_SUM_TOLD, ROW_SUM_TOLD)))
     if samples.from_logits:
-        reports = [col(name) for name in names]
-        unit = every([within(report, 0.0, 1.0) for report in reports])
+        predictions = [col(name) for name in names]
+        unit = every([within(prediction, 0.0, 1.0) for prediction in predictions])
         if samples.multiclass:
             tolerance = samples.row_sum_tolerance
-            unit = unit & within(total(reports) - 1.0, -tolerance, tolerance)
+            unit = unit & within(total(predictions) - 1.0, -tolerance, tolerance)
         else:
             out["found_low"] = _if_sound(number(col("p0") <= 0.0))
         out["found_unit"] = _if_sound(number(unit))
@@ -107,7 +107,7 @@ def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
         frame = frame.with_columns(h=col("p0"), small=(0.0 - col("p0").abs()).exp())
         up = nw.when(col("h") >= 0.0).then(nw.lit(1.0)).otherwise(col("small"))
         return frame.with_columns(p0=up / (1.0 + col("small")))
-    names = report_names(samples)
+    names = prediction_names(samples)
     frame = frame.with_columns(top=nw.max_horizontal(*names))
     frame = frame.with_columns(**{name: (col(name) - col("top")).exp() for name in names})
     frame = frame.with_columns(top=total([col(name) for name in names]))
@@ -115,7 +115,7 @@ def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
 
 
 def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> Frame:
-    """Clean rows with the scalar problem of a notion: report `u`, target `z`."""
+    """Clean rows with the scalar problem of a notion: prediction `u`, target `z`."""
     frame = clean(samples, keep)
     if samples.multiclass:
         return with_top_label(samples, frame)
@@ -130,7 +130,9 @@ def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> F
 
 
 def folded(samples: FrameSamples, u: Expr) -> Expr:
-    """The larger of u and 1 - u, the latter as float32 where reports are no longer than that."""
+    """The larger of u and 1 - u, the latter as float32 where predictions are no longer than
+    that.
+    """
     mirrored = 1.0 - u
     if samples.precision.itemsize < 8:
         mirrored = mirrored.cast(nw.Float32).cast(Float64)
@@ -138,8 +140,8 @@ def folded(samples: FrameSamples, u: Expr) -> Expr:
 
 
 def with_top_label(samples: FrameSamples, frame: Frame) -> Frame:
-    """The largest report `u`, its class `top` (the lowest of equals), and its target `z`."""
-    names, k = report_names(samples), samples.n_classes
+    """The largest prediction `u`, its class `top` (the lowest of equals), and its target `z`."""
+    names, k = prediction_names(samples), samples.n_classes
     frame = frame.with_columns(u=nw.max_horizontal(*names))
     places = [
         nw.when(col(name) >= col("u"))

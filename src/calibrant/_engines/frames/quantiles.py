@@ -1,4 +1,4 @@
-"""Bins that depend on the reports themselves: of equal mass, and one for each report."""
+"""Bins that depend on the predictions themselves: of equal mass, and one for each prediction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calibrant._engines.refine import Look, quantile_groups
 
 Array = NDArray[np.float64]
 
-# Distinct reports that may come here, one row of sums each.
+# Distinct predictions that may come here, one row of sums each.
 MOST_LEVELS = 1 << 20
 
 
@@ -35,12 +35,12 @@ def quantile_table(
 
 
 def look_at(samples: FrameSamples, notion: Notion) -> Look:
-    """A way to look again at the rows whose reports lie in given spans."""
+    """A way to look again at the rows whose predictions lie in given spans."""
 
     def look(low: Array, high: Array, parts: int | None) -> tuple[Array, Array, Array]:
         query = Query(samples, notion).add_fields()
         # Other rows are one group more. A filter would be cheaper, were it not that engines move it
-        # to the front, and take all the steps to a report again for each of its comparisons.
+        # to the front, and take all the steps to a prediction again for each of its comparisons.
         groups = query.grouped(place_of(low, high, parts))
         inside = groups["key"] >= 0
         return groups["low"][inside], groups["high"][inside], groups.fields[inside]
@@ -49,7 +49,9 @@ def look_at(samples: FrameSamples, notion: Notion) -> Look:
 
 
 def place_of(low: Array, high: Array, parts: int | None) -> Expr:
-    """The report, or the number of the part of its span that it is in; -1 outside of all spans."""
+    """The prediction, or the number of the part of its span that it is in; -1 outside of all
+    spans.
+    """
     u = col("u")
     spans = [(u >= exact(a)) & (u <= exact(b)) for a, b in zip(low, high, strict=True)]
     if parts is None:
@@ -66,7 +68,7 @@ def place_of(low: Array, high: Array, parts: int | None) -> Expr:
 def level_sets(
     samples: FrameSamples, notion: Notion, most: int | None = None
 ) -> tuple[BinTable, Cuts, Findings]:
-    """A bin for every distinct report, of so many at most."""
+    """A bin for every distinct prediction, of so many at most."""
     most = MOST_LEVELS if most is None else most
     query = Query(samples, notion).add_fields()
     groups = query.grouped(col("u"), most + 1)
@@ -76,7 +78,7 @@ def level_sets(
             f"there are more than {most:,} distinct predictions, too many to bring here one by "
             f"one{fewer}, use a measure of bins, or collect the frame"
         )
-    groups.refuse_bad()
+    groups.check_rows()
     order = np.argsort(groups["low"], kind="stable")
     values, sums = groups["low"][order], groups.fields[order]
     held = sums[:, 0] > 0  # a level that only rows of weight 0 hold is not a level

@@ -1,4 +1,4 @@
-"""One query: rows grouped by step functions of their report, sums per group, and nothing else.
+"""One query: rows grouped by step functions of their prediction, sums per group, and nothing else.
 
 What a group is used for is settled on the host (`groups`): one query feeds bins, grids and losses.
 """
@@ -83,13 +83,13 @@ class Query:
         self.steps += self._cell_steps("u", cells)
         return self
 
-    def _cell_steps(self, report: str, cells: Cells, after: int = 0) -> list[Expr]:
+    def _cell_steps(self, prediction: str, cells: Cells, after: int = 0) -> list[Expr]:
         cuts = fixed_cuts(cells.rule, self.samples.precision)
-        steps = steps_of(col(report), cuts, self.samples.precision)
+        steps = steps_of(col(prediction), cuts, self.samples.precision)
         out = [] if steps is None else [steps]
         if cells.fine:
-            self.let(*octave_layers(report), after=after)
-            out += [floor(col(report) * float(N_LINEAR)), col(f"{report}_octave")]
+            self.let(*octave_layers(prediction), after=after)
+            out += [floor(col(prediction) * float(N_LINEAR)), col(f"{prediction}_octave")]
         return out
 
     def add_top_cells(self, cells: Cells) -> Query:
@@ -99,7 +99,7 @@ class Query:
         self.let({"fold": folded(self.samples, col("u")),
                   "hit": nw.when(top).then(col("z")).otherwise(missed)})  # fmt: skip
         steps = total([*self._cell_steps("fold", cells, after=1), nw.lit(1.0)])
-        # Below 1/2 the fold falls as the report grows.
+        # Below 1/2 the fold falls as the prediction grows.
         self.steps.append(nw.when(top).then(steps).otherwise(0.0 - steps))
         fold, hit = col("fold"), col("hit")
         self.sums |= {"wf": self.weigh(fold), "wff": self.weigh(fold * fold)}
@@ -117,7 +117,7 @@ class Query:
         if self.logit_cell is not None:
             key = key + self.logit_cell.cast(nw.Int64) * APART
         groups = self.grouped(key, most)
-        groups.refuse_bad()
+        groups.check_rows()
         return groups
 
     def grouped(self, key: Expr, most: int | None = None) -> Groups:

@@ -14,17 +14,17 @@ _NOTHING = "y_true and y_proba must hold at least one row; got none"
 _LOGITS = "If these are logits, pass from_logits=True"
 _WHY = {
     "gone": (
-        "lack a report, a label or a weight (null or NaN)",
+        "lack a prediction, a label or a weight (null or NaN)",
         "evaluate(..., missing='drop') leaves such rows out and counts them",
     ),
     "weight": ("have a sample_weight that is negative or not finite", "mend or remove them"),
     "logit": ("have a logit in y_proba that is not finite", "mend or remove them"),
-    "report": (
-        "have a report in y_proba outside [0, 1]",
+    "prediction": (
+        "have a prediction in y_proba outside [0, 1]",
         _LOGITS + "; if they are percentages, divide by 100",
     ),
     "row": (
-        "have reports in y_proba that do not sum to 1",
+        "have predictions in y_proba that do not sum to 1",
         _LOGITS + "; if they are one-against-rest scores, measure each column as a binary problem",
     ),
     "soft": (
@@ -46,7 +46,7 @@ _WHY = {
 }
 
 
-def refuse_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: int) -> None:
+def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: int) -> None:
     """An InputError if rows were found that are neither sound nor to be left out."""
     if n_rows == 0:
         raise InputError(_NOTHING)

@@ -50,7 +50,7 @@ def bin_table(
     if isinstance(rule, LevelSets):
         return level_sets(samples, notion)
     if isinstance(rule, Quantile):
-        refuse_ranks(rule)
+        check_ranks(rule)
         cells = Cells(EqualWidth(1))
         groups = Query(samples, notion).add_fields().add_cells(cells).run()
         sums = groups.binned(cells.cuts(samples.precision))
@@ -61,7 +61,7 @@ def bin_table(
     return without_dropped(sums[None], rule, True), cuts, findings
 
 
-def refuse_ranks(rule: Quantile) -> None:
+def check_ranks(rule: Quantile) -> None:
     if rule.ties == "rank":
         raise InputError(
             "bins by rank need the rows in order, which frames of other engines do not have: use "
@@ -80,19 +80,19 @@ def classwise_table(
     if isinstance(rule, LevelSets):
         columns = class_columns(samples)
         return stack([level_sets(column, "binary")[0] for column in columns]), findings
-    refuse_ranks(rule)
+    check_ranks(rule)
     problems = ClassQuantiles(samples).refined(rule.m)
     return stack([groups.table for groups in problems.values()]), findings
 
 
 @dataclass
 class ClassQuantiles:
-    """The quantile bins of each class against the rest, or of the one problem of (n,) reports: one
-    query for the cells of all, then a closer look for all.
+    """The quantile bins of each class against the rest, or of the one problem of (n,) predictions:
+    one query for the cells of all, then a closer look for all.
     """
 
     samples: FrameSamples
-    # An edge among the cells: from there on they are those of the reports above it.
+    # An edge among the cells: from there on they are those of the predictions above it.
     threshold: float = 0.5
 
     @cached_property
@@ -104,7 +104,7 @@ class ClassQuantiles:
         return class_cells(self.samples, self._cells)
 
     def refined(self, m: int, *, above: bool = False) -> dict[int, Refinement]:
-        """The m bins by class; of the reports above the threshold, if there are any."""
+        """The m bins by class; of the predictions above the threshold, if there are any."""
         cuts, first = self._cells.cuts(self.samples.precision), 0
         if above:
             limit = np.asarray(self.threshold, dtype=self.samples.precision).astype(np.float64)

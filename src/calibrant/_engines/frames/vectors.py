@@ -1,5 +1,5 @@
-"""Sums per cell for vector reports, in a frame's engine: the cell is which coordinate is largest,
-and the bin of that coordinate.
+"""Sums per cell for vector predictions, in a frame's engine: the cell is which coordinate is
+largest, and the bin of that coordinate.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def vector_table(
     """The table of the linear property with values phi (k, d); None is the label itself (e_y)."""
     if isinstance(rule, LevelSets):
         raise InputError(
-            "a cell for every distinct vector of reports would bring the rows themselves here: use "
+            "a cell for every distinct vector of predictions would bring the rows themselves "
+            "here: use "
             "Quantile(m) or a count of bins, or collect the frame first"
         )
     findings = matrix_sums(samples).findings
@@ -65,7 +66,7 @@ def vector_table(
 
 def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
     """Sound rows with the place `top` and the size `u` of their largest coordinate, and w times
-    report less target, `d0`, `d1`, ...
+    prediction less target, `d0`, `d1`, ...
     """
     frame = clean(samples).filter(col("ok"))
     p, q = class_rows(samples)
@@ -113,8 +114,9 @@ def _cuts(
         cuts = bin_table(samples, "confidence", rule)[1]
     else:
         scalar = replace(
-            samples, frame=frame.select("u", "w", z=nw.lit(0.0)), reports=("u",), targets=("z",),
-            weight="w", multiclass=False, from_logits=False, labels=None, rounded_to="float64",
+            samples, frame=frame.select("u", "w", z=nw.lit(0.0)), predictions=("u",),
+            targets=("z",), weight="w", multiclass=False, from_logits=False, labels=None,
+            rounded_to="float64",
             hard=True, missing="error", sound=True,
         )  # fmt: skip
         cuts = bin_table(scalar, "binary", rule)[1]

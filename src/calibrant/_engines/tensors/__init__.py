@@ -1,7 +1,7 @@
 """The engine of samples held as torch tensors: every name that `dispatch.Engine` asks for.
 
 Tensors are summed on their device, in blocks of rows, in float64; sums and counters alone come to
-the host, in one transfer a pass. `rows.row_pass` is the one read of (n, k) reports.
+the host, in one transfer a pass. `rows.row_pass` is the one read of (n, k) predictions.
 """
 
 from calibrant._engines.tensors.columns import class_columns, rows_above, whole_problem

@@ -24,7 +24,8 @@ LARGEST_LABEL = 2**53
 
 @dataclass(frozen=True, eq=False)
 class Scalars:
-    """A run of a scalar problem: reports (or logits), targets and weights, float64, within bounds.
+    """A run of a scalar problem: predictions (or logits), targets and weights, float64, within
+    bounds.
 
     Rows that failed a check hold zeros: an index made of them is a sound one.
     """
@@ -75,13 +76,14 @@ def scalar_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Itera
             yield rows.top_label()
         return
     for start, stop in spans(samples.n, 1, samples.place):
-        u = samples.report_block(start, stop)
+        u = samples.prediction_block(start, stop)
         z = samples.targets[start:stop].double()
         good = torch.isfinite(u)
         if samples.from_logits:
             u = sigmoid(u)
         if notion == "confidence":
-            # At 1/2 the lower class, 0, is predicted. In the reports' own precision, as everywhere.
+            # At 1/2 the lower class, 0, is predicted. In the predictions' own precision, as
+            # everywhere.
             upper = u > 0.5
             u, z = torch.where(upper, u, 1 - u), torch.where(upper, z, 1.0 - z)
         u = u.double()
@@ -91,13 +93,13 @@ def scalar_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Itera
 def logit_blocks(samples: TensorSamples, notion: Notion, tally: Tally) -> Iterator[Scalars]:
     """A binary problem of logits, the logits themselves untouched."""
     for start, stop in spans(samples.n, 1, samples.place):
-        h = samples.report_block(start, stop).double()
+        h = samples.prediction_block(start, stop).double()
         z = samples.targets[start:stop].double()
         good = torch.isfinite(h)
         if notion == "confidence":
             z, h = torch.where(h > 0, z, 1.0 - z), h.abs()
         w = samples.weight_block(start, stop)
-        yield checked(h, z, w, good, start, tally, clip_reports=False)
+        yield checked(h, z, w, good, start, tally, clip_predictions=False)
 
 
 def checked(
@@ -108,14 +110,14 @@ def checked(
     start: int,
     tally: Tally,
     *,
-    clip_reports: bool = True,
+    clip_predictions: bool = True,
 ) -> Scalars:
-    """Reports, targets and weights without overshoot; rows that are not good are noted."""
+    """Predictions, targets and weights without overshoot; rows that are not good are noted."""
     good = good & in_unit(z) & _sound(w)
     tally.check(good, start)
-    for values in (u, z) if clip_reports else (z,):
+    for values in (u, z) if clip_predictions else (z,):
         tally.count(N_CLIPPED, (values < 0) | (values > 1))
-    u = u.clamp(0.0, 1.0) if clip_reports else u
+    u = u.clamp(0.0, 1.0) if clip_predictions else u
     z = z.clamp(0.0, 1.0)
     tally.note_soft(z)
     return _where_good(good, u, z, w)
@@ -136,11 +138,11 @@ def _probabilities(
     samples: TensorSamples, start: int, stop: int, tally: Tally
 ) -> tuple[Tensor, Tensor]:
     if samples.from_logits:
-        raw = samples.reports[start:stop].to(samples.place)
+        raw = samples.predictions[start:stop].to(samples.place)
         # Any class that is not finite makes one of the two so.
         ends = torch.isfinite(raw.amax(dim=1)) & torch.isfinite(raw.amin(dim=1))
         return torch.softmax(raw, dim=1, dtype=torch.float64), ends
-    p = samples.report_block(start, stop).double()
+    p = samples.prediction_block(start, stop).double()
     off = (p.sum(dim=1) - 1.0).abs()
     tally.count(N_ROWS_OFF, off > ROW_SUM_TOLD)
     tally.count(N_CLIPPED, (p < 0) | (p > 1))

@@ -1,7 +1,7 @@
 """Whole columns on the device: of a scalar problem, of each class, of the rows above a threshold.
 
 What must be sorted or picked out needs the scalar problem in one piece: three float64 a row, on the
-device of the reports.
+device of the predictions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from calibrant._engines.tensors.blocks import (
     sigmoid,
     spans,
 )
-from calibrant._engines.tensors.tally import Tally, settled
+from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def column(samples: TensorSamples, notion: Notion, tally: Tally) -> Scalars:
@@ -48,20 +48,20 @@ def whole_problem(
     tally = Tally(samples.place)
     whole = column(samples, notion, tally)
     parts = (whole.u, whole.z) if whole.w is None else (whole.u, whole.z, whole.w)
-    findings, arrays = settled(tally, *parts)
+    findings, arrays = resolved(tally, *parts)
     return arrays[0], arrays[1], arrays[2] if samples.weighted else None, findings
 
 
 def class_groups(samples: TensorSamples) -> Iterator[tuple[int, Tensor]]:
-    """Runs of classes: the first of them, and their reports (classes, n), one class a row.
+    """Runs of classes: the first of them, and their predictions (classes, n), one class a row.
 
-    They are in the reports' own precision, as binary reports would be; of logits float64.
+    They are in the predictions' own precision, as binary predictions would be; of logits float64.
     """
     k, n, place = samples.n_classes, samples.n, samples.place
     together = max(1, block_entries(place) // max(1, n))
     log_total = _log_normaliser(samples) if samples.from_logits else None
     for first in range(0, k, together):
-        group = samples.reports[:, first : first + together].to(place).T.contiguous()
+        group = samples.predictions[:, first : first + together].to(place).T.contiguous()
         if log_total is not None:
             group = torch.exp(group.double() - log_total)
         yield first, group
@@ -70,17 +70,17 @@ def class_groups(samples: TensorSamples) -> Iterator[tuple[int, Tensor]]:
 def class_columns(samples: TensorSamples) -> Iterator[TensorSamples]:
     """Each class against the rest, as a binary problem of its own."""
     for first, group in class_groups(samples):
-        for r, reports in enumerate(group, start=first):
+        for r, predictions in enumerate(group, start=first):
             targets = samples.targets[:, r] if samples.soft_rows else samples.targets == r
-            yield replace(samples, reports=reports, targets=targets, from_logits=False)
+            yield replace(samples, predictions=predictions, targets=targets, from_logits=False)
 
 
 def rows_above(samples: TensorSamples, threshold: float) -> TensorSamples | None:
-    """The rows with weight and a report above the threshold; None if there are none."""
-    whole = samples.reports.to(samples.place)
+    """The rows with weight and a prediction above the threshold; None if there are none."""
+    whole = samples.predictions.to(samples.place)
     if samples.from_logits:
         whole = sigmoid(whole)
-    # The threshold in the precision of the reports, like an edge.
+    # The threshold in the precision of the predictions, like an edge.
     above = whole.double() > float(np.asarray(threshold, samples.precision))
     if samples.weights is not None:
         above &= samples.weights > 0
@@ -89,7 +89,7 @@ def rows_above(samples: TensorSamples, threshold: float) -> TensorSamples | None
         return None
     return replace(
         samples,
-        reports=whole[rows],
+        predictions=whole[rows],
         targets=samples.targets[rows],
         weights=None if samples.weights is None else samples.weights[rows],
         from_logits=False,
@@ -100,5 +100,5 @@ def _log_normaliser(samples: TensorSamples) -> Tensor:
     """log sum exp of each row, so that one class's probability needs no other class."""
     out = torch.empty(samples.n, dtype=torch.float64, device=samples.place)
     for start, stop in spans(samples.n, samples.n_classes, samples.place):
-        out[start:stop] = samples.report_block(start, stop).double().logsumexp(dim=1)
+        out[start:stop] = samples.prediction_block(start, stop).double().logsumexp(dim=1)
     return out

@@ -1,9 +1,9 @@
-"""One read of (n, k) reports on a CUDA device: top label, losses and classwise bins.
+"""One read of (n, k) predictions on a CUDA device: top label, losses and classwise bins.
 
 Half and single precision are computed in float32, so that probabilities err by some 2e-7, and
 summed in float64. Confidences of logits that close to an edge of a bin are computed again in
 float64: the top label's counts are those of float64. Entries of other classes that close to an edge
-may fall on either side of it. Squares of the classes' reports are not summed (NaN).
+may fall on either side of it. Squares of the classes' predictions are not summed (NaN).
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ N_LOSSES = 6
 
 def fits(samples: TensorSamples, classwise: Cuts | None) -> bool:
     """Whether the kernels can read these: hard labels, no weights, half or single precision."""
-    reports, targets = samples.reports, samples.targets
+    predictions, targets = samples.predictions, samples.targets
     longest = LONGEST if samples.from_logits and classwise is None else LONGEST_IN_REGISTERS
     return (
-        reports.is_cuda
-        and reports.dtype in (torch.float16, torch.bfloat16, torch.float32)
-        and reports.ndim == 2
+        predictions.is_cuda
+        and predictions.dtype in (torch.float16, torch.bfloat16, torch.float32)
+        and predictions.ndim == 2
         and samples.n > 0
-        and 2 <= reports.shape[1] <= longest
-        and reports.stride(1) == 1
+        and 2 <= predictions.shape[1] <= longest
+        and predictions.stride(1) == 1
         and targets.ndim == 1
         and not targets.is_floating_point()
         and samples.weights is None
@@ -79,7 +79,7 @@ class _Read:
     stop: int
 
     def __post_init__(self) -> None:
-        self.x = self.samples.reports[self.start : self.stop]
+        self.x = self.samples.predictions[self.start : self.stop]
         self.y = self.samples.targets[self.start : self.stop].long()
         self.n, self.k = self.x.shape
         self.device = self.x.device

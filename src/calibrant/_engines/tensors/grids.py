@@ -21,7 +21,7 @@ from calibrant._engines.tensors.tally import Tally, bring_back
 
 
 class LogitMasses:
-    """w z and w (1 - z) at the logits of a problem's reports, (2, nodes)."""
+    """w z and w (1 - z) at the logits of a problem's predictions, (2, nodes)."""
 
     def __init__(self, samples: TensorSamples, spacing: float, eps: float, nodes: int) -> None:
         self.raw = is_raw(samples)
@@ -40,7 +40,7 @@ class LogitMasses:
 
 
 class UnitMasses:
-    """w (z - u), or w, w u and w z, at a problem's reports, (1 or 3, cells + 4)."""
+    """w (z - u), or w, w u and w z, at a problem's predictions, (1 or 3, cells + 4)."""
 
     def __init__(self, samples: TensorSamples, cells: int, *, residual_only: bool) -> None:
         self.raw = is_raw(samples)

@@ -1,4 +1,4 @@
-"""Triton kernels that read (n, k) reports once. `fused` calls them; nothing else knows them.
+"""Triton kernels that read (n, k) predictions once. `fused` calls them; nothing else knows them.
 
 A row is held by one warp (more for long rows) as groups of WIDTH neighbours, so that a thread loads
 16 bytes at a time and the largest entry of a group costs no exchange. Half and single precision are
@@ -242,7 +242,7 @@ def read_long_rows(
 
 @triton.jit
 def bins_of(u, there, edges_ptr, m, STEPS: tl.constexpr):
-    """The number of edges at or below each report, by bisection."""
+    """The number of edges at or below each prediction, by bisection."""
     low = tl.where(there, 0, 0)
     high = low + (m - 1)
     for _ in range(STEPS):

@@ -12,7 +12,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, row_blocks, scalar_blocks
 from calibrant._engines.tensors.rows import row_losses, row_pass
-from calibrant._engines.tensors.tally import Tally, settled
+from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def loss_sums(samples: TensorSamples, *, distribution: bool = False) -> tuple[LossSums, Findings]:
@@ -29,12 +29,12 @@ def loss_sums(samples: TensorSamples, *, distribution: bool = False) -> tuple[Lo
             sums[N_PROPER:] += _distances(rows)
     if not samples.multiclass:
         sums[FIELDS.index("brier")] /= 2  # one class's square, not both
-    findings, (out,) = settled(tally, sums)
+    findings, (out,) = resolved(tally, sums)
     return LossSums(out, samples.n_classes, distribution), findings
 
 
 def _two_columns(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
-    """Binary reports and targets as rows of two classes."""
+    """Binary predictions and targets as rows of two classes."""
     for block in scalar_blocks(samples, "binary", tally):
         p = torch.stack([1.0 - block.u, block.u], dim=1)
         q = torch.stack([1.0 - block.z, block.z], dim=1)
@@ -58,7 +58,7 @@ def _distances(rows: Rows) -> Tensor:
 
 
 def _same_ranking(p: Tensor, q: Tensor) -> Tensor:
-    """Where every strict preference of the target row is kept strictly by the report."""
+    """Where every strict preference of the target row is kept strictly by the prediction."""
     ranked_q, order = q.sort(dim=1, descending=True, stable=True)
     ranked_p = p.gather(1, order)
     smallest_before = ranked_p.cummin(dim=1).values[:, :-1]

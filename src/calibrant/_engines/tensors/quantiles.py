@@ -12,8 +12,8 @@ from calibrant._engines.tensors.blocks import Scalars
 def quantile_edges(u: Tensor, w: Tensor | None, m: int) -> Tensor:
     """The inner edges (g, m - 1) of m bins of equal mass, ties together, of each row of u (g, n).
 
-    `engines.quantiles` finds the same edges of arrays: a report's middle rank decides on which side
-    of an edge it falls; doubled, so that whole numbers stay whole.
+    `engines.quantiles` finds the same edges of arrays: a prediction's middle rank decides on which
+    side of an edge it falls; doubled, so that whole numbers stay whole.
     """
     g, n = u.shape
     if m == 1:
@@ -39,13 +39,15 @@ def quantile_edges(u: Tensor, w: Tensor | None, m: int) -> Tensor:
 
 
 def rank_order(whole: Scalars, m: int) -> tuple[Scalars, Tensor]:
-    """The rows in order of reports, and the bin of each when bins hold equal shares of ranks."""
+    """The rows in order of predictions, and the bin of each when bins hold equal shares of
+    ranks.
+    """
     order, bins = by_rank(whole.u, whole.w, m)
     return _taken(whole, order), bins
 
 
 def by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
-    """The order of the reports, and in that order the bin of each."""
+    """The order of the predictions, and in that order the bin of each."""
     order = u.argsort(stable=True)
     n = order.numel()
     if w is None:
@@ -58,7 +60,7 @@ def by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
 
 
 def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:
-    """The rows in order of reports, the number of each one's level, and the levels."""
+    """The rows in order of predictions, the number of each one's level, and the levels."""
     taken = _taken(whole, whole.u.argsort(stable=True))
     first = torch.ones_like(taken.u, dtype=torch.bool)
     first[1:] = taken.u[1:] != taken.u[:-1]

@@ -1,4 +1,4 @@
-"""One read of (n, k) reports: top label, every class against the rest, and losses."""
+"""One read of (n, k) predictions: top label, every class against the rest, and losses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.protocol import N_LOG_CLIPPED
 from calibrant._engines.tensors.blocks import Rows, Scalars, edges_of, row_blocks
 from calibrant._engines.tensors.sums import BinSums
-from calibrant._engines.tensors.tally import Tally, settled
+from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def matrix_sums(
@@ -30,9 +30,9 @@ def matrix_sums(
     losses: bool = False,
     squares: bool = True,
 ) -> MatrixSums:
-    """Classwise bin sums, top-label bin sums and loss sums of (n, k) reports, in one read.
+    """Classwise bin sums, top-label bin sums and loss sums of (n, k) predictions, in one read.
 
-    On a CUDA device the squares of the classes' reports may be left out (NaN).
+    On a CUDA device the squares of the classes' predictions may be left out (NaN).
     """
     return row_pass(samples, classwise, confidence, losses)
 
@@ -45,7 +45,7 @@ def row_pass(
     On a CUDA device with Triton, half and single precision are read by fused kernels, unless
     CALIBRANT_FUSED is 0.
     """
-    if samples.reports.is_cuda and os.environ.get("CALIBRANT_FUSED") != "0" and _has_triton():
+    if samples.predictions.is_cuda and os.environ.get("CALIBRANT_FUSED") != "0" and _has_triton():
         from calibrant._engines.tensors import fused
 
         if fused.fits(samples, classwise):
@@ -81,7 +81,7 @@ def plain_row_pass(
     held = [loss]
     held += [top_sums.result()] if top_sums is not None else []
     held += [by_class.sums.result()] if by_class is not None else []
-    findings, arrays = settled(tally, *held)
+    findings, arrays = resolved(tally, *held)
     table = None
     if classwise is not None:
         table = arrays.pop().reshape(k, classwise.m, len(FIELDS))
@@ -105,7 +105,7 @@ class _ClasswiseSums:
         cells = torch.bucketize(p, self.edges, right=True) + self.first
         flat = cells.reshape(-1)
         by_entry = None if w is None else w[:, None].expand_as(p).reshape(-1)
-        self.sums.add_reports(flat, p.reshape(-1), by_entry)
+        self.sums.add_predictions(flat, p.reshape(-1), by_entry)
         if rows.label is not None:
             own = rows.label[:, None]
             u = p.gather(1, own)[:, 0]

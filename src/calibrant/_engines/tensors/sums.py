@@ -29,11 +29,11 @@ class BinSums:
 
     def add(self, index: Tensor, block: Scalars) -> None:
         """Add a block of a scalar problem."""
-        self.add_reports(index, block.u, block.w)
+        self.add_predictions(index, block.u, block.w)
         self.add_targets(index, block.u, block.z, block.w)
 
-    def add_reports(self, index: Tensor, u: Tensor, w: Tensor | None) -> None:
-        """Add counts, weights and reports: the fields that targets have no part in."""
+    def add_predictions(self, index: Tensor, u: Tensor, w: Tensor | None) -> None:
+        """Add counts, weights and predictions: the fields that targets have no part in."""
         at = self._places(index)
         if w is None:
             self._add(N, at, torch.ones((), dtype=torch.float64, device=u.device).expand_as(u))

@@ -19,7 +19,7 @@ from calibrant._engines.tensors.columns import class_columns, class_groups, colu
 from calibrant._engines.tensors.quantiles import level_order, quantile_edges, rank_order
 from calibrant._engines.tensors.rows import plain_row_pass, row_pass
 from calibrant._engines.tensors.sums import BinSums
-from calibrant._engines.tensors.tally import Tally, settled
+from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def scalar_sums(
@@ -35,7 +35,7 @@ def scalar_sums(
     edges = edges_of(cuts, samples.place)
     for block in scalar_blocks(samples, notion, tally):
         sums.add(torch.bucketize(block.u, edges, right=True), block)
-    findings, (out,) = settled(tally, sums.result())
+    findings, (out,) = resolved(tally, sums.result())
     return out, findings
 
 
@@ -57,7 +57,7 @@ def bin_table(
         return _by_rank(whole, rule.m, tally)
     edges = quantile_edges(whole.u[None], whole.w, rule.m)[0]
     sums_here = _sums_by_index(torch.bucketize(whole.u, edges, right=True), rule.m, whole)
-    findings, (sums, inner) = settled(tally, sums_here, edges)
+    findings, (sums, inner) = resolved(tally, sums_here, edges)
     return BinTable(_weighty(sums)[None]), Cuts(inner), findings
 
 
@@ -65,14 +65,14 @@ def _by_rank(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, Find
     ordered, index = rank_order(whole, m)
     firsts = torch.searchsorted(index, torch.arange(1, m, device=index.device))
     shown = torch.cat([ordered.u, ordered.u.new_ones(1)])[firsts]  # ties may straddle a cut
-    findings, (sums, inner) = settled(tally, _sums_by_index(index, m, ordered), shown)
+    findings, (sums, inner) = resolved(tally, _sums_by_index(index, m, ordered), shown)
     return BinTable(_weighty(sums)[None]), Cuts(inner), findings
 
 
 def _level_sets(whole: Scalars, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
     ordered, index, values = level_order(whole)
     sums_here = _sums_by_index(index, values.numel(), ordered)
-    findings, (sums, levels) = settled(tally, sums_here, values)
+    findings, (sums, levels) = resolved(tally, sums_here, values)
     if whole.w is not None:  # a level that only rows of weight 0 hold is not a level
         held = sums[:, 0] > 0
         sums, levels = sums[held], levels[held]
@@ -112,9 +112,9 @@ def _class_quantiles(samples: TensorSamples, m: int) -> NDArray[np.float64]:
     """Sums of every class in its own bins of equal mass; some classes are sorted at a time."""
     w = samples.weight_block(0, samples.n)
     parts = []
-    for first, reports in class_groups(samples):
-        g = len(reports)
-        u = reports.double().clamp(0.0, 1.0)
+    for first, predictions in class_groups(samples):
+        g = len(predictions)
+        u = predictions.double().clamp(0.0, 1.0)
         index = torch.searchsorted(quantile_edges(u, w, m), u, right=True)
         index += m * torch.arange(g, device=u.device)[:, None]
         classes = torch.arange(first, first + g, device=u.device)[:, None]

@@ -53,7 +53,7 @@ def bring_back(tally: Tally, *sums: Tensor) -> tuple[NDArray[np.int64], list[NDA
     return status, out
 
 
-def settled(tally: Tally, *sums: Tensor) -> tuple[Findings, list[NDArray[np.float64]]]:
+def resolved(tally: Tally, *sums: Tensor) -> tuple[Findings, list[NDArray[np.float64]]]:
     """What was found, and the sums, in one transfer; a BadRow if there was one."""
     status, out = bring_back(tally, *sums)
     return Findings.from_status(status), out

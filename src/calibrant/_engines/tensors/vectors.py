@@ -1,4 +1,6 @@
-"""Sums per cell for vector reports held as tensors; `engines.vectors` says what the cells are."""
+"""Sums per cell for vector predictions held as tensors; `engines.vectors` says what the cells
+are.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, edges_of, row_blocks
 from calibrant._engines.tensors.columns import column
 from calibrant._engines.tensors.quantiles import by_rank, quantile_edges
-from calibrant._engines.tensors.tally import Tally, settled
+from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def vector_table(
@@ -24,7 +26,7 @@ def vector_table(
 ) -> tuple[VectorTable, Findings]:
     """The table of the linear property with values phi (k, d); None is the label itself (e_y).
 
-    Level sets need every vector report at once, on the device.
+    Level sets need every vector prediction at once, on the device.
     """
     tally = Tally(samples.place)
     property_ = _Property(samples, phi)
@@ -43,7 +45,7 @@ def vector_table(
         _add(weight, residual, cell, u - z, w)
     if isinstance(rule, EqualWidth) and rule.drop_one:
         residual[m - 1 :: m] = 0.0  # in no bin, but of the weight
-    findings, (sum_w, sums) = settled(tally, weight, residual)
+    findings, (sum_w, sums) = resolved(tally, weight, residual)
     return VectorTable(sum_w, sums), findings
 
 
@@ -60,7 +62,7 @@ class _Property:
             self.span = torch.where(span > 0, span, 1.0)
 
     def of(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
-        """Vector reports, vector targets and weights of a block."""
+        """Vector predictions, vector targets and weights of a block."""
         if rows.label is not None:
             q = torch.zeros_like(rows.p).scatter(1, rows.label[:, None], 1.0)
         else:
@@ -101,7 +103,7 @@ def _largest(samples: TensorSamples, property_: _Property, tally: Tally) -> Iter
 def _ranked(
     samples: TensorSamples, m: int, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
-    """Bins by rank of the largest coordinate: every vector report at once, on the device."""
+    """Bins by rank of the largest coordinate: every vector prediction at once, on the device."""
     parts = [property_.of(rows) for rows in row_blocks(samples, tally)]
     u, z, w = (torch.cat(part) for part in zip(*parts, strict=True))
     largest, top = property_.scaled(u).max(dim=1)
@@ -111,7 +113,7 @@ def _ranked(
     weight = torch.zeros(property_.d * m, dtype=torch.float64, device=u.device)
     residual = torch.zeros((property_.d * m, property_.d), dtype=torch.float64, device=u.device)
     _add(weight, residual, top * m + cell, u - z, w)
-    findings, (sum_w, sums) = settled(tally, weight, residual)
+    findings, (sum_w, sums) = resolved(tally, weight, residual)
     return VectorTable(sum_w, sums), findings
 
 
@@ -124,7 +126,7 @@ def _levels(
     weight = torch.zeros(len(found), dtype=torch.float64, device=u.device)
     residual = torch.zeros_like(found)
     _add(weight, residual, where, u - z, w)
-    findings, (sum_w, sums) = settled(tally, weight, residual)
+    findings, (sum_w, sums) = resolved(tally, weight, residual)
     return VectorTable(sum_w, sums), findings
 
 

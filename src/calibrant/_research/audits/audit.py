@@ -57,8 +57,8 @@ def audit(
 
     `claims` says what you claim of your own function, ``{"complete": True}``. An audit that does
     not bear out every claim is false, so that ``assert audit(...)`` can fail. `shape` limits the
-    audit to "binary" or "multiclass" reports. `bins` tries another rule than each measure's own;
-    nothing is claimed then.
+    audit to "binary" or "multiclass" predictions. `bins` tries another rule than each measure's
+    own; nothing is claimed then.
 
     Small worlds are summed over every outcome; large ones are drawn `n_draws` times from `seed`.
 
@@ -201,14 +201,14 @@ def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
         )
     known = {m.name for m in catalogue()}
     if name in known:
-        raise InputError(f"the measure {name!r} is not defined for {shapes[0]} reports")
+        raise InputError(f"the measure {name!r} is not defined for {shapes[0]} predictions")
     raise InputError(f"no measure is called {name!r}: {nearest_measure(name, sorted(known))}")
 
 
 def _own(
     function: Function, shapes: tuple[Shape, ...], claims: Mapping[str, bool] | None
 ) -> tuple[list[Subject], tuple[str, ...]]:
-    """A user's function, for the shapes of reports that it takes."""
+    """A user's function, for the shapes of predictions that it takes."""
     name = getattr(function, "__name__", type(function).__name__)
     name = "your function" if name == "<lambda>" else str(name)
     if inspect.isclass(function):
@@ -217,16 +217,16 @@ def _own(
     for shape in shapes:
         subject = Subject(name, shape, function=function, claims=claims)
         rng = np.random.default_rng(0)
-        reports = rng.random(7) if shape == "binary" else rng.dirichlet(np.ones(3), 7)
+        predictions = rng.random(7) if shape == "binary" else rng.dirichlet(np.ones(3), 7)
         labels = np.arange(7) % (2 if shape == "binary" else 3)
         try:
-            call(subject, labels, reports)
+            call(subject, labels, predictions)
         except InputError:
             raise
         except Exception as error:  # whatever a stranger's function raises
-            refused.append(f"not audited on {shape} reports: {type(error).__name__}: {error}")
+            refused.append(f"not audited on {shape} predictions: {type(error).__name__}: {error}")
         else:
             found.append(subject)
     if not found:
-        raise InputError(f"measure {name} takes no reports: " + "; ".join(refused))
+        raise InputError(f"measure {name} takes no predictions: " + "; ".join(refused))
     return found, tuple(refused)

@@ -51,8 +51,8 @@ def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> 
     for number in range(N_POOLS):
         labels, predictors = pool(shape, number, seed)
         for c, m in enumerate(COUNTS):
-            for i, reports in enumerate(predictors):
-                found[number, c, i] = binned_values(binned, labels, reports, m)
+            for i, predictions in enumerate(predictors):
+                found[number, c, i] = binned_values(binned, labels, predictions, m)
     return [_verdict(s, found[..., i], seed) for i, s in enumerate(binned)]
 
 

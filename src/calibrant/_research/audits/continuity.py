@@ -1,8 +1,8 @@
 """Continuity: the largest step along a path of predictors, as the path is refined.
 
-A jump stays as large while the two reports on either side of it come together; a continuous
+A jump stays as large while the two predictions on either side of it come together; a continuous
 measure's step goes to 0 with their distance. The path is halved around its largest steps until the
-reports differ in the tenth place.
+predictions differ in the tenth place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _POINTS = 33
 _ZOOMS = 3
 _HALVINGS = 30
 # A step of this share of the measure's size over 1e-10 of the path is a jump. Even a measure that
-# moves like the square root of a report would step by 1e-5 of it only.
+# moves like the square root of a prediction would step by 1e-5 of it only.
 _JUMP = 1e-4
 # What is below this share of 1, and of the measure's size, is the rounding of sums.
 _ROUNDING = 1e-12
@@ -58,7 +58,9 @@ def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[
         if not left:
             continue
         times = np.linspace(-1, 1, _POINTS)
-        along = np.array([values(left, path.labels, path.reports(t), path.weights) for t in times])
+        along = np.array(
+            [values(left, path.labels, path.predictions(t), path.weights) for t in times]
+        )
         for i, subject in enumerate(left):
             scale = float(np.nanmax(np.abs(along[:, i]), initial=0.0))
             sizes[subject.name] = max(sizes[subject.name], scale)
@@ -74,7 +76,7 @@ def _largest(subject: Subject, path: Path, times: Array, along: Array, small: fl
     """The largest step that is left after zooming in on the largest ones of the coarse path."""
 
     def value(t: float) -> float:
-        return float(values([subject], path.labels, path.reports(t), path.weights)[0])
+        return float(values([subject], path.labels, path.predictions(t), path.weights)[0])
 
     steps = [
         Step(path, float(times[i]), float(times[i + 1]), float(along[i]), float(along[i + 1]))
@@ -118,8 +120,8 @@ def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) 
         )  # fmt: skip
     witness: dict[str, Any] = {
         "path": jump.path.name, "labels": jump.path.labels.tolist(),
-        "before": jump.path.reports(jump.start).tolist(),
-        "after": jump.path.reports(jump.end).tolist(),
+        "before": jump.path.predictions(jump.start).tolist(),
+        "after": jump.path.predictions(jump.end).tolist(),
         "weights": None if jump.path.weights is None else jump.path.weights.tolist(),
     }  # fmt: skip
     moved = float(np.abs((jump.end - jump.start) * jump.path.direction).max())
@@ -127,7 +129,7 @@ def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) 
         **shared, holds=False, claim=claim, witness=witness,
         evidence={"before": jump.start_value, "after": jump.end_value, "moved": moved},
         sentence=f"on the path '{jump.path.name}' it goes from {jump.start_value:.4g} to "
-                 f"{jump.end_value:.4g} while reports move by {moved:.1g}",
+                 f"{jump.end_value:.4g} while predictions move by {moved:.1g}",
     )  # fmt: skip
 
 

@@ -24,15 +24,15 @@ _STANDARD_ERRORS = 2.0
 # A miscalibrated population against its calibrated twin at the largest size.
 _LIKE_TWIN = 1.4
 _UNLIKE_TWIN = 2.0
-# What is below this share of the measure's largest value is nothing: reports of 0 and 1 are clipped
-# by a millionth before they become logits.
+# What is below this share of the measure's largest value is nothing: predictions of 0 and 1 are
+# clipped by a millionth before they become logits.
 _NOTHING = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
     """Mean errors of one population at the first of `SIZES`, and at the last of them of its twin:
-    the same reports with labels drawn from them, so that they are calibrated.
+    the same predictions with labels drawn from them, so that they are calibrated.
 
     `errors` are the standard errors of the means, `scale` is the largest value of the measure.
     """
@@ -154,7 +154,7 @@ def _draws(
     rng = np.random.default_rng([*seed, size])
     drawn = np.empty((repeats, len(subjects)))
     for row in range(repeats):
-        reports, truth, *weights = population.draw(rng, SIZES[size])
-        labels = draw_labels(reports if twin else truth, rng)
-        drawn[row] = limit_values(subjects, labels, reports, weights[0] if weights else None)
+        predictions, truth, *weights = population.draw(rng, SIZES[size])
+        labels = draw_labels(predictions if twin else truth, rng)
+        drawn[row] = limit_values(subjects, labels, predictions, weights[0] if weights else None)
     return np.stack([s.error(drawn[:, i]) for i, s in enumerate(subjects)], axis=1)

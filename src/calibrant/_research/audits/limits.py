@@ -62,7 +62,7 @@ def _soundness(
     elif limit > worst.limit:
         holds, words = True, f"it stays at {last:.4g} or more on {len(others)} miscalibrated ones"
     elif complete:
-        holds, words = False, f"it vanishes on '{name}' as on calibrated reports"
+        holds, words = False, f"it vanishes on '{name}' as on calibrated predictions"
     else:
         most = subject.error(worst.values[-1])
         holds = False

@@ -1,4 +1,4 @@
-"""Paths of predictors: reports that move in a straight line while the outcomes stay."""
+"""Paths of predictors: predictions that move in a straight line while the outcomes stay."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from calibrant._research.audits.worlds import Labels
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Reports ``centre + t direction`` for t from -1 to 1.
+    """Predictions ``centre + t direction`` for t from -1 to 1.
 
-    At t = 0 the reports are the centre to the last bit: that is where ties are.
+    At t = 0 the predictions are the centre to the last bit: that is where ties are.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Path:
     direction: Array
     weights: Array | None = None
 
-    def reports(self, t: float) -> Array:
+    def predictions(self, t: float) -> Array:
         return self.centre + t * self.direction
 
 
@@ -47,9 +47,9 @@ def _binary(rng: np.random.Generator) -> tuple[Path, ...]:
     labels = rng.integers(0, 2, 6)
     return (
         _path("two points part at 1/2", [0, 1], [0.5, 0.5], [-0.1, 0.1]),
-        _path("two equal reports part", [1, 1], [0.3, 0.3], [-0.05, 0.05]),
+        _path("two equal predictions part", [1, 1], [0.3, 0.3], [-0.05, 0.05]),
         _path("two ties part", [0, 1, 1, 0], [0.3, 0.3, 0.6, 0.6], [-0.05, 0.05, -0.05, 0.05]),
-        _path("one report goes from 0 to 1", [1, 0, 0, 1, 0], [0.5, 0.2, 0.4, 0.6, 0.8],
+        _path("one prediction goes from 0 to 1", [1, 0, 0, 1, 0], [0.5, 0.2, 0.4, 0.6, 0.8],
               [0.495, 0, 0, 0, 0]),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
         Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.lies import tempered
+from calibrant._research.audits.misreports import tempered
 from calibrant._research.audits.subjects import Array
 from calibrant._research.audits.worlds import Labels
 
-# Reports and true probabilities of n rows, and their weights where they have any.
+# Predictions and true probabilities of n rows, and their weights where they have any.
 Draw = Callable[[np.random.Generator, int], tuple[Array, Array] | tuple[Array, Array, Array]]
 ALL = frozenset({"confidence", "classwise", "full"})
 _BELOW_TOP = frozenset({"classwise", "full"})
@@ -32,7 +32,7 @@ def populations(shape: Shape) -> tuple[Population, ...]:
     return _BINARY if shape == "binary" else _MULTICLASS
 
 
-# --- binary: reports u, truth P(y = 1) ---
+# --- binary: predictions u, truth P(y = 1) ---
 
 
 def _uniform(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
@@ -121,7 +121,7 @@ def _by_weight(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
 
 
 _BINARY = (
-    Population("calibrated: reports of every size", _uniform),
+    Population("calibrated: predictions of every size", _uniform),
     Population("calibrated: five levels", _levels),
     Population("calibrated: 1/2 for all", _ignorant),
     Population("calibrated: certain and right", _certain),
@@ -132,10 +132,10 @@ _BINARY = (
     Population("a quarter too high", _too_high, ALL),
     Population("turned round", _turned_round, ALL),
     Population("now too high, now too low", _wave, ALL),
-    Population("wrong where reports are below 0.01", _rare, ALL),
-    Population("wrong where reports are above 0.95", _near_one, ALL),
+    Population("wrong where predictions are below 0.01", _rare, ALL),
+    Population("wrong where predictions are above 0.95", _near_one, ALL),
     # Half of these are of the other class: as confidences they are right on average.
-    Population("wrong where reports are near 1/2", _in_the_middle, _BELOW_TOP),
+    Population("wrong where predictions are near 1/2", _in_the_middle, _BELOW_TOP),
     Population("wrong by weight alone", _by_weight, ALL, weighted=True),
 )
 
@@ -243,7 +243,7 @@ _MULTICLASS = (
     Population("overconfident", _overconfident_rows, ALL),
     Population("the surer, the more often wrong", _turned_rows, ALL),
     Population("the classes below the top exchanged", _swapped_rows, _BELOW_TOP),
-    Population("wrong where reports are below 0.01", _small_classes, _BELOW_TOP),
+    Population("wrong where predictions are below 0.01", _small_classes, _BELOW_TOP),
     Population("wrong where confidences are above 0.95", _sure_rows, ALL),
     Population("wrong by weight alone", _rows_by_weight, ALL, weighted=True),
 )

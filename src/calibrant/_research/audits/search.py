@@ -12,7 +12,7 @@ _LOWEST = 1e-3
 
 
 def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed: int) -> Array:
-    """The best report found that is not the truth.
+    """The best prediction found that is not the truth.
 
     Steps are in logits, of a size that grows after a success and shrinks after failures; one in
     four makes two rows alike instead, which no step of a random size would ever do. Half of the
@@ -35,8 +35,10 @@ def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed
     return truth if best is None else best
 
 
-def _moved(reports: Array, size: float, rng: np.random.Generator) -> Array:
-    rows = np.stack([1 - reports, reports], axis=1) if reports.ndim == 1 else reports
+def _moved(predictions: Array, size: float, rng: np.random.Generator) -> Array:
+    rows = (
+        np.stack([1 - predictions, predictions], axis=1) if predictions.ndim == 1 else predictions
+    )
     # One row or all of them.
     which = np.ones(len(rows)) if rng.random() < 0.5 else np.eye(len(rows))[rng.integers(len(rows))]
     moved = np.log(np.maximum(rows, _LOWEST))
@@ -44,11 +46,11 @@ def _moved(reports: Array, size: float, rng: np.random.Generator) -> Array:
     powered = np.exp(moved - moved.max(axis=1, keepdims=True))
     out: Array = np.maximum(powered / powered.sum(axis=1, keepdims=True), _LOWEST)
     out /= out.sum(axis=1, keepdims=True)
-    return out[:, 1] if reports.ndim == 1 else out
+    return out[:, 1] if predictions.ndim == 1 else out
 
 
-def _alike(reports: Array, rng: np.random.Generator) -> Array:
-    i, j = rng.choice(len(reports), 2, replace=False)
-    out = reports.copy()
-    out[[i, j]] = (reports[i] + reports[j]) / 2
+def _alike(predictions: Array, rng: np.random.Generator) -> Array:
+    i, j = rng.choice(len(predictions), 2, replace=False)
+    out = predictions.copy()
+    out[[i, j]] = (predictions[i] + predictions[j]) / 2
     return out

@@ -31,7 +31,7 @@ _DEFAULT_BINS = 15
 
 @dataclass(frozen=True)
 class Subject:
-    """A measure on trial, for one shape of reports.
+    """A measure on trial, for one shape of predictions.
 
     `bins` is the rule asked for; None means the measure's own, which in limits grows with n.
     `claims` are those made of a user's own function.
@@ -90,73 +90,74 @@ class Subject:
         return "full" if whole else self.measure.notion
 
 
-def values(subjects: Sequence[Subject], y: Any, reports: Any, weights: Weights = None) -> Array:
+def values(subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weights = None) -> Array:
     """The value of each subject; what a measure refuses is not a number."""
     bins = subjects[0].bins if subjects else None
-    return _values(subjects, y, reports, _DEFAULT_BINS if bins is None else bins, weights)
+    return _values(subjects, y, predictions, _DEFAULT_BINS if bins is None else bins, weights)
 
 
 def limit_values(
-    subjects: Sequence[Subject], y: Any, reports: Any, weights: Weights = None
+    subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weights = None
 ) -> Array:
     """The values along the sequence of rules whose limit is taken: bins grow, noise shrinks."""
     if not subjects:
         return np.empty(0)
     if subjects[0].bins is not None:
-        return values(subjects, y, reports, weights)
+        return values(subjects, y, predictions, weights)
     m = max(2, round(len(y) ** (1 / 3)))
-    found = _values(subjects, y, reports, m, weights)
+    found = _values(subjects, y, predictions, m, weights)
     for i, subject in enumerate(subjects):
         if subject.measure is None:
             continue
         if subject.name == "ls_ece":
-            found[i] = ls_ece(y, reports, sigma="schedule", sample_weight=weights)
-        # Sums of squares over W^2 fall like 1/m in m bins whatever the reports: their limit is that
-        # of m times the value, which changes neither the order of predictors nor who is truthful.
+            found[i] = ls_ece(y, predictions, sigma="schedule", sample_weight=weights)
+        # Sums of squares over W^2 fall like 1/m in m bins whatever the predictions: their limit is
+        # that of m times the value, which changes neither the order of predictors nor who is
+        # truthful.
         elif subject.measure.power == 2 and subject.measure.statistic in _BINNED:
             found[i] *= m
     return found
 
 
-def binned_values(subjects: Sequence[Subject], y: Any, reports: Any, m: int) -> Array:
+def binned_values(subjects: Sequence[Subject], y: Any, predictions: Any, m: int) -> Array:
     """The values at a given number of bins."""
-    return _values(subjects, y, reports, m)
+    return _values(subjects, y, predictions, m)
 
 
 def _values(
-    subjects: Sequence[Subject], y: Any, reports: Any, bins: Bins, weights: Weights = None
+    subjects: Sequence[Subject], y: Any, predictions: Any, bins: Bins, weights: Weights = None
 ) -> Array:
     out = np.full(len(subjects), np.nan)
     known = [s.name for s in subjects if s.measure is not None]
-    found = _evaluated(known, y, reports, bins, weights) if known else {}
+    found = _evaluated(known, y, predictions, bins, weights) if known else {}
     for i, subject in enumerate(subjects):
         if subject.measure is not None:
             out[i] = found[subject.name]
         else:
-            out[i] = call(subject, y, reports, weights)
+            out[i] = call(subject, y, predictions, weights)
     return out
 
 
 def _evaluated(
-    names: list[str], y: Any, reports: Any, bins: Bins, weights: Weights
+    names: list[str], y: Any, predictions: Any, bins: Bins, weights: Weights
 ) -> dict[str, float]:
     """Many measures of one sample share their statistics: one call is worth it."""
     try:
-        return evaluate(y, reports, bins=bins, measures=names, sample_weight=weights).values
+        return evaluate(y, predictions, bins=bins, measures=names, sample_weight=weights).values
     except CalibrantError:
         if len(names) == 1:
             return {names[0]: np.nan}
     out: dict[str, float] = {}
     for name in names:
-        out.update(_evaluated([name], y, reports, bins, weights))
+        out.update(_evaluated([name], y, predictions, bins, weights))
     return out
 
 
-def call(subject: Subject, y: Any, reports: Any, weights: Weights = None) -> float:
+def call(subject: Subject, y: Any, predictions: Any, weights: Weights = None) -> float:
     """A user's function, held to returning a number."""
     assert subject.function is not None
     more = {} if weights is None else {"sample_weight": np.array(weights)}
-    value = subject.function(np.array(y), np.array(reports), **more)
+    value = subject.function(np.array(y), np.array(predictions), **more)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, numbers.Real | np.number | np.bool_):

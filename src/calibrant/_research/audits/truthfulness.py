@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._research.audits.lies import lies
+from calibrant._research.audits.misreports import misreports
 from calibrant._research.audits.search import search
 from calibrant._research.audits.subjects import Array, Subject
 from calibrant._research.audits.worlds import World, errors_of, worlds
@@ -32,7 +32,7 @@ class Duel:
 
     world: World
     lie: str
-    reports: Array
+    predictions: Array
     truth_value: float
     lie_value: float
     standard_error: float
@@ -74,22 +74,22 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
 
 
 def duel(
-    subject: Subject, world: World, lie: str, reports: Array, *, n_draws: int, seed: int
+    subject: Subject, world: World, lie: str, predictions: Array, *, n_draws: int, seed: int
 ) -> Duel:
     """One lie against the truth in one world."""
     outcomes, chances = world.outcomes(n_draws, seed)
     truth = errors_of([subject], world.truth, outcomes, world.weights)[:, 0]
-    told = errors_of([subject], reports, outcomes, world.weights)[:, 0]
-    return _duel(world, lie, reports, truth, told, chances)
+    told = errors_of([subject], predictions, outcomes, world.weights)[:, 0]
+    return _duel(world, lie, predictions, truth, told, chances)
 
 
 def _duel(
-    world: World, lie: str, reports: Array, truth: Array, told: Array, chances: Array
+    world: World, lie: str, predictions: Array, truth: Array, told: Array, chances: Array
 ) -> Duel:
     error = 0.0
     if not world.exact:
         error = float(np.std(truth - told, ddof=1) / np.sqrt(len(chances)))
-    return Duel(world, lie, reports, float(chances @ truth), float(chances @ told), error)
+    return Duel(world, lie, predictions, float(chances @ truth), float(chances @ told), error)
 
 
 def _canned(
@@ -98,10 +98,10 @@ def _canned(
     outcomes, chances = world.outcomes(n_draws, seed)
     truth = errors_of(subjects, world.truth, outcomes, world.weights)
     out: dict[str, list[Duel]] = {s.name: [] for s in subjects}
-    for name, reports in lies(world.truth, few=not world.exact):
-        told = errors_of(subjects, reports, outcomes, world.weights)
+    for name, predictions in misreports(world.truth, few=not world.exact):
+        told = errors_of(subjects, predictions, outcomes, world.weights)
         for i, subject in enumerate(subjects):
-            found = _duel(world, name, reports, truth[:, i], told[:, i], chances)
+            found = _duel(world, name, predictions, truth[:, i], told[:, i], chances)
             out[subject.name].append(found)
     return out
 
@@ -109,14 +109,14 @@ def _canned(
 def _searched(subject: Subject, world: World, seed: int) -> Duel:
     outcomes, chances = world.outcomes(0, seed)
 
-    def expected(reports: Array) -> float:
-        value = float(chances @ errors_of([subject], reports, outcomes, world.weights)[:, 0])
+    def expected(predictions: Array) -> float:
+        value = float(chances @ errors_of([subject], predictions, outcomes, world.weights)[:, 0])
         return value if np.isfinite(value) else np.inf
 
-    reports = search(expected, world.truth, steps=_SEARCH_STEPS, seed=seed)
+    predictions = search(expected, world.truth, steps=_SEARCH_STEPS, seed=seed)
     truth = errors_of([subject], world.truth, outcomes, world.weights)[:, 0]
-    told = errors_of([subject], reports, outcomes, world.weights)[:, 0]
-    return _duel(world, "found by search", reports, truth, told, chances)
+    told = errors_of([subject], predictions, outcomes, world.weights)[:, 0]
+    return _duel(world, "found by search", predictions, truth, told, chances)
 
 
 def _stands(subject: Subject, found: Duel, n_draws: int, seed: int) -> bool:
@@ -124,7 +124,7 @@ def _stands(subject: Subject, found: Duel, n_draws: int, seed: int) -> bool:
     if found.world.exact:
         return True
     again = duel(
-        subject, found.world, found.lie, found.reports, n_draws=n_draws, seed=seed + _FRESH
+        subject, found.world, found.lie, found.predictions, n_draws=n_draws, seed=seed + _FRESH
     )
     return again.won
 
@@ -145,7 +145,8 @@ def _verdict(
     how = "exactly" if won.world.exact else f"over {n_draws} draws"
     witness: dict[str, Any] = {
         "world": won.world.name, "truth": won.world.truth.tolist(), "lie": won.lie,
-        "reports": won.reports.tolist(), "exact": won.world.exact, "n_draws": n_draws, "seed": seed,
+        "predictions": won.predictions.tolist(), "exact": won.world.exact,
+        "n_draws": n_draws, "seed": seed,
         "weights": None if won.world.weights is None else won.world.weights.tolist(),
     }  # fmt: skip
     return AuditVerdict(
@@ -162,7 +163,7 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     weights = None if witness["weights"] is None else _array(witness["weights"])
     world = World(witness["world"], _array(witness["truth"]), witness["exact"], weights=weights)
     found = duel(
-        subject, world, witness["lie"], _array(witness["reports"]),
+        subject, world, witness["lie"], _array(witness["predictions"]),
         n_draws=witness["n_draws"], seed=witness["seed"],
     )  # fmt: skip
     return {

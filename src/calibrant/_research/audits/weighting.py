@@ -24,7 +24,7 @@ _FACTORS = (1e-3, 7.0, 1e6)
 # that up.
 _ROUNDING = 1e-9
 
-# Labels, reports and weights (None for none).
+# Labels, predictions and weights (None for none).
 Sample = tuple[Labels, Array, Array | None]
 
 
@@ -49,14 +49,18 @@ def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, 
     truth = rng.random(_N_ROWS) if shape == "binary" else rng.dirichlet(np.ones(3), _N_ROWS)
     labels, weights = draw_labels(truth, rng), rng.gamma(1.0, size=_N_ROWS)
     # Predictions that are a little off: an error that is 0 shows nothing.
-    reports = 0.7 * truth + 0.3 * truth.mean(axis=0)
+    predictions = 0.7 * truth + 0.3 * truth.mean(axis=0)
     for factor in _FACTORS:
-        scaled = (labels, reports, factor * weights)
-        yield f"all weights times {factor:g}", (labels, reports, weights), scaled
-    yield "weights of 1 left out", (labels, reports, np.ones(_N_ROWS)), (labels, reports, None)
+        scaled = (labels, predictions, factor * weights)
+        yield f"all weights times {factor:g}", (labels, predictions, weights), scaled
+    yield (
+        "weights of 1 left out",
+        (labels, predictions, np.ones(_N_ROWS)),
+        (labels, predictions, None),
+    )
     kept = np.arange(_N_ROWS) % 3 > 0
-    without = (labels[kept], reports[kept], weights[kept])
-    yield "rows of no weight left out", (labels, reports, weights * kept), without
+    without = (labels[kept], predictions[kept], weights[kept])
+    yield "rows of no weight left out", (labels, predictions, weights * kept), without
 
 
 def _same(first: float, second: float) -> bool:

@@ -62,11 +62,11 @@ def _every_outcome(truth: Array) -> tuple[list[Labels], Array]:
 
 
 def errors_of(
-    subjects: Sequence[Subject], reports: Array, outcomes: Sequence[Labels],
+    subjects: Sequence[Subject], predictions: Array, outcomes: Sequence[Labels],
     weights: Array | None = None,
 ) -> Array:  # fmt: skip
-    """What each subject (columns) makes of the reports under each outcome (rows)."""
-    found = np.array([values(subjects, y, reports, weights) for y in outcomes])
+    """What each subject (columns) makes of the predictions under each outcome (rows)."""
+    found = np.array([values(subjects, y, predictions, weights) for y in outcomes])
     return np.stack([s.error(found[:, i]) for i, s in enumerate(subjects)], axis=1)
 
 
@@ -79,7 +79,8 @@ def example_1_1(n: int) -> Array:
 def example_c_1(n: int, k: int) -> Array:
     """Lu, Wu, Hartline and Hu, example C.1: the same row n times.
 
-    Class 1 has 1/2, class 0, which wins the ties of a uniform report, 1/k, and class 2 the rest.
+    Class 1 has 1/2, class 0, which wins the ties of a uniform prediction, 1/k, and class 2 the
+    rest.
     """
     row = np.zeros(k)
     row[0], row[1], row[2] = 1 / k, 1 / 2, 1 / 2 - 1 / k

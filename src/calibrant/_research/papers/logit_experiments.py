@@ -25,15 +25,15 @@ def sigmoid(x: Array) -> Array:
 
 
 def two_point(epsilons: tuple[float, ...] = (0.0, 1e-12, 1e-6, 1e-3, 1e-2, 1e-1)) -> Columns:
-    """Definition 3.1: x = y - 1/2, report 1/2 + epsilon on the right side. Exact, no sample."""
+    """Definition 3.1: x = y - 1/2, prediction 1/2 + epsilon on the right side. Exact, no sample."""
     y = [0, 1]
-    reports = [[0.5 - epsilon, 0.5 + epsilon] for epsilon in epsilons]
+    predictions = [[0.5 - epsilon, 0.5 + epsilon] for epsilon in epsilons]
     return {
         "epsilon": [f"{epsilon:g}" for epsilon in epsilons],
-        "ECE": [cal.ece(y, p, bins=cal.LevelSets()) for p in reports],
+        "ECE": [cal.ece(y, p, bins=cal.LevelSets()) for p in predictions],
         "expected": [0.5 - epsilon if epsilon else 0.0 for epsilon in epsilons],
-        f"LS-ECE, sigma = {SIGMA}": [cal.ls_ece(y, p, sigma=SIGMA) for p in reports],
-        "smECE": [cal.smooth_ece(y, p) for p in reports],
+        f"LS-ECE, sigma = {SIGMA}": [cal.ls_ece(y, p, sigma=SIGMA) for p in predictions],
+        "smECE": [cal.smooth_ece(y, p) for p in predictions],
     }
 
 
@@ -68,7 +68,9 @@ def no_level_sets(seed: int, n: int = 200_000) -> Columns:
 
 
 def two_point_sample(seed: int, n: int = 1000) -> tuple[Array, Array]:
-    """Labels and reports of figure 2: sigmoid(x / 1000) on draws of the two-point distribution."""
+    """Labels and predictions of figure 2: sigmoid(x / 1000) on draws of the two-point
+    distribution.
+    """
     y = np.random.default_rng(seed).integers(0, 2, n).astype(np.float64)
     return y, sigmoid(ALPHA * (y - 0.5))
 
@@ -97,7 +99,7 @@ def some_of_figure_2(found: Columns, y: Array, p: Array, seed: int, n_draws: int
 
 
 def true_error(temperature: float) -> float:
-    """E|sigmoid(h / T) - sigmoid(h)| for normal logits: the ECE of reports sigmoid(h)."""
+    """E|sigmoid(h / T) - sigmoid(h)| for normal logits: the ECE of predictions sigmoid(h)."""
     h = np.linspace(-8 * SPREAD, 8 * SPREAD, 200_001)
     density = np.exp(-((h / SPREAD) ** 2) / 2) / (SPREAD * math.sqrt(2 * math.pi))
     gap = np.abs(sigmoid(h / temperature) - sigmoid(h))

@@ -30,7 +30,7 @@ def curves(predictions: Predictions, progress: Progress, bins: tuple[int, ...] =
 
 
 def _errors(predictor: Predictor, bins: tuple[int, ...]) -> list[tuple[float, ...]]:
-    y, p = predictor.labels, predictor.reports
+    y, p = predictor.labels, predictor.predictions
     given: dict[str, Any] = {"from_logits": predictor.from_logits}
     smooth = cal.smooth_ece(y, p, **given)  # it chooses its own bandwidth: one value for all
     return [
@@ -64,7 +64,7 @@ def differences(found: Columns) -> Columns:
 def by_predictor(found: Columns, at: int = 10) -> Columns:
     """One row a predictor: its errors at ten bins, and the mean differences over the others.
 
-    One bin stands apart, as in the paper's figures: it measures the mean report alone.
+    One bin stands apart, as in the paper's figures: it measures the mean prediction alone.
     """
     names, bins = np.array(found["predictor"]), np.array(found["bins"])
     sets = np.array(found["set"])

@@ -81,13 +81,14 @@ def _two_point() -> Section:
     return Section(
         "Definition 3.1: a nudge breaks ECE",
         (
-            "x is -1/2 or 1/2 and equals y - 1/2. The constant report 1/2 is calibrated: its ECE "
+            "x is -1/2 or 1/2 and equals y - 1/2. The constant prediction 1/2 is calibrated: its "
+            "ECE "
             "is 0. Moving it by epsilon towards the label splits its level set, and ECE jumps to "
             "1/2 - epsilon, however small epsilon is (theorems 3.2 and 3.10). The smooth errors "
             "change with epsilon too, but without a jump.",
         ),
         (Table("two_point", "ECE over exact level sets, computed on the distribution itself, and "
-               "smooth errors of the same reports.", two_point()),),
+               "smooth errors of the same predictions.", two_point()),),
     )  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def _figure_2(seed: int, n_draws: int) -> Section:
         "Figure 2: bins oscillate, logit smoothing does not",
         (
             "1,000 draws of the two-point distribution and the predictor sigmoid(x / 1000). With "
-            "an odd number of bins both reports share one and ECE is |mean(y) - 1/2| = "
+            "an odd number of bins both predictions share one and ECE is |mean(y) - 1/2| = "
             f"{abs(y.mean() - 0.5):.3f}; with an even number an edge lies between them and it is "
             f"1/2. LS-ECE with Gaussian noise stays between {flat.min():.4f} and {flat.max():.4f} "
             "from 10 to 100 bins and rises only where sigma is near 1.",
@@ -140,9 +141,10 @@ def _convergence(seed: int, quick: bool, progress: Progress) -> Section:
     return Section(
         "Theorem 5.4: a consistent estimator",
         (
-            "Logits h are normal with standard deviation 2 and reports are sigmoid(h). In the "
+            "Logits h are normal with standard deviation 2 and predictions are sigmoid(h). In the "
             "overconfident world the label is 1 with probability sigmoid(h / 2), in the calibrated "
-            "one with the report itself, so the true ECE is known. With sigma = n^(-1/3), which "
+            "one with the prediction itself, so the true ECE is known. With sigma = n^(-1/3), "
+            "which "
             "falls to 0 while n sigma grows, LS-ECE tends to it in both; binned ECE tends to that "
             "of its 15 bins. With sigma = 1/n the condition fails, and so does the estimate: each "
             "row sees little but its own label.",
@@ -167,7 +169,8 @@ def _networks(predictions: Predictions | None, quick: bool, progress: Progress) 
     return Section(
         heading,
         (
-            "Top-label errors (or binary, for one column of reports) with sigma = 1 / bins, over "
+            "Top-label errors (or binary, for one column of predictions) with sigma = 1 / bins, "
+            "over "
             f"{', '.join(map(str, bins))} bins. smECE chooses its own bandwidth and does not "
             f"depend on the bins. {len(predictions.predictors)} predictors; those with the "
             "same labels form a set, over which means are taken.",

@@ -20,7 +20,7 @@ import calibrant as cal
 
 Array: TypeAlias = NDArray[Any]
 
-# Reports, labels, whether the reports are logits; the first pair that a file has is read.
+# Predictions, labels, whether the predictions are logits; the first pair that a file has is read.
 _PAIRS = (
     ("test_logits", "test_labels", True),
     ("logits", "labels", True),
@@ -35,12 +35,12 @@ ACCEPTED = ", ".join(f"{r!r} with {z!r}" for r, z, _ in _PAIRS) + (
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """One predictor's reports, (n,) or (n, k), and the labels they are held against."""
+    """One predictor's predictions, (n,) or (n, k), and the labels they are held against."""
 
     name: str
     rows: str  # the set it belongs to
     labels: Array
-    reports: Array
+    predictions: Array
     from_logits: bool
 
 
@@ -77,7 +77,7 @@ def read_predictions(data: str | os.PathLike[str]) -> Predictions:
             continue
         predictors = _of_file(path, arrays)
         if not predictors:
-            left_out[path.name] = "no reports with labels: it has " + ", ".join(sorted(arrays))
+            left_out[path.name] = "no predictions with labels: it has " + ", ".join(sorted(arrays))
         found += predictors
     for _, predictor in found:
         _check_values(predictor)
@@ -99,29 +99,31 @@ def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predi
         key = _same_rows(labels, 0)
         found = []
         for model in models:
-            reports, predicted = arrays[f"{model}_conf"], arrays[f"{model}_pred"]
-            _check(path, f"{model}_conf", reports, labels, "labels")
+            predictions, predicted = arrays[f"{model}_conf"], arrays[f"{model}_pred"]
+            _check(path, f"{model}_conf", predictions, labels, "labels")
             _check(path, f"{model}_pred", predicted, labels, "labels")
-            found.append((key, Predictor(model, path.stem, predicted == labels, reports, False)))
+            found.append(
+                (key, Predictor(model, path.stem, predicted == labels, predictions, False))
+            )
         return found
     for name, label_name, from_logits in _PAIRS:
         if name in arrays and label_name in arrays:
-            reports, labels = arrays[name], arrays[label_name]
-            _check(path, name, reports, labels, label_name)
-            key = _same_rows(labels, reports.shape[1] if reports.ndim == 2 else 0)
-            return [(key, Predictor(path.stem, "", labels, reports, from_logits))]
+            predictions, labels = arrays[name], arrays[label_name]
+            _check(path, name, predictions, labels, label_name)
+            key = _same_rows(labels, predictions.shape[1] if predictions.ndim == 2 else 0)
+            return [(key, Predictor(path.stem, "", labels, predictions, from_logits))]
     return []
 
 
-def _check(path: Path, name: str, reports: Array, labels: Array, label_name: str) -> None:
-    if reports.ndim not in (1, 2) or (labels.ndim != 1 and labels.shape != reports.shape):
+def _check(path: Path, name: str, predictions: Array, labels: Array, label_name: str) -> None:
+    if predictions.ndim not in (1, 2) or (labels.ndim != 1 and labels.shape != predictions.shape):
         raise cal.InputError(
             f"data: {path.name}: {name!r} must be (n,) or (n, k), and {label_name!r} (n,) or of "
-            f"the same shape; got {reports.shape} and {labels.shape}"
+            f"the same shape; got {predictions.shape} and {labels.shape}"
         )
-    if len(reports) != len(labels) or not len(labels):
+    if len(predictions) != len(labels) or not len(labels):
         raise cal.InputError(
-            f"data: {path.name}: {name!r} has {len(reports)} rows and {label_name!r} has "
+            f"data: {path.name}: {name!r} has {len(predictions)} rows and {label_name!r} has "
             f"{len(labels)}: they must be the same rows, at least one"
         )
 
@@ -129,7 +131,7 @@ def _check(path: Path, name: str, reports: Array, labels: Array, label_name: str
 def _check_values(predictor: Predictor) -> None:
     """One cheap pass over every value: what is wrong is said now, and where."""
     try:
-        cal.ece(predictor.labels, predictor.reports, bins=1, from_logits=predictor.from_logits)
+        cal.ece(predictor.labels, predictor.predictions, bins=1, from_logits=predictor.from_logits)
     except cal.InputError as error:
         raise cal.InputError(f"data: {predictor.name}: {error}") from None
 

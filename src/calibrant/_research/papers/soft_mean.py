@@ -83,13 +83,14 @@ def _sections(
         Section(
             "What was done",
             (
-                "Reports are held against the posterior itself (SMECE) and against the label "
+                "Predictions are held against the posterior itself (SMECE) and against the label "
                 "1[x ≥ 0] (ECE), with x uniform on (-3, 3) and the posterior sigmoid(kx). Model A "
-                "reports the posterior, B sigmoid(3kx), C sigmoid(0.4kx), D the posterior plus "
+                "predictions the posterior, B sigmoid(3kx), C sigmoid(0.4kx), D the posterior plus "
                 "0.15, capped at 1, and E a uniform number. One generator runs through all four "
                 "experiments.",
                 "Each cell stands three times: as the paper prints it; as measured by the paper's "
-                "formula, whose bins are open on the right, so that a report of exactly 1 is in "
+                "formula, whose bins are open on the right, so that a prediction of exactly 1 is "
+                "in "
                 "none; and corrected, with the last bin closed.",
                 f"{agree} of {n} printed cells come out digit for digit. Marked cells belong to an "
                 f"erratum, listed below. {caution}".rstrip(),
@@ -97,8 +98,9 @@ def _sections(
             (cells,),
         ),
         Section("Experiment 1: the core result",
-                ("SMECE finds A, which reports the posterior, exactly calibrated. ECE on "
-                 f"thresholded labels puts B first. {results.n_dropped:,} of the 5,000 reports of "
+                ("SMECE finds A, which predictions the posterior, exactly calibrated. ECE on "
+                 f"thresholded labels puts B first. {results.n_dropped:,} of the 5,000 "
+                 f"predictions of "
                  "D are exactly 1 and in no bin of the paper's.",), (tables["table_2"],),
                 (drawn["reliability"],)),
         Section("Experiment 2: behaviour across signal-to-noise", (),

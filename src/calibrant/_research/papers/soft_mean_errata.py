@@ -10,10 +10,12 @@ from calibrant._research.papers.soft_mean_printed import Cell
 ERRATA = (
     Erratum(
         "1", "all tables, model D under SMECE", "0.0977 in table 2 (k = 2, n = 5,000)",
-        "Bins closed on the left leave a report of exactly 1 in no bin, and model D reports 1 "
+        "Bins closed on the left leave a prediction of exactly 1 in no bin, and model D "
+        "predictions 1 "
         "wherever it is capped: 1,743 of 5,000 rows in table 2 are lost. With the last bin closed "
         "the error is 0.1107, and its population value 0.1100, not 0.0966. It moves the ranking "
-        "accuracy of SMECE at k = 1 in table 5 too. ECE does not change: where model D reports 1 "
+        "accuracy of SMECE at k = 1 in table 5 too. ECE does not change: where model D "
+        "predictions 1 "
         "the thresholded label is 1.",
     ),
     Erratum(

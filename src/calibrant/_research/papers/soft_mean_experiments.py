@@ -41,7 +41,7 @@ class Draw:
 
     posterior: Array
     thresholded: Array
-    reports: dict[str, Array]
+    predictions: dict[str, Array]
 
 
 @dataclass
@@ -67,14 +67,14 @@ def draw(rng: np.random.Generator, k: float, n: int) -> Draw:
     """x, then the random model: the order of the paper's generator."""
     x = rng.uniform(-3, 3, n)
     posterior = sigmoid(k * x)
-    reports = {
+    predictions = {
         "A": posterior,
         "B": sigmoid(3 * k * x),
         "C": sigmoid(0.4 * k * x),
         "D": np.minimum(posterior + 0.15, 1.0),
         "E": rng.uniform(0, 1, n),
     }
-    return Draw(posterior, (x >= 0).astype(np.float64), reports)
+    return Draw(posterior, (x >= 0).astype(np.float64), predictions)
 
 
 def outcomes(rng: np.random.Generator, sample: Draw) -> Array:
@@ -82,24 +82,27 @@ def outcomes(rng: np.random.Generator, sample: Draw) -> Array:
     return (rng.random(sample.posterior.size) < sample.posterior).astype(np.float64)
 
 
-def both_rules(measure: Callable[..., float], target: Array, reports: Array) -> tuple[float, float]:
-    """The error with reports of 1 dropped, as printed, and with the last bin closed."""
-    dropped = measure(target, reports, bins=AS_PRINTED)
-    # The rules differ in reports of exactly 1 alone, and then only by how far targets are from 1.
-    lost = reports.max() == 1.0 and (target[reports == 1.0] != 1.0).any()
-    return dropped, measure(target, reports, bins=CORRECTED) if lost else dropped
+def both_rules(
+    measure: Callable[..., float], target: Array, predictions: Array
+) -> tuple[float, float]:
+    """The error with predictions of 1 dropped, as printed, and with the last bin closed."""
+    dropped = measure(target, predictions, bins=AS_PRINTED)
+    # The rules differ in predictions of exactly 1 alone, and then only by how far targets are from
+    # 1.
+    lost = predictions.max() == 1.0 and (target[predictions == 1.0] != 1.0).any()
+    return dropped, measure(target, predictions, bins=CORRECTED) if lost else dropped
 
 
 def errors(sample: Draw) -> dict[str, Array]:
     """By measure: an array of two rules and five models."""
-    soft = [both_rules(cal.soft_ece, sample.posterior, u) for u in sample.reports.values()]
-    hard = [both_rules(cal.ece, sample.thresholded, u) for u in sample.reports.values()]
+    soft = [both_rules(cal.soft_ece, sample.posterior, u) for u in sample.predictions.values()]
+    hard = [both_rules(cal.ece, sample.thresholded, u) for u in sample.predictions.values()]
     return {"SMECE": np.array(soft).T, "ECE": np.array(hard).T}
 
 
 def outcome_errors(rng: np.random.Generator, sample: Draw) -> Array:
     labels = outcomes(rng, sample)
-    return np.array([cal.ece(labels, u, bins=CORRECTED) for u in sample.reports.values()])
+    return np.array([cal.ece(labels, u, bins=CORRECTED) for u in sample.predictions.values()])
 
 
 def ranked_right(found: Array) -> Array:
@@ -128,7 +131,7 @@ def run(*, seed: int, n_ranking: int, n_sizes: int, n_outcomes: int, progress: P
 
 def _core(results: Results, rng: np.random.Generator, chance: np.random.Generator) -> None:
     sample = draw(rng, 2.0, 5000)
-    results.n_dropped = int((sample.reports["D"] == 1.0).sum())
+    results.n_dropped = int((sample.predictions["D"] == 1.0).sum())
     for measure, found in errors(sample).items():
         for rule, values in zip(RULES, found, strict=True):
             ranks = np.argsort(np.argsort(values)) + 1

@@ -41,7 +41,7 @@ def figures(results: Results) -> dict[str, Figure]:
             "Reliability diagrams of the five models at k = 2, n = 5,000, ten bins, the last one "
             "closed. Top: soft, against the posterior. Middle: hard, against the thresholded label "
             "of the paper. Bottom: against outcomes drawn from the posterior. A larger dot holds "
-            "more rows; on the diagonal reports match their targets. Model A lies on it at "
+            "more rows; on the diagonal predictions match their targets. Model A lies on it at "
             "the top exactly, at the bottom up to chance, and in the middle with no bin.",
             partial(_draw_reliability, bins),
             bins,
@@ -70,13 +70,13 @@ def _bins(results: Results) -> Columns:
         raise AssertionError("experiment 1 has not run")
     sample, outcome = results.diagrams
     columns: dict[str, list[Any]] = {"model": [], "target": []}
-    for model, reports in sample.reports.items():
+    for model, predictions in sample.predictions.items():
         labels = (sample.posterior, sample.thresholded, outcome)
         for target, values in zip(_TARGETS, labels, strict=True):
-            table = cal.reliability(values, reports, bins=CORRECTED).columns()
+            table = cal.reliability(values, predictions, bins=CORRECTED).columns()
             columns["model"] += [model] * CORRECTED.m
             columns["target"] += [target] * CORRECTED.m
-            for name in ("lower", "upper", "n", "mean_report", "mean_target", "gap"):
+            for name in ("lower", "upper", "n", "mean_predicted", "mean_target", "gap"):
                 columns.setdefault(name, []).extend(table[name])
     return columns
 
@@ -114,13 +114,15 @@ def _draw_reliability(bins: Columns) -> Drawing:
         for i, kind in enumerate(_TARGETS):
             for j, name in enumerate(MODELS):
                 here, ax = (model == name) & (target == kind), axes[i, j]
-                reports = np.array(bins["mean_report"])[here]
+                predictions = np.array(bins["mean_predicted"])[here]
                 targets = np.array(bins["mean_target"])[here]
                 rows = np.array(bins["n"], dtype=float)[here]
                 ax.plot([0, 1], [0, 1], color="#888888", linewidth=0.8)
-                ax.vlines(reports, reports, targets, color=COLOURS[j], linewidth=1, alpha=0.5)
-                ax.plot(reports, targets, color=COLOURS[j], linewidth=0.9, alpha=0.7)
-                ax.scatter(reports, targets, s=4 + 90 * rows / rows.sum(), color=COLOURS[j],
+                ax.vlines(
+                    predictions, predictions, targets, color=COLOURS[j], linewidth=1, alpha=0.5
+                )
+                ax.plot(predictions, targets, color=COLOURS[j], linewidth=0.9, alpha=0.7)
+                ax.scatter(predictions, targets, s=4 + 90 * rows / rows.sum(), color=COLOURS[j],
                            zorder=3, clip_on=False)  # fmt: skip
                 ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal",
                        xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])  # fmt: skip
@@ -129,7 +131,7 @@ def _draw_reliability(bins: Columns) -> Drawing:
                 if i == 0:
                     ax.set_title(NAMES[name])
                 if i == 2:
-                    ax.set_xlabel("mean report")
+                    ax.set_xlabel("mean prediction")
             axes[i, 0].set_ylabel(_AXIS[kind])
     return figure
 

@@ -86,11 +86,12 @@ def _theory(seed: int, quick: bool) -> Section:
         "What the theory says, computed",
         (
             "Example 1.1: the chances are i/n. Reported as they are, the binned error over level "
-            "sets stays near 1/3 at every n; the constant report 1/2 is rewarded for saying "
+            "sets stays near 1/3 at every n; the constant prediction 1/2 is rewarded for saying "
             "nothing.",
-            "Example C.1: the confidence error of a uniform report is below that of the truth; "
+            "Example C.1: the confidence error of a uniform prediction is below that of the truth; "
             "with the correction (theorem 3.3) the truth wins.",
-            "Theorem 3.1 takes E[LinCE] apart into bias and a variance that no report can change; "
+            "Theorem 3.1 takes E[LinCE] apart into bias and a variance that no prediction can "
+            "change; "
             "lemma D.1 makes it, for calibrated predictors, a proper loss over n. All outcomes "
             "are enumerated, so the differences are rounding.",
         ),

@@ -37,15 +37,15 @@ def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10
 
 
 def example_c_1(n: int = 50, k: int = 10) -> Columns:
-    """Class 1 has the chance 1/2, class 0 only 1/k: the truth against a uniform report.
+    """Class 1 has the chance 1/2, class 0 only 1/k: the truth against a uniform prediction.
 
     All rows are alike, so that an error depends on the number of hits alone, which is binomial.
     """
     truth = np.zeros(k)
     truth[1], truth[0], truth[2] = 0.5, 1.0 / k, 0.5 - 1.0 / k
 
-    def expected(report: Array, top: int, corrected: bool) -> float:
-        rows, chance = np.tile(report, (n, 1)), float(truth[top])
+    def expected(prediction: Array, top: int, corrected: bool) -> float:
+        rows, chance = np.tile(prediction, (n, 1)), float(truth[top])
         terms = []
         for hits in range(n + 1):
             labels = np.where(np.arange(n) < hits, top, 3)
@@ -57,7 +57,7 @@ def example_c_1(n: int = 50, k: int = 10) -> Columns:
     return {
         "error": ["ConfCE", "ConfCE corrected"],
         "truth": [expected(truth, 1, False), expected(truth, 1, True)],
-        "uniform report": [expected(uniform, 0, False), expected(uniform, 0, True)],
+        "uniform prediction": [expected(uniform, 0, False), expected(uniform, 0, True)],
         "who wins": ["the lie", "the truth"],
     }
 
@@ -72,15 +72,17 @@ def _outcomes(chances: Array) -> list[tuple[float, Array]]:
 
 
 def theorem_3_1(seed: int, n: int = 8) -> Columns:
-    """E[LinCE] over all outcomes, against bias plus variance, for several reports and bins."""
+    """E[LinCE] over all outcomes, against bias plus variance, for several predictions and bins."""
     rng = np.random.default_rng(seed)
     columns: Columns = {"bins": [], "E[LinCE]": [], "bias": [], "variance": [], "difference": []}
     for m in (1, 2, 4):
-        chances, reports = rng.random(n), rng.random(n)
+        chances, predictions = rng.random(n), rng.random(n)
         rule = cal.EqualWidth(m)
-        expected = math.fsum(q * cal.lin_ce(y, reports, bins=rule) for q, y in _outcomes(chances))
+        expected = math.fsum(
+            q * cal.lin_ce(y, predictions, bins=rule) for q, y in _outcomes(chances)
+        )
         # Soft labels in place of outcomes leave the bias alone.
-        bias = cal.lin_ce(chances, reports, bins=rule)
+        bias = cal.lin_ce(chances, predictions, bins=rule)
         variance = float((chances * (1.0 - chances)).sum()) / n**2
         columns["bins"].append(m)
         columns["E[LinCE]"].append(expected)
@@ -114,9 +116,9 @@ def lemma_d_1(n: int = 3) -> Columns:
         terms, losses = [], []
         for drawn in product(atoms, repeat=n):
             weight = math.prod(q for q, _, _ in drawn)
-            reports = chances[[x for _, x, _ in drawn]]
+            predictions = chances[[x for _, x, _ in drawn]]
             labels = [y for _, _, y in drawn]
-            terms.append(weight * error(labels, reports))
+            terms.append(weight * error(labels, predictions))
         for q, x, y in atoms:
             losses.append(q * loss([y], chances[[x]]))
         columns["identity"].append(name)

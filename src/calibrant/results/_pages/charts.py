@@ -53,14 +53,14 @@ def diagram(x_title: str, y_title: str) -> Spec:
     x, y = _unit(alt, "u", x_title, "x"), _unit(alt, "z", y_title, "y")
     ends = alt.Data(values=[{"u": 0, "z": 0}, {"u": 1, "z": 1}])
     words = alt.Data(values=[
-        {"u": 0.14, "z": 0.86, "said": "reports too low"},
-        {"u": 0.86, "z": 0.14, "said": "reports too high"},
+        {"u": 0.14, "z": 0.86, "said": "predictions too low"},
+        {"u": 0.86, "z": 0.14, "said": "predictions too high"},
     ])  # fmt: skip
     bins, curve = alt.Chart(alt.NamedData(name="bins")), alt.Chart(alt.NamedData(name="curve"))
     held = bins.transform_filter("isValid(datum.u)")
     size = alt.Size("s:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[36, 520]))
     details = [
-        alt.Tooltip("reports:N"), alt.Tooltip("rows:N"), alt.Tooltip("mean report:N"),
+        alt.Tooltip("predictions:N"), alt.Tooltip("rows:N"), alt.Tooltip("mean prediction:N"),
         alt.Tooltip("mean target:N"), alt.Tooltip("interval:N"), alt.Tooltip("gap:N"),
     ]  # fmt: skip
     return finished(alt.layer(
@@ -88,7 +88,7 @@ def counts() -> Spec:
     return finished(
         bars.encode(
             _unit(alt, "a", "", "x", labels=False), alt.X2("b:Q"), y, alt.Y2(datum=0),
-            tooltip=[alt.Tooltip("reports:N"), alt.Tooltip("rows:N")],
+            tooltip=[alt.Tooltip("predictions:N"), alt.Tooltip("rows:N")],
         ),
         height=96,
     )  # fmt: skip
@@ -133,8 +133,8 @@ def overlay(x_title: str, y_title: str) -> Spec:
         x, alt.Y("lo:Q"), alt.Y2("hi:Q"), colour
     )
     details = [
-        alt.Tooltip("name:N"), alt.Tooltip("reports:N"), alt.Tooltip("rows:N"),
-        alt.Tooltip("mean report:N"), alt.Tooltip("mean target:N"), alt.Tooltip("interval:N"),
+        alt.Tooltip("name:N"), alt.Tooltip("predictions:N"), alt.Tooltip("rows:N"),
+        alt.Tooltip("mean prediction:N"), alt.Tooltip("mean target:N"), alt.Tooltip("interval:N"),
     ]  # fmt: skip
     points = held.mark_circle(size=48, opacity=1).encode(x, y, colour, tooltip=details)
     diagonal = alt.Chart(ends).mark_line(color=MUTED, strokeDash=[5, 4], strokeWidth=1.2)

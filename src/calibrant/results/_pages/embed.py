@@ -44,7 +44,7 @@ def table_columns(table: ReliabilityTable, level: float) -> dict[str, list[Any]]
         "b": short(columns["upper"]),
         "n": columns["n"],
         "s": short(w / weight for w in columns["weight"]),
-        "u": short(columns["mean_report"]),
+        "u": short(columns["mean_predicted"]),
         "z": short(columns["mean_target"]),
         "g": short(columns["gap"]),
         "lo": short(columns["low"]),

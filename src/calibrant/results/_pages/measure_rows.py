@@ -68,7 +68,8 @@ def _bar(
 
     noise = None
     if floor:
-        # An error that calibrated reports show is anything from 0; a loss has a place of its own.
+        # An error that calibrated predictions show is anything from 0; a loss has a place of its
+        # own.
         from_zero = estimate.notion != "loss" and not estimate.name.startswith("brier_")
         low, high = sorted((0.0 if from_zero else floor.mean, floor.upper))
         noise = (at(low), round(at(high) - at(low), 2))

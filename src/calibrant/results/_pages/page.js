@@ -86,8 +86,8 @@
   // Columns as rows with the words that a tooltip shows.
   const binRows = (t) => t.n.map((n, i) => ({
     a: t.a[i], b: t.b[i], u: t.u[i], z: t.z[i], s: t.s[i], lo: t.lo[i], hi: t.hi[i],
-    "reports": `${four(t.a[i])} to ${four(t.b[i])}`, "rows": `${whole(n)} (${percent(t.s[i])})`,
-    "mean report": four(t.u[i]), "mean target": four(t.z[i]), "gap": four(t.g[i]),
+    "predictions": `${four(t.a[i])} to ${four(t.b[i])}`, "rows": `${whole(n)} (${percent(t.s[i])})`,
+    "mean prediction": four(t.u[i]), "mean target": four(t.z[i]), "gap": four(t.g[i]),
     "interval": n ? `${four(t.lo[i])} to ${four(t.hi[i])}` : "–",
   }));
   const seriesRows = (series) => series.flatMap((part) =>
@@ -129,7 +129,7 @@
       const body = byId("bin-table").tBodies[0];
       body.replaceChildren(...binRows(t).map((row, i) => {
         const line = element("tr");
-        for (const text of [four(row.a), four(row.b), whole(t.n[i]), row["mean report"],
+        for (const text of [four(row.a), four(row.b), whole(t.n[i]), row["mean prediction"],
           row["mean target"], row.gap, row.interval]) {
           line.append(element("td", text, { class: "number" }));
         }

@@ -92,7 +92,7 @@ def _data(report: Report) -> dict[str, Any]:
 
 
 def axis_titles(notion: str, *, hard: bool) -> tuple[str, str]:
-    """What reports and targets are called on the axes."""
+    """What predictions and targets are called on the axes."""
     if notion == "confidence":
         return "mean confidence", "accuracy" if hard else "mean soft label of the top class"
     return "mean reported probability", "observed frequency" if hard else "mean soft label"

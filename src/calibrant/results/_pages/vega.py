@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from calibrant._core.atomic_files import replacing
+from calibrant._core.atomic_files import atomic_write
 from calibrant._core.optional import need
 
 
@@ -23,7 +23,7 @@ def vega_script() -> str:
     # A home that cannot be written to only costs the seconds again.
     with suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(kept) as beside:
+        with atomic_write(kept) as beside:
             beside.write_text(script, encoding="utf-8")
     return script
 

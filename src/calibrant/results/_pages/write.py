@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from calibrant._core.atomic_files import replacing
+from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import InputError
 
 ENDINGS = (".html", ".htm")
@@ -26,7 +26,7 @@ def write_page(path: str | os.PathLike[str], make: Callable[[], str]) -> Path:
         )
     content = make()
     try:
-        with replacing(place) as beside:
+        with atomic_write(place) as beside:
             beside.write_text(content, encoding="utf-8", newline="\n")
     except OSError as error:
         why = error.strerror or error

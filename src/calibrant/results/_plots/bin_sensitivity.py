@@ -61,8 +61,8 @@ class BinSensitivityDisplay(Drawn):
         ax: Axes | None = None,
         mark: int | None = 15,
     ) -> BinSensitivityDisplay:
-        """The diagram of labels and reports: the options of `calibrant.bin_sensitivity`, then those
-        of `plot`.
+        """The diagram of labels and predictions: the options of `calibrant.bin_sensitivity`, then
+        those of `plot`.
         """
         from calibrant._api.bin_sensitivity import bin_sensitivity
 
@@ -92,14 +92,14 @@ class BinSensitivityDisplay(Drawn):
     ) -> BinSensitivityDisplay:
         """The diagram of a fitted classifier on rows X with labels y, or with soft labels `y_soft`.
 
-        Two classes: the reports of the second, or of `pos_label`. More: all of them, or with
+        Two classes: the predictions of the second, or of `pos_label`. More: all of them, or with
         `pos_label` that class against the rest.
         """
-        from calibrant.integrations._responses import read_problem, settle_methods
+        from calibrant.integrations._responses import read_problem, resolve_methods
 
         problem = read_problem(
             estimator, X, y, y_soft=y_soft, pos_label=pos_label,
-            methods=settle_methods(response_method, from_logits),
+            methods=resolve_methods(response_method, from_logits),
         )  # fmt: skip
         return cls.from_predictions(
             problem.y_true, problem.y_proba, bins=bins, measures=measures,

@@ -17,7 +17,7 @@ from calibrant._core.validation import public
 from calibrant.results._class_tables import ClasswiseReliability
 from calibrant.results._plots.canvas import Drawn, panels
 from calibrant.results._plots.diagram_parts import CURVE, x_label_of, y_label_of
-from calibrant.results._plots.names import shown_names
+from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
 from calibrant.results._reliability import ReliabilityTable
 
@@ -76,7 +76,7 @@ class ClasswiseDisplay(Drawn):
         counts: bool = True,
         color: Any = None,
     ) -> ClasswiseDisplay:
-        """The diagrams of labels and (n, k) reports: the options of
+        """The diagrams of labels and (n, k) predictions: the options of
         `calibrant.classwise_reliability`, then those of `plot`.
         """
         from calibrant._api.classwise_reliability import classwise_reliability
@@ -109,11 +109,11 @@ class ClasswiseDisplay(Drawn):
         """The diagrams of a fitted classifier of three classes or more on rows X with labels y, or
         with soft labels `y_soft`.
         """
-        from calibrant.integrations._responses import classes_of, read_problem, settle_methods
+        from calibrant.integrations._responses import classes_of, read_problem, resolve_methods
 
         problem = read_problem(
             estimator, X, y, y_soft=y_soft, pos_label=None,
-            methods=settle_methods(response_method, from_logits),
+            methods=resolve_methods(response_method, from_logits),
         )  # fmt: skip
         names = problem.classes if problem.classes is not None else classes_of(estimator)
         return cls.from_predictions(
@@ -156,7 +156,7 @@ class ClasswiseDisplay(Drawn):
 
     def _lines(self, level: float | None, counts: bool, colour: Any) -> None:
         self.lines_, self.intervals_ = [], []
-        names = shown_names(self.tables.names[: len(self.axes_)], _TITLE)
+        names = short_names(self.tables.names[: len(self.axes_)], _TITLE)
         for ax, name, table in zip(self.axes_, names, self.tables.tables, strict=False):
             line, bars = small_diagram(ax, table, level, counts, colour)
             ax.set_title(
@@ -191,7 +191,7 @@ def small_diagram(
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.7, linestyle=(0, (4, 3)), zorder=2)
     if counts:
         _columns(ax, cells)
-    x, y = cells["mean_report"][held], cells["mean_target"][held]
+    x, y = cells["mean_predicted"][held], cells["mean_target"][held]
     (line,) = ax.plot(
         x, y, color=colour, marker="o", markersize=2.4, linewidth=0.9, zorder=3, gid=CURVE,
         clip_on=False,
@@ -209,5 +209,5 @@ def _columns(ax: Axes, cells: dict[str, Any]) -> None:
     width = cells["upper"] - cells["lower"]
     if np.ptp(width) < 1e-9 < width[0]:
         ax.bar(cells["lower"], share, width, align="edge", color="#e0e0e0", zorder=1.2)
-    else:  # bins of several widths: where each one's reports lie
-        ax.vlines(cells["mean_report"], 0, share, color="#d4d4d4", linewidth=2.2, zorder=1.2)
+    else:  # bins of several widths: where each one's predictions lie
+        ax.vlines(cells["mean_predicted"], 0, share, color="#d4d4d4", linewidth=2.2, zorder=1.2)

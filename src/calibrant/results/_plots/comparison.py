@@ -15,7 +15,7 @@ from calibrant._core.validation import N_RESAMPLES, public
 from calibrant.results._comparison import Comparison
 from calibrant.results._plots.canvas import Drawn, canvas, panels
 from calibrant.results._plots.legends import below, below_all
-from calibrant.results._plots.names import shown_name
+from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import checked_cap, dots, height_of, name_rows
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY
 
@@ -115,14 +115,14 @@ class ComparisonDisplay(Drawn):
         """Fitted classifiers, name by name, on the same rows X with labels y, or with soft labels
         `y_soft`. All must have the same classes.
         """
-        from calibrant.integrations._responses import read_problem, settle_methods
+        from calibrant.integrations._responses import read_problem, resolve_methods
 
         if not isinstance(estimators, Mapping) or not estimators:
             raise InputError(
                 "estimators must map names to fitted classifiers, such as {'forest': model}; got "
                 f"{type(estimators).__name__}"
             )
-        methods = settle_methods(response_method, from_logits)
+        methods = resolve_methods(response_method, from_logits)
         problems = {
             name: read_problem(each, X, y, y_soft=y_soft, pos_label=pos_label, methods=methods)
             for name, each in estimators.items()
@@ -131,7 +131,7 @@ class ComparisonDisplay(Drawn):
         for name, problem in problems.items():
             if problem.from_logits != first.from_logits or not _same(problem, first):
                 raise InputError(
-                    f"{name!r} has other classes or reports of another kind than "
+                    f"{name!r} has other classes or predictions of another kind than "
                     f"{next(iter(problems))!r}: compare classifiers of the same classes"
                 )
         return cls.from_predictions(
@@ -194,7 +194,7 @@ class ComparisonDisplay(Drawn):
         self.dots_[measure], self.bars_[measure] = points, bars
         if kind == "differences":
             ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
-            ax.set_xlabel(f"{measure} less that of\n{shown_name(self._best(measure), 20)}")
+            ax.set_xlabel(f"{measure} less that of\n{short_name(self._best(measure), 20)}")
         elif kind == "ranks":
             n = len(self.comparison.names)
             ax.set_xlabel(f"rank by {measure}")

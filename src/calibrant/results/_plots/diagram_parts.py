@@ -27,8 +27,8 @@ _COUNTS = "calibrant counts"
 _CORNER = "calibrant corner"
 # Where the words in the corners are, as (left, bottom, right, top).
 _CORNERS = {
-    "reports too low": (0.0, 0.88, 0.42, 1.0),
-    "reports too high": (0.58, 0.0, 1.0, 0.12),
+    "predictions too low": (0.0, 0.88, 0.42, 1.0),
+    "predictions too high": (0.58, 0.0, 1.0, 0.12),
 }
 
 
@@ -38,7 +38,7 @@ def turn_of(ax: Axes) -> int:
 
 
 def prepare(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> None:
-    """The empty diagram: a square, its diagonal, and on which side reports are too high."""
+    """The empty diagram: a square, its diagonal, and on which side predictions are too high."""
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
     ax.set_box_aspect(1)
     ax.set_xticks(np.linspace(0, 1, 6))
@@ -106,10 +106,10 @@ def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
         edges = np.append(cells["lower"], cells["upper"][-1])
         over.stairs(share, edges, fill=True, color=colour, alpha=0.2)
         over.stairs(share, edges, color=colour, linewidth=1, clip_on=False)
-    else:  # bins of several widths: where each one's reports lie
+    else:  # bins of several widths: where each one's predictions lie
         many = share.size > 60
         over.vlines(
-            cells["mean_report"], 0, share, color=colour, linewidth=0.2 if many else 2,
+            cells["mean_predicted"], 0, share, color=colour, linewidth=0.2 if many else 2,
             alpha=0.4 if many else 0.6, clip_on=False,
         )  # fmt: skip
     peak = max(over.get_ylim()[1], float(share.max()))
@@ -135,7 +135,7 @@ def _make_room(ax: Axes) -> None:
 
 
 def strip_axes(ax: Axes, label: str) -> Any:
-    """The axes over the diagram on which it is shown where reports lie."""
+    """The axes over the diagram on which it is shown where predictions lie."""
     known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
     over: Any = next(known, None)
     if over is None:

@@ -10,7 +10,7 @@ from itertools import takewhile
 LEGEND = 30
 
 
-def shown_name(name: object, most: int = LEGEND) -> str:
+def short_name(name: object, most: int = LEGEND) -> str:
     """The name in at most so many letters: the middle of a long one is left out, not its ends.
 
     Dollar signs would begin a formula, so they are escaped; what cannot be printed is left out.
@@ -18,7 +18,7 @@ def shown_name(name: object, most: int = LEGEND) -> str:
     return _escaped(_shortened(_plain(name), most))
 
 
-def shown_names(names: Iterable[object], most: int = LEGEND) -> list[str]:
+def short_names(names: Iterable[object], most: int = LEGEND) -> list[str]:
     """Names side by side: where short forms look the same, what tells the names apart is shown,
     and names that are the same are numbered.
     """

@@ -37,25 +37,25 @@ def reliability_chart(table: ReliabilityTable, *, level: float = 0.95) -> Any:
     data = _data(alt, columns)
     x_label, y_label = x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
     unit = alt.Scale(domain=[0, 1])
-    x = alt.X("mean_report:Q", title=x_label, scale=unit)
+    x = alt.X("mean_predicted:Q", title=x_label, scale=unit)
     y = alt.Y("mean_target:Q", title=y_label, scale=unit)
     told = [
         alt.Tooltip("lower:Q", format=".3f"), alt.Tooltip("upper:Q", format=".3f"),
         alt.Tooltip("n:Q", title="rows", format=","),
-        alt.Tooltip("mean_report:Q", title="mean report", format=".4f"),
+        alt.Tooltip("mean_predicted:Q", title="mean prediction", format=".4f"),
         alt.Tooltip("mean_target:Q", title="mean target", format=".4f"),
         alt.Tooltip("low:Q", title=f"{level:.0%} from", format=".4f"),
         alt.Tooltip("high:Q", title="to", format=".4f"), alt.Tooltip("gap:Q", format=".4f"),
     ]  # fmt: skip
     held = alt.Chart(data).transform_filter("datum.weight > 0")
-    ends = alt.Data(values=[{"mean_report": 0, "mean_target": 0},
-                            {"mean_report": 1, "mean_target": 1}])  # fmt: skip
+    ends = alt.Data(values=[{"mean_predicted": 0, "mean_target": 0},
+                            {"mean_predicted": 1, "mean_target": 1}])  # fmt: skip
     diagonal = alt.Chart(ends).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y)
     bars = held.mark_rule(color=_BLUE, opacity=0.5, strokeWidth=2).encode(
         x=x, y=alt.Y("low:Q", title=y_label), y2="high:Q"
     )
     line = held.mark_line(color=_BLUE, point={"size": 50, "filled": True}).encode(
-        x=x, y=y, order=alt.Order("mean_report:Q"), tooltip=told
+        x=x, y=y, order=alt.Order("mean_predicted:Q"), tooltip=told
     )
     diagram = alt.layer(diagonal, bars, line).properties(width=320, height=320).interactive()
     rows = (

@@ -62,22 +62,22 @@ class OverlaidReliabilityDisplay(Drawn):
         counts: bool = True,
         ref_line: bool = True,
     ) -> OverlaidReliabilityDisplay:
-        """The diagram of labels and the reports of `y_proba`, name by name: the options of
+        """The diagram of labels and the predictions of `y_proba`, name by name: the options of
         `calibrant.reliability`, then those of `plot`.
         """
         from calibrant._api.evaluate import reliability
 
         if not isinstance(y_proba, Mapping):
             raise InputError(
-                "y_proba must map names to reports, such as {'forest': p, 'boosting': q}; got "
+                "y_proba must map names to predictions, such as {'forest': p, 'boosting': q}; got "
                 f"{type(y_proba).__name__}. For one predictor use ReliabilityDisplay"
             )
         tables = {
             str(name): reliability(
-                y_true, reports, bins=bins, notion=notion, sample_weight=sample_weight,
+                y_true, predictions, bins=bins, notion=notion, sample_weight=sample_weight,
                 from_logits=from_logits, classes=classes, data=data,
             )
-            for name, reports in y_proba.items()
+            for name, predictions in y_proba.items()
         }  # fmt: skip
         return cls(tables).plot(ax=ax, level=level, counts=counts, ref_line=ref_line)
 
@@ -105,9 +105,9 @@ class OverlaidReliabilityDisplay(Drawn):
         labels `y_soft`.
         """
         from calibrant._api.evaluate import reliability
-        from calibrant.integrations._responses import read_problem, settle_methods
+        from calibrant.integrations._responses import read_problem, resolve_methods
 
-        methods = settle_methods(response_method, from_logits)
+        methods = resolve_methods(response_method, from_logits)
         tables = {}
         for name, estimator in estimators.items():
             problem = read_problem(

@@ -22,7 +22,7 @@ from calibrant.results._plots.diagram_parts import (
     x_label_of,
     y_label_of,
 )
-from calibrant.results._plots.names import shown_name
+from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLUMN, look
 from calibrant.results._reliability import ReliabilityTable
 
@@ -34,12 +34,12 @@ _CROWD = 60
 
 
 class ReliabilityDisplay(Drawn):
-    """A reliability diagram: each bin's mean target against its mean report.
+    """A reliability diagram: each bin's mean target against its mean prediction.
 
     Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
-    diagonal are reports that were too low, points below it reports that were too high. Bars are
-    intervals for the mean target (see `ReliabilityTable.intervals`); the strip on top shows where
-    the reports lie. Draw another on the same axes with ``ax=display.ax_``.
+    diagonal are predictions that were too low, points below it predictions that were too high. Bars
+    are intervals for the mean target (see `ReliabilityTable.intervals`); the strip on top shows
+    where the predictions lie. Draw another on the same axes with ``ax=display.ax_``.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class ReliabilityDisplay(Drawn):
         color: Any = None,
         line_kwargs: Mapping[str, Any] | None = None,
     ) -> ReliabilityDisplay:
-        """The diagram of labels, hard or soft, and reports: the options of `calibrant.reliability`,
-        then those of `plot`.
+        """The diagram of labels, hard or soft, and predictions: the options of
+        `calibrant.reliability`, then those of `plot`.
         """
         from calibrant._api.evaluate import reliability
 
@@ -122,14 +122,14 @@ class ReliabilityDisplay(Drawn):
     ) -> ReliabilityDisplay:
         """The diagram of a fitted classifier on rows X with labels y, or with soft labels `y_soft`.
 
-        Two classes: the reports of the second, or of `pos_label`. More: the top label, or with
+        Two classes: the predictions of the second, or of `pos_label`. More: the top label, or with
         `pos_label` that class against the rest.
         """
-        from calibrant.integrations._responses import read_problem, settle_methods
+        from calibrant.integrations._responses import read_problem, resolve_methods
 
         problem = read_problem(
             estimator, X, y, y_soft=y_soft, pos_label=pos_label,
-            methods=settle_methods(response_method, from_logits),
+            methods=resolve_methods(response_method, from_logits),
         )  # fmt: skip
         return cls.from_predictions(
             problem.y_true, problem.y_proba, bins=bins, notion=notion, sample_weight=sample_weight,
@@ -152,8 +152,8 @@ class ReliabilityDisplay(Drawn):
     ) -> ReliabilityDisplay:
         """Draw on `ax`, or on a new figure.
 
-        `level` of the intervals (None: without), `counts` for the strip of reports, `ref_line` for
-        the diagonal, `color` of everything drawn, `line_kwargs` for matplotlib's ``Axes.plot``.
+        `level` of the intervals (None: without), `counts` for the strip of predictions, `ref_line`
+        for the diagonal, `color` of everything drawn, `line_kwargs` for matplotlib's ``Axes.plot``.
         """
         with canvas(ax, (COLUMN, COLUMN)) as axes:
             return self._draw(axes, name, level, counts, ref_line, color, line_kwargs or {})
@@ -172,7 +172,7 @@ class ReliabilityDisplay(Drawn):
         columns = table.columns() if level is None else table.intervals(level)
         cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
         held = cells["weight"] > 0
-        x, y = cells["mean_report"][held], cells["mean_target"][held]
+        x, y = cells["mean_predicted"][held], cells["mean_target"][held]
         if turn == 0:
             x_label = x_label_of(table.notion)
             prepare(ax, x_label, y_label_of(table.notion, table.is_hard), ref_line)
@@ -208,4 +208,4 @@ def look_of(turn: int, crowded: bool) -> dict[str, Any]:
 
 def labelled(name: str | None, ece: float) -> str:
     """A curve's line in the legend."""
-    return f"ECE {ece:.3f}" if name is None else f"{shown_name(name)}: ECE {ece:.3f}"
+    return f"ECE {ece:.3f}" if name is None else f"{short_name(name)}: ECE {ece:.3f}"

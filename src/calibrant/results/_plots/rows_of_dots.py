@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._core.errors import InputError
-from calibrant.results._plots.names import shown_names
+from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, GREY
 
 if TYPE_CHECKING:
@@ -72,5 +72,5 @@ def dots(
 
 def name_rows(ax: Axes, names: Sequence[object], most: int = _NAMES) -> None:
     """The names to the left of the rows."""
-    ax.set_yticks(range(len(names)), shown_names(names, most))
+    ax.set_yticks(range(len(names)), short_names(names, most))
     ax.tick_params(axis="y", length=0)

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, canvas
 from calibrant.results._plots.legends import below, below_all
-from calibrant.results._plots.names import shown_name
+from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import checked_cap, dots, height_of, name_rows
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY
 from calibrant.results._slices import Slices
@@ -59,7 +59,7 @@ class SlicesDisplay(Drawn):
             name_rows(axes, [f"{name} ({rows})" for name, rows in
                              zip(columns[found.by], columns["n"], strict=True)], 26)  # fmt: skip
             axes.set_xlim(left=0)
-            axes.set_xlabel(f"{found.measure} by {shown_name(found.by)} (rows)")
+            axes.set_xlabel(f"{found.measure} by {short_name(found.by)} (rows)")
             handles = self._handles(n, color)
             if ax is None:
                 below_all(axes.figure, handles)

@@ -21,7 +21,7 @@ from calibrant.results._plots.diagram_parts import (
     turn_of,
     y_label_of,
 )
-from calibrant.results._plots.names import shown_name
+from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLUMN, look
 from calibrant.results._smooth_curve import SmoothCurve
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class SmoothReliabilityDisplay(Drawn):
-    """The smoothed mean target against the report, without bins.
+    """The smoothed mean target against the prediction, without bins.
 
     The curve is an average over neighbouring predictions: where the frequency changes within a
     bandwidth it does not follow, and its band knows nothing of that bias. Bins of the same rows
@@ -40,7 +40,8 @@ class SmoothReliabilityDisplay(Drawn):
     Use `from_predictions` or `from_estimator`, or `SmoothCurve.plot`. The curve is drawn where at
     least one row lies within about a bandwidth. The band is for one point at a time, and for the
     smoothed mean target (see `SmoothCurve.intervals`); soft labels have none. The strip on top
-    shows the density of the reports. It may be drawn over a `ReliabilityDisplay`, with its ``ax_``.
+    shows the density of the predictions. It may be drawn over a `ReliabilityDisplay`, with its
+    ``ax_``.
 
     Attributes
     ----------
@@ -86,8 +87,8 @@ class SmoothReliabilityDisplay(Drawn):
         color: Any = None,
         line_kwargs: Mapping[str, Any] | None = None,
     ) -> SmoothReliabilityDisplay:
-        """The diagram of labels and reports: the options of `calibrant.smooth_reliability`, then
-        those of `plot`.
+        """The diagram of labels and predictions: the options of `calibrant.smooth_reliability`,
+        then those of `plot`.
         """
         import calibrant
 
@@ -126,14 +127,14 @@ class SmoothReliabilityDisplay(Drawn):
     ) -> SmoothReliabilityDisplay:
         """The diagram of a fitted classifier on rows X with labels y, or with soft labels `y_soft`.
 
-        Two classes: the reports of the second, or of `pos_label`. More: the top label, or with
+        Two classes: the predictions of the second, or of `pos_label`. More: the top label, or with
         `pos_label` that class against the rest.
         """
-        from calibrant.integrations._responses import read_problem, settle_methods
+        from calibrant.integrations._responses import read_problem, resolve_methods
 
         problem = read_problem(
             estimator, X, y, y_soft=y_soft, pos_label=pos_label,
-            methods=settle_methods(response_method, from_logits),
+            methods=resolve_methods(response_method, from_logits),
         )  # fmt: skip
         return cls.from_predictions(
             problem.y_true, problem.y_proba, kind=kind, sigma=sigma, notion=notion,
@@ -188,9 +189,9 @@ class SmoothReliabilityDisplay(Drawn):
         # A gap in the line, where there is no row near by to stand for.
         held = curve.n_near >= 1
         found = {key: np.where(held, values, np.nan) for key, values in columns.items()}
-        x, y = np.asarray(columns["report"]), found["mean_target"]
+        x, y = np.asarray(columns["prediction"]), found["mean_target"]
         said = f"smoothed, σ = {curve.sigma:.2g}"
-        label = said if name is None else f"{shown_name(name, 24)}: {said}"
+        label = said if name is None else f"{short_name(name, 24)}: {said}"
         looks = {"color": colour, "linewidth": 1.4, "zorder": 3, "label": label, "clip_on": False}
         (self.line_,) = ax.plot(x, y, gid=CURVE, **{**looks, **line_kwargs})
         self.band_ = None
@@ -212,19 +213,19 @@ class SmoothReliabilityDisplay(Drawn):
         y = np.array([part.mean_target for part in bins])
         spans = [y - [part.low for part in bins], [part.high for part in bins] - y]
         marks = ax.errorbar(
-            [part.mean_report for part in bins], y, yerr=np.maximum(spans, 0), fmt="o",
+            [part.mean_predicted for part in bins], y, yerr=np.maximum(spans, 0), fmt="o",
             color="black", markersize=3.5, linewidth=1, zorder=4,
         )  # fmt: skip
         marks.lines[0].set(gid=OUTSIDE, label=OUTSIDE)
         return marks
 
     def _strip(self, ax: Axes, colour: Any) -> Any:
-        """Where reports lie, unless a strip of bins shows it already."""
+        """Where predictions lie, unless a strip of bins shows it already."""
         kind = "density" if self.curve.kind == "unit" else "density\n(logits)"
         over = strip_axes(ax, kind)
         if len(over.patches):
             return over
-        x, density = self.curve.points["report"], self.curve.points["density"]
+        x, density = self.curve.points["prediction"], self.curve.points["density"]
         over.fill_between(x, 0, density, color=colour, alpha=0.2, linewidth=0)
         over.plot(x, density, color=colour, linewidth=1, clip_on=False)
         over.set(ylim=(0, max(over.get_ylim()[1], float(density.max()))), yticks=[])

@@ -75,8 +75,8 @@ class WindowsDisplay(Drawn):
         counts: bool = True,
         color: Any = None,
     ) -> WindowsDisplay:
-        """The diagram of labels and reports with a `time` for each row, in windows of `every`: the
-        options of `calibrant.Monitor`, then those of `plot`.
+        """The diagram of labels and predictions with a `time` for each row, in windows of `every`:
+        the options of `calibrant.Monitor`, then those of `plot`.
         """
         from calibrant._api.streaming.monitor import Monitor
 
@@ -113,11 +113,11 @@ class WindowsDisplay(Drawn):
         """The diagram of a fitted classifier on rows X with labels y, or with soft labels `y_soft`,
         and a `time` for each row.
         """
-        from calibrant.integrations._responses import read_problem, settle_methods
+        from calibrant.integrations._responses import read_problem, resolve_methods
 
         problem = read_problem(
             estimator, X, y, y_soft=y_soft, pos_label=pos_label,
-            methods=settle_methods(response_method, from_logits),
+            methods=resolve_methods(response_method, from_logits),
         )  # fmt: skip
         classes = None if problem.classes is None else [*problem.classes]
         return cls.from_predictions(
@@ -141,14 +141,14 @@ class WindowsDisplay(Drawn):
         that noise floors are of. `counts` for the strip of rows.
         """
         columns = self.windows.columns()
-        name = self._settled(measure, columns)
+        name = self._resolved(measure, columns)
         with canvas(ax, (COLUMN, 2.6)) as axes:
             self.ax_, self.figure_ = axes, axes.figure
             self._draw(axes, name, columns, COLOURS[0] if color is None else color)
             self.counts_ax_ = _strip(axes, columns) if counts else None
         return self
 
-    def _settled(self, measure: str | None, columns: dict[str, list[Any]]) -> str:
+    def _resolved(self, measure: str | None, columns: dict[str, list[Any]]) -> str:
         numbers = [name for name in columns if name not in ("start", "n_missing")]
         name = measure or self.windows.measure or next(iter(self.windows.parts[0].values))
         if name not in numbers:

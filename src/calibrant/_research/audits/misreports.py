@@ -1,4 +1,4 @@
-"""Lies: reports other than the truth that a forecaster might try."""
+"""Lies: predictions other than the truth that a forecaster might try."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._research.audits.subjects import Array
 
-Lie = tuple[str, Array]
+Misreport = tuple[str, Array]
 _FEW_ROWS = 4
 # What is left out where a world costs much: the same idea again, larger or smaller.
 _MORE_OF_A_KIND = (
@@ -19,12 +19,12 @@ _MORE_OF_A_KIND = (
 )  # fmt: skip
 
 
-def lies(truth: Array, *, few: bool = False) -> list[Lie]:
+def misreports(truth: Array, *, few: bool = False) -> list[Misreport]:
     """The canned lies about these true probabilities that are not the truth; `few` of each kind."""
     found = _binary(truth) if truth.ndim == 1 else _multiclass(truth)
     return [
-        (name, reports) for name, reports in found
-        if not np.array_equal(reports, truth) and not (few and name.startswith(_MORE_OF_A_KIND))
+        (name, predictions) for name, predictions in found
+        if not np.array_equal(predictions, truth) and not (few and name.startswith(_MORE_OF_A_KIND))
     ]  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def tempered(truth: Array, temperature: float) -> Array:
     return out[:, 1] if truth.ndim == 1 else out
 
 
-def _shared(truth: Array) -> Iterator[Lie]:
+def _shared(truth: Array) -> Iterator[Misreport]:
     """Lies that are the same idea for a probability and for a row of them."""
     n = len(truth)
     yield "the mean for all", np.repeat(truth.mean(axis=0, keepdims=True), n, axis=0)
@@ -64,7 +64,7 @@ def _pooled(truth: Array, order: np.ndarray[tuple[int], np.dtype[np.intp]], size
     return out
 
 
-def _binary(truth: Array) -> Iterator[Lie]:
+def _binary(truth: Array) -> Iterator[Misreport]:
     n = len(truth)
     for constant in (0.5, 0.1, 0.25, 0.75, 0.9):
         yield f"{constant:g} for all", np.full(n, constant)
@@ -76,7 +76,7 @@ def _binary(truth: Array) -> Iterator[Lie]:
     yield "ties parted", np.clip(truth + 1e-3 * (np.arange(n) - (n - 1) / 2) / n, 0, 1)
 
 
-def _multiclass(truth: Array) -> Iterator[Lie]:
+def _multiclass(truth: Array) -> Iterator[Misreport]:
     n, k = truth.shape
     rows, top = np.arange(n), truth.argmax(axis=1)
     yield "uniform", np.full((n, k), 1 / k)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import precision_name, stays_on_device, to_array
-from calibrant._data.columns import is_lazy, pick, refuse_shuffled
+from calibrant._data.columns import check_column_order, is_lazy, pick
 from calibrant._data.labels import encode
 from calibrant._data.logits import LOG_PROBABILITIES, kind_of_logits, tell_kind_of_logits
-from calibrant._data.missing import told_of, without_missing
+from calibrant._data.missing import check_missing, without_missing
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
@@ -23,7 +23,7 @@ from calibrant._data.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 WEIGHTS = (2.0**-150, 2.0**150)
 
 
-def accept_anywhere(
+def to_samples_in_place(
     y_true: Any,
     y_proba: Any,
     *,
@@ -36,26 +36,26 @@ def accept_anywhere(
 ) -> Source:
     """Samples where they are: lazy frames stay in their engine, tensors on their device."""
     if is_lazy(data):
-        from calibrant._data.frames import accept_frame
+        from calibrant._data.frames import frame_to_samples
 
-        return accept_frame(
+        return frame_to_samples(
             y_true, y_proba, data, sample_weight=sample_weight, from_logits=from_logits,
             classes=classes, missing=missing,
         )  # fmt: skip
     if data is None and stays_on_device(y_proba):
-        from calibrant._data.tensors import accept_tensors
+        from calibrant._data.tensors import tensors_to_samples
 
-        return accept_tensors(
+        return tensors_to_samples(
             y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits,
             classes=classes, missing=missing, stream=stream,
         )  # fmt: skip
-    return accept(
+    return to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing, stream=stream,
     )  # fmt: skip
 
 
-def accept(
+def to_samples(
     y_true: Any,
     y_proba: Any,
     *,
@@ -74,44 +74,44 @@ def accept(
         if isinstance(y_proba, list | tuple):
             names = tuple(str(name) for name in y_proba)
             if classes is None:
-                refuse_shuffled(names, [y_true] if isinstance(y_true, str) else y_true)
+                check_column_order(names, [y_true] if isinstance(y_true, str) else y_true)
         y_true = pick(data, y_true, "y_true")
         y_proba = pick(data, y_proba, "y_proba")
         if sample_weight is not None:
             sample_weight = pick(data, sample_weight, "sample_weight")
     else:
-        refuse_names(y_true, y_proba)
-    is_flag(from_logits)
+        check_names(y_true, y_proba)
+    check_bool(from_logits)
     tolerance, label_tolerance = (sum_tolerance(value) for value in (y_proba, y_true))
     kept: NDArray[np.bool_] | None = None
-    if told_of(missing) == "drop":
+    if check_missing(missing) == "drop":
         y_true, y_proba, sample_weight, kept = without_missing(y_true, y_proba, sample_weight)
-    reports = checked_reports(to_array(y_proba, "y_proba"))
+    predictions = checked_predictions(to_array(y_proba, "y_proba"))
     targets = to_array(y_true, "y_true")
-    if (targets.size == 0 or reports.shape[0] == 0) and kept is None:
+    if (targets.size == 0 or predictions.shape[0] == 0) and kept is None:
         raise InputError("y_true and y_proba must hold at least one row; got none")
-    n_classes = reports.shape[1] if reports.ndim == 2 else 2
+    n_classes = predictions.shape[1] if predictions.ndim == 2 else 2
     said: str | None = None
     if classes is not None:
-        targets, said = encode(targets, classes, n_classes, reports.ndim == 2)
+        targets, said = encode(targets, classes, n_classes, predictions.ndim == 2)
         names = tuple(str(name) for name in classes)
-    targets = checked_targets(targets, reports)
+    targets = checked_targets(targets, predictions)
     weights, exponent = None, 0
     if sample_weight is not None:
-        weights = checked_weights(sample_weight, reports.shape[0])
+        weights = checked_weights(sample_weight, predictions.shape[0])
         exponent = weight_exponent(float(weights.max(initial=0)))
         if exponent:
             weights = np.ldexp(weights.astype(np.float64), -exponent)
     if from_logits:
-        kind = kind_of_logits(reports, lambda part: part.astype(np.float64), tolerance)
-        tell_unless_stream(kind, stream, reports.ndim == 2)
+        kind = kind_of_logits(predictions, lambda part: part.astype(np.float64), tolerance)
+        tell_unless_stream(kind, stream, predictions.ndim == 2)
     return Samples(
-        reports,
+        predictions,
         targets,
         weights,
         bool(from_logits),
         names,
-        (*inferred_from(targets, reports, from_logits, said), *scaled_by(exponent)),
+        (*inferred_from(targets, predictions, from_logits, said), *scaled_by(exponent)),
         tolerance,
         0 if kept is None else int(np.count_nonzero(~kept)),
         kept,
@@ -145,7 +145,7 @@ def sum_tolerance(rows: Any) -> float:
     return HALF_ROW_SUM_TOLERANCE.get(precision_name(rows), ROW_SUM_TOLERANCE)
 
 
-def refuse_names(y_true: Any, y_proba: Any) -> None:
+def check_names(y_true: Any, y_proba: Any) -> None:
     """An error for nothing at all, or for a column's name without a frame."""
     for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
         if value is None or isinstance(value, str):
@@ -155,8 +155,8 @@ def refuse_names(y_true: Any, y_proba: Any) -> None:
             )
 
 
-def is_flag(from_logits: Any) -> bool:
-    """Whether the reports are logits, if what was said of it can be read."""
+def check_bool(from_logits: Any) -> bool:
+    """Whether the predictions are logits, if what was said of it can be read."""
     if not isinstance(from_logits, bool | np.bool_):
         raise InputError(f"from_logits must be True or False; got {from_logits!r}")
     return bool(from_logits)
@@ -176,32 +176,34 @@ def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
     return array
 
 
-def checked_reports(reports: NDArray[Any]) -> NDArray[Any]:
-    """Reports, if they have a shape and a type that reports can have."""
-    _numeric(reports, "y_proba")
-    if reports.ndim not in (1, 2):
+def checked_predictions(predictions: NDArray[Any]) -> NDArray[Any]:
+    """Predictions, if they have a shape and a type that predictions can have."""
+    _numeric(predictions, "y_proba")
+    if predictions.ndim not in (1, 2):
         raise InputError(
-            f"y_proba must have the shape (n,) for binary or (n, k) for multiclass reports; "
-            f"got {reports.shape}"
+            f"y_proba must have the shape (n,) for binary or (n, k) for multiclass predictions; "
+            f"got {predictions.shape}"
         )
-    if reports.ndim == 2 and reports.shape[1] == 0:
+    if predictions.ndim == 2 and predictions.shape[1] == 0:
         raise InputError(
-            f"y_proba has the shape {reports.shape}: it has no columns, where every class needs one"
+            f"y_proba has the shape {predictions.shape}: it has no columns, where every class "
+            f"needs one"
         )
-    if reports.ndim == 2 and reports.shape[1] < 2:
+    if predictions.ndim == 2 and predictions.shape[1] < 2:
         raise InputError(
-            f"y_proba has the shape {reports.shape}: one column is one class only, where two are "
+            f"y_proba has the shape {predictions.shape}: one column is one class only, where two "
+            f"are "
             "needed. For a binary problem give the probability of class 1 as (n,): y_proba[:, 0]"
         )
-    if reports.dtype.kind == "f" and reports.dtype.itemsize > 8:
-        return reports.astype(np.float64)
-    return reports
+    if predictions.dtype.kind == "f" and predictions.dtype.itemsize > 8:
+        return predictions.astype(np.float64)
+    return predictions
 
 
-def checked_targets(targets: NDArray[Any], reports: NDArray[Any]) -> NDArray[Any]:
-    """Targets, if they fit the reports."""
+def checked_targets(targets: NDArray[Any], predictions: NDArray[Any]) -> NDArray[Any]:
+    """Targets, if they fit the predictions."""
     _numeric(targets, "y_true")
-    n = reports.shape[0]
+    n = predictions.shape[0]
     if targets.shape[:1] != (n,):
         raise InputError(
             f"y_true and y_proba must have the same number of rows; got {targets.shape[0]} and {n}"
@@ -210,16 +212,16 @@ def checked_targets(targets: NDArray[Any], reports: NDArray[Any]) -> NDArray[Any
         )
     if targets.ndim == 2 and targets.shape == (n, 1):
         targets = targets[:, 0]
-    if reports.ndim == 1 and targets.ndim != 1:
+    if predictions.ndim == 1 and targets.ndim != 1:
         raise InputError(
-            f"y_true has the shape {targets.shape} while y_proba is (n,): binary reports need "
+            f"y_true has the shape {targets.shape} while y_proba is (n,): binary predictions need "
             "targets of the shape (n,). If there are several classes, give y_proba as (n, k); the "
             "order is (y_true, y_proba)"
         )
-    if reports.ndim == 2 and targets.ndim == 2 and targets.shape != reports.shape:
+    if predictions.ndim == 2 and targets.ndim == 2 and targets.shape != predictions.shape:
         raise InputError(
             f"y_true and y_proba must have the same classes; got {targets.shape[1]} and "
-            f"{reports.shape[1]} columns"
+            f"{predictions.shape[1]} columns"
         )
     if targets.ndim > 2:
         raise InputError(f"y_true must have the shape (n,) or (n, k); got {targets.shape}")
@@ -237,19 +239,21 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[Any]:
 
 
 def inferred_from(
-    targets: NDArray[Any], reports: NDArray[Any], from_logits: bool, labels: str | None = None
+    targets: NDArray[Any], predictions: NDArray[Any], from_logits: bool, labels: str | None = None
 ) -> tuple[str, ...]:
     """What the shapes and types were taken to mean, and the labels by their classes; the result
     echoes it.
     """
     kind = "logits" if from_logits else "probabilities"
     said = [
-        f"multiclass {kind}, {reports.shape[1]} classes" if reports.ndim == 2 else f"binary {kind}"
+        f"multiclass {kind}, {predictions.shape[1]} classes"
+        if predictions.ndim == 2
+        else f"binary {kind}"
     ]
     if targets.ndim == 2:
         said.append("targets are rows of class probabilities")
     elif labels is not None:
         said.append(labels)
-    elif reports.ndim == 2:
+    elif predictions.ndim == 2:
         said.append("targets are class indices")
     return tuple(said)

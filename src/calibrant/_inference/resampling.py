@@ -28,7 +28,7 @@ _KEYS = {
 
 
 @dataclass
-class Judged:
+class Resampler:
     """One set of samples to be judged, and its problems."""
 
     samples: Samples
@@ -50,7 +50,11 @@ class Judged:
         held = np.flatnonzero(weights > 0)
         s = self.samples
         self.samples = replace(
-            s, reports=s.reports[held], targets=s.targets[held], weights=weights[held], kept=None
+            s,
+            predictions=s.predictions[held],
+            targets=s.targets[held],
+            weights=weights[held],
+            kept=None,
         )
         if self.groups is not None:
             self.groups = np.unique(self.groups[held], return_inverse=True)[1].astype(np.intp)
@@ -107,7 +111,7 @@ class Judged:
     @property
     def _above(self) -> Samples:
         """The samples in which small predictions have no weight."""
-        u = self.samples.block(0, self.samples.n).reports.astype(np.float64)
+        u = self.samples.block(0, self.samples.n).predictions.astype(np.float64)
         weights = (u > THRESHOLD).astype(np.float64)
         if self.samples.weights is not None:
             weights *= self.samples.weights

@@ -1,4 +1,6 @@
-"""Checked reports, in the forms that recalibration maps read: scores, log-odds, probabilities."""
+"""Checked predictions, in the forms that recalibration maps read: scores, log-odds,
+probabilities.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._data.accept import accept
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
 from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
 from calibrant._summaries.samples import Summary
 
 FloatArray = NDArray[np.float64]
@@ -22,9 +24,9 @@ LARGEST_LOGIT = 1e100
 
 
 @dataclass(frozen=True, eq=False)
-class Reports:
-    """Reports (n,) or (n, k) in float64. Logits are used as they are; probabilities are lifted to
-    1e-12 where a logarithm is taken, because nothing can be learnt from an infinite one.
+class Predictions:
+    """Predictions (n,) or (n, k) in float64. Logits are used as they are; probabilities are lifted
+    to 1e-12 where a logarithm is taken, because nothing can be learnt from an infinite one.
     """
 
     values: FloatArray
@@ -37,7 +39,7 @@ class Reports:
         return int(self.values.shape[1]) if self.values.ndim == 2 else None
 
     def probabilities(self) -> FloatArray:
-        """The reports as probabilities, in their own shape."""
+        """The predictions as probabilities, in their own shape."""
         if not self.from_logits:
             return self.values
         return sigmoid(self.values) if self.values.ndim == 1 else softmax(self.values)
@@ -63,7 +65,7 @@ class Reports:
         return out
 
     def log_odds(self) -> FloatArray:
-        """The logit of each class against the rest, in the reports' own shape."""
+        """The logit of each class against the rest, in the predictions' own shape."""
         if not self.from_logits:
             u = np.clip(self.values, LOG_FLOOR, 1.0 - LOG_FLOOR)
             return np.log(u) - np.log1p(-u)
@@ -88,21 +90,23 @@ def _against_rest(logits: FloatArray) -> FloatArray:
     return out
 
 
-def reports_of(samples: Samples) -> Reports:
-    """The reports of samples whose values were checked."""
-    values = samples.reports.astype(np.float64)
+def predictions_of(samples: Samples) -> Predictions:
+    """The predictions of samples whose values were checked."""
+    values = samples.predictions.astype(np.float64)
     if samples.from_logits:
         values = np.clip(values, -LARGEST_LOGIT, LARGEST_LOGIT)
     else:
         values = np.clip(values, 0.0, 1.0)
-    return Reports(np.ascontiguousarray(values), samples.from_logits, samples.precision)
+    return Predictions(np.ascontiguousarray(values), samples.from_logits, samples.precision)
 
 
-def accept_reports(y_proba: Any, *, from_logits: bool, data: Any = None) -> Reports:
-    """Reports without targets, checked as strictly as those with them."""
+def to_predictions(y_proba: Any, *, from_logits: bool, data: Any = None) -> Predictions:
+    """Predictions without targets, checked as strictly as those with them."""
     if data is not None:
         y_proba = pick(data, y_proba, "y_proba")
     shape = to_array(y_proba, "y_proba").shape if y_proba is not None else ()
-    samples = accept(np.zeros(shape[0] if shape else 1, np.int64), y_proba, from_logits=from_logits)
+    samples = to_samples(
+        np.zeros(shape[0] if shape else 1, np.int64), y_proba, from_logits=from_logits
+    )
     _ = Summary(samples).losses  # the pass that checks every value
-    return reports_of(samples)
+    return predictions_of(samples)

@@ -18,7 +18,6 @@ from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, table_of
 from calibrant._inference.classes import ClassFamily, Errors
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.family import SHAPES, Family, Limits, family_of, invert
-from calibrant._inference.judged import Judged
 from calibrant._inference.means import (
     Influences,
     few_event_limits,
@@ -32,10 +31,11 @@ from calibrant._inference.paired import (
     PAIRED_MEMBERS,
     Scatter,
     best_member,
-    draw_lots,
+    draw_blocks,
     replicates,
 )
 from calibrant._inference.places import class_places, full_places, recalibrated
+from calibrant._inference.resampling import Resampler
 from calibrant._inference.tails import lower_tail, upper_chance, upper_tail
 from calibrant._measures.catalogue import EQUAL_MASS, Measure
 from calibrant.results._uncertainty import Interval, NoiseFloor
@@ -56,7 +56,7 @@ SOFT_HAVE_NO_FLOOR = (
 
 
 @dataclass
-class Worth(Judged):
+class Uncertainty(Resampler):
     """Intervals and noise floors of one set of samples; draws are shared between measures."""
 
     _families: dict[Any, Family] = field(default_factory=dict)
@@ -213,7 +213,7 @@ class Worth(Judged):
     def _resampled(self, measure: Measure) -> Array:
         """The measure's value in resamples of the rows, for one that has no family."""
         if measure.name not in self._wholes:
-            draws = draw_lots(self.samples.n, self.n_resamples, self.seed, self.groups)
+            draws = draw_blocks(self.samples.n, self.n_resamples, self.seed, self.groups)
             self._wholes[measure.name] = replicates(
                 self.samples, (measure,), self.fixed, self.quantile, draws, self._few_draws
             )[0]
