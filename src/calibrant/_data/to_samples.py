@@ -114,9 +114,9 @@ def to_samples(
         (*inferred_from(targets, predictions, from_logits, said), *scaled_by(exponent)),
         tolerance,
         0 if kept is None else int(np.count_nonzero(~kept)),
-        kept,
         label_tolerance,
         exponent,
+        kept,
     )
 
 

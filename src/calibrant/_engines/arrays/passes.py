@@ -135,7 +135,7 @@ def scalar_sums(
         # The compiled kernel cuts a lane into blocks itself where nothing must be converted.
         whole_lanes = engine.name == "native" and notion == "binary" and samples.is_plain
         rows = max(1, samples.n) if whole_lanes else scalar_block(cuts)
-    entries = samples.n_classes if samples.multiclass else 1
+    entries = samples.n_columns
     parts = in_lanes(samples.n, entries, rows, work)
     return sum((p[0] for p in parts[1:]), parts[0][0]), sum((p[1] for p in parts), Findings())
 
