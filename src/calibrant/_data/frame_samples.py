@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant._data.links import ROW_SUM_TOLERANCE
 from calibrant._data.samples import Samples, Shape
-from calibrant._data.tolerances import ROW_SUM_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._data.links import sigmoid, softmax
-from calibrant._data.tolerances import ROW_SUM_TOLERANCE
+from calibrant._data.links import ROW_SUM_TOLERANCE, sigmoid, softmax
 
 Notion: TypeAlias = Literal["binary", "confidence", "classwise", "full"]
 Shape: TypeAlias = Literal["binary", "multiclass"]

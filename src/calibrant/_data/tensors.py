@@ -12,11 +12,7 @@ from torch import Tensor
 
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import plain_tensor, precision_name, to_array
-from calibrant._data.labels import encode
-from calibrant._data.logits import kind_of_logits
-from calibrant._data.missing import check_missing, with_gaps
-from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64, precision_of
-from calibrant._data.to_samples import (
+from calibrant._data.checks import (
     check_bool,
     check_names,
     checked_predictions,
@@ -25,9 +21,13 @@ from calibrant._data.to_samples import (
     inferred_from,
     scaled_by,
     sum_tolerance,
-    tell_unless_stream,
+    warn_of_logits,
     weight_exponent,
 )
+from calibrant._data.labels import encode
+from calibrant._data.logits import kind_of_logits
+from calibrant._data.missing import check_missing, with_gaps
+from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64, precision_of
 
 Values = Tensor | NDArray[Any]
 
@@ -71,7 +71,7 @@ def tensors_to_samples(
         checked_weights(_stand_in(weights), shape.shape[0])
     if from_logits:
         kind = kind_of_logits(predictions, _on_device, sum_tolerance(y_proba))
-        tell_unless_stream(kind, stream, shape.ndim == 2)
+        warn_of_logits(kind, stream, shape.ndim == 2)
     place = predictions.device if holds_float64(predictions.device) else torch.device("cpu")
     here, exponent = None, 0
     if weights is not None:

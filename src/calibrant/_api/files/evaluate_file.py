@@ -15,10 +15,10 @@ from calibrant._core.binning import Bins, EqualWidth, FixedRule, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
+from calibrant._data.checks import check_bool
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import file_rows
-from calibrant._data.to_samples import check_bool
 from calibrant._summaries.requirements import known_measures
 from calibrant.results._evaluation import Evaluation
 

@@ -19,6 +19,7 @@ from calibrant._core.binning import (
     fixed_cuts,
     rank_bins,
 )
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
@@ -32,7 +33,6 @@ from calibrant._engines.arrays.passes import (
 )
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.protocol import Findings
-from calibrant._engines.selection import n_threads
 
 # Columns that are copied out together: as many float32 as fill a cache line.
 COLUMN_GROUP = 16

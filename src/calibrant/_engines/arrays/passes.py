@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._data.samples import BadRow, Block, Notion, Samples
 from calibrant._engines.protocol import (
@@ -27,7 +28,7 @@ from calibrant._engines.protocol import (
     new_status,
     scalar_block,
 )
-from calibrant._engines.selection import kernels, n_threads
+from calibrant._engines.selection import kernels
 
 S = TypeVar("S")
 T = TypeVar("T")
