@@ -10,7 +10,7 @@ from calibrant._api.evaluate import choose, describe_input, missing_note, notes_
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples
-from calibrant._measures.catalogue import Measure, Shape
+from calibrant._measures.catalogue import Measure
 from calibrant._summaries.bin_counts import BinCounts
 from calibrant.results._bin_sensitivity import BinSensitivity
 
@@ -55,7 +55,7 @@ def bin_sensitivity(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data, missing=missing,
     )  # fmt: skip
-    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    shape = samples.shape
     chosen = choose(measures, shape)
     if measures is None:
         chosen = tuple(m for m in chosen if m.statistic in _QUICK)

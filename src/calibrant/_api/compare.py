@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 
 from calibrant._api.evaluate import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
-from calibrant._api.metrics.uncertainty import check_resamples, group_index
+from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import CalibrantError, InputError
-from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import OWN_LABELS, check_label_is_shared, pick
 from calibrant._data.samples import Samples
@@ -93,11 +92,10 @@ def compare(
     (['good', 'bad'], 'good')
     """
     check_resamples(n_resamples, seed)
-    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
-        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    check_level(level)
     samples = _accepted(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
     first = next(iter(samples.values()))
-    shape: Shape = "multiclass" if first.multiclass else "binary"
+    shape = first.shape
     chosen = choose(_DEFAULT[shape] if measures is None else measures, shape)
     if not chosen:
         raise InputError("measures must name one measure or more")

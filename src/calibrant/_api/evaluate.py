@@ -115,7 +115,7 @@ def evaluate(
     check_some_left(samples.n)
     fixed, quantile = both_rules(bins)
     summary = Summary(samples, fixed, quantile, together=measures is None)
-    chosen = choose(measures, "multiclass" if samples.multiclass else "binary")
+    chosen = choose(measures, samples.shape)
     table, cuts = summary.table_with_cuts(summary.scalar, fixed)
     notes = equal_mass_note(chosen, quantile)
     if measures is None:

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from calibrant._api.metrics.uncertainty import check_resamples, group_index, verdict_of
+from calibrant._api.metrics.uncertainty import group_index, verdict_of
 from calibrant._core.binning import Rule
+from calibrant._core.validation import check_level, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.resampling import checked_votes
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import is_error
-from calibrant._measures.proportions import checked_level, design_effects
+from calibrant._measures.proportions import design_effects
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._uncertainty import ESTIMAND
@@ -47,7 +48,7 @@ def uncertainty_of(
     """What is needed to judge the measures of an evaluation."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
-        samples, fixed, quantile, measures, checked_level(level), int(n_resamples), int(seed),
+        samples, fixed, quantile, measures, check_level(level), int(n_resamples), int(seed),
         group_index(groups, samples, data), checked_votes(votes, samples),
     )  # fmt: skip
 
@@ -60,10 +61,10 @@ def add_uncertainty(
     heavy = set() if asked else _heavy(worth)
     # What is not judged is not resampled with the rest either.
     worth.measures = tuple(m for m in worth.measures if m.name not in heavy)
-    shape = "multiclass" if samples.multiclass else "binary"
+    shape = samples.shape
     estimates = [
         estimate if estimate.name in heavy
-        else _judged(estimate, find(estimate.name, shape), worth)  # type: ignore[arg-type]
+        else _judged(estimate, find(estimate.name, shape), worth)
         for estimate in result.estimates
     ]  # fmt: skip
     skipped = [estimate.name for estimate in result.estimates if estimate.name in heavy]
@@ -79,7 +80,7 @@ def add_uncertainty(
             "there is no noise floor"
         )
     notes += commented(estimates)
-    headline = headline_of([find(e.name, shape) for e in estimates if e.interval])  # type: ignore[arg-type]
+    headline = headline_of([find(e.name, shape) for e in estimates if e.interval])
     verdict = None
     if headline is not None:
         judged = next(e for e in estimates if e.name == headline.name)

@@ -56,15 +56,13 @@ def sliced(
     `judging`, slices have intervals and verdicts too.
     """
     labels, name = slice_labels(by, samples, data)
-    headline, shown = slice_measures(
-        measures, "multiclass" if samples.multiclass else "binary", asked=asked
-    )
+    headline, shown = slice_measures(measures, samples.shape, asked=asked)
     counts = checked_votes(votes, samples)
     notes, found = [], []
     names = list(dict.fromkeys(np.sort(labels).tolist()))
     for label in names:
         rows = np.flatnonzero(labels == label)
-        part = rows_of(samples, rows)
+        part = samples.take(rows)
         if part.weights is not None and not (part.weights > 0).any():
             notes.append(f"{label}: {rows.size} rows without weight, left out")
             continue
@@ -241,15 +239,3 @@ def _values(column: Any) -> NDArray[Any]:
     out = np.empty(len(series), dtype=object)
     out[:] = [None if null else value for value, null in pairs]
     return out
-
-
-def rows_of(samples: Samples, rows: NDArray[np.intp]) -> Samples:
-    """Some rows of samples."""
-    weights = None if samples.weights is None else samples.weights[rows]
-    return replace(
-        samples,
-        predictions=samples.predictions[rows],
-        targets=samples.targets[rows],
-        weights=weights,
-        kept=None,
-    )

@@ -38,9 +38,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    from calibrant import TemperatureScaling, compare, conventions, evaluate, examples
+    from calibrant import examples
+    from calibrant._api.compare import compare
+    from calibrant._api.conventions import conventions
+    from calibrant._api.evaluate import evaluate
     from calibrant._cli.quickly import evaluate_quickly
     from calibrant._cli.tables import print_evaluation, print_table
+    from calibrant.scaling import TemperatureScaling
 
     example = examples.load("fashion")
     hard = evaluate_quickly(example.test_labels, example.test_proba, classes=example.class_names)

@@ -174,7 +174,7 @@ def replicates(
 
 def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> list[BinTable] | None:
     """For each class (or the one scalar problem) a table whose classes are the resamples."""
-    if getattr(rule, "drop_one", False):
+    if rule.drops_one:
         return None
     if notion == "classwise":
         problems = [problem_of(column, "binary", rule) for column in class_columns(samples)]
@@ -207,28 +207,11 @@ class _Held:
 def _drawn_losses(samples: Samples, draws: Draws) -> list[_Held]:
     order = np.argsort(draws.lots, kind="stable")
     ends = np.searchsorted(draws.lots[order], np.arange(draws.n_blocks + 1))
-    weights = None if samples.weights is None else samples.weights[order]
-    sorted_samples = replace(
-        samples,
-        predictions=samples.predictions[order],
-        targets=samples.targets[order],
-        weights=weights,
+    in_order = samples.take(order)
+    per_lot = np.stack(
+        [loss_sums(in_order.take(slice(a, b)))[0].sums for a, b in pairwise(ends.tolist())]
     )
-    per_lot = np.stack([
-        loss_sums(_rows(sorted_samples, int(a), int(b)))[0].sums
-        for a, b in pairwise(ends)
-    ])  # fmt: skip
     return [_Held(LossSums(row, samples.n_classes)) for row in draws.counts @ per_lot]
-
-
-def _rows(samples: Samples, start: int, stop: int) -> Samples:
-    weights = None if samples.weights is None else samples.weights[start:stop]
-    return replace(
-        samples,
-        predictions=samples.predictions[start:stop],
-        targets=samples.targets[start:stop],
-        weights=weights,
-    )
 
 
 def _drawn_whole(

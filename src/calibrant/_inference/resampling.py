@@ -48,14 +48,7 @@ class Resampler:
         if weights is None or (weights > 0).all() or not (weights > 0).any():
             return
         held = np.flatnonzero(weights > 0)
-        s = self.samples
-        self.samples = replace(
-            s,
-            predictions=s.predictions[held],
-            targets=s.targets[held],
-            weights=weights[held],
-            kept=None,
-        )
+        self.samples = self.samples.take(held)
         if self.groups is not None:
             self.groups = np.unique(self.groups[held], return_inverse=True)[1].astype(np.intp)
         if np.ndim(self.votes):

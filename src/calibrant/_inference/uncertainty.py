@@ -303,7 +303,7 @@ class Uncertainty(Resampler):
         rule = rules.get(measure.statistic)
         if rule is not None and measure.name in EQUAL_MASS:
             rule = equal_mass_rule(rule)
-        if rule is None or getattr(rule, "drop_one", False):
+        if rule is None or rule.drops_one:
             return None
         key = (measure.statistic, str(rule))
         if key not in self._classes:

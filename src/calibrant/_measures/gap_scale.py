@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.bin_tables import VectorTable
-from calibrant._core.errors import InputError
+from calibrant._core.validation import check_tolerance
 from calibrant._measures.catalogue import Measure, catalogue
-from calibrant._measures.proportions import is_number
 from calibrant._measures.truthful import linear_error
 
 
@@ -77,11 +76,4 @@ def checked_tolerance(tolerance: Any, measure: str = "ece") -> float:
     """A tolerance that can be kept and broken: of gaps between 0 and 1, of a loss on its scale."""
     ends = [m.high for m in catalogue() if m.name == measure and not is_error(m)]
     most = min(max(ends, default=1.0), 1e3)
-    if not is_number(tolerance) or not 0 < float(tolerance) < most:
-        percentage = is_number(tolerance) and 1 <= float(tolerance) <= 100 and most == 1
-        raise InputError(
-            f"tolerance must be a number between 0 and {most:g}, such as 0.05: the largest error "
-            f"that would not matter; got {tolerance!r}"
-            + (". If it is a percentage, divide it by 100" if percentage else "")
-        )
-    return float(tolerance)
+    return check_tolerance(tolerance, most)

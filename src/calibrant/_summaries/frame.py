@@ -114,7 +114,7 @@ class FrameSummary(StreamSummary):
     def _table(
         self, notion: Notion, rule: Rule, cells: NDArray[np.float64]
     ) -> tuple[BinTable, Cuts]:
-        if isinstance(rule, EqualWidth | Edges):
+        if rule.is_fixed:
             return self.cells.bins(cells), fixed_cuts(rule, self.samples.precision)
         if isinstance(rule, LevelSets):
             return frames.bin_table(self.samples, notion, rule)[:2]
@@ -122,7 +122,7 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def class_bins(self) -> BinTable:
-        if isinstance(self.fixed, EqualWidth | Edges):
+        if self.fixed.is_fixed:
             return without_dropped(self.sums["classwise"].copy(), self.fixed, True)
         return frames.classwise_table(self.samples, self.fixed)[0]
 
@@ -177,7 +177,7 @@ def summary_of(
     samples: FrameSamples, sums: StreamSums, cells: Cells, fixed: Rule, truthful: Rule
 ) -> FrameSummary:
     """The summary of a frame's sums."""
-    columns = samples.n_classes if samples.multiclass else 1
+    columns = samples.n_columns
     return FrameSummary(
         cells, sums.arrays, columns, sums.findings, fixed == truthful, False, samples, fixed,
         truthful,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import BinTable, VectorTable, squared
 from calibrant._core.binning import (
     Cuts,
-    Edges,
     EqualWidth,
     LevelSets,
     Quantile,
@@ -123,7 +122,7 @@ class Summary:
         """One read of (n, k) predictions: the ordinary bins of every class, the top label,
         losses.
         """
-        assert isinstance(self.fixed, EqualWidth | Edges)
+        assert self.fixed.is_fixed
         cuts = fixed_cuts(self.fixed, self.samples.precision)
         with explained(self.samples):
             total = self.engine.matrix_sums(
@@ -134,9 +133,7 @@ class Summary:
 
     @property
     def _fused(self) -> bool:
-        plain = isinstance(self.fixed, EqualWidth | Edges) and not getattr(
-            self.fixed, "drop_one", False
-        )
+        plain = self.fixed.is_fixed and not self.fixed.drops_one
         return self.together and self.samples.multiclass and plain
 
     @cached_property

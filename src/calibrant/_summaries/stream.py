@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable, squared
-from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant._core.loss_sums import LossSums
@@ -85,7 +84,7 @@ class StreamSummary:
     @cached_property
     def class_bins(self) -> BinTable:
         sums = self.sums["classwise"]
-        if isinstance(self.cells.rule, EqualWidth) and self.cells.rule.drop_one:
+        if self.cells.rule.drops_one:
             return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), squared(sums))
         return BinTable(sums.copy(), has_squares=squared(sums))
 

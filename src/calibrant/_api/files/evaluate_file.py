@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from calibrant._api.files.results import check_available, check_not_empty, told
 from calibrant._api.files.sums import Plan
-from calibrant._core.binning import Bins, Edges, EqualWidth, both_rules
+from calibrant._core.binning import Bins, EqualWidth, FixedRule, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
+from calibrant._data.checks import check_bool
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import file_rows
-from calibrant._data.to_samples import check_bool
 from calibrant._summaries.requirements import known_measures
 from calibrant.results._evaluation import Evaluation
 
@@ -74,7 +74,7 @@ def evaluate_file(
     0.25
     """
     fixed, quantile = both_rules(bins)
-    if not isinstance(fixed, EqualWidth | Edges):
+    if not isinstance(fixed, FixedRule):
         raise InputError(
             f"bins={bins!r}: files need bins that are fixed before the rows are seen, a count, "
             "EqualWidth or Edges. With a count, measures that go by quantile bins have as many"

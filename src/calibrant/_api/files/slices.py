@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.slices import ranked, rows_of
+from calibrant._api.slices import ranked
 from calibrant._api.streaming.accumulator import Accumulator
-from calibrant._core.binning import Edges, EqualWidth
+from calibrant._core.binning import FixedRule
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Names
 from calibrant._data.samples import Samples
@@ -30,7 +30,7 @@ class SliceSums:
     """The sums of every slice seen so far."""
 
     by: tuple[str, ...]
-    rule: EqualWidth | Edges
+    rule: FixedRule
     from_logits: bool
     measures: tuple[str, ...]
     headline: Measure
@@ -41,9 +41,9 @@ class SliceSums:
     def add(self, names: Sequence[Names], samples: Samples) -> None:
         """The rows of a batch to their slices."""
         for key, rows in _rows_by_key(names):
-            part = rows_of(samples, rows)
+            part = samples.take(rows)
             sums = self._of(key)
-            sums.add(sums.sums_of(part), part.n_classes if part.multiclass else 1)
+            sums.add(sums.sums_of(part), part.n_columns)
 
     def merge(self, other: SliceSums) -> None:
         for key, sums in other.sums.items():
@@ -83,7 +83,7 @@ class SliceSums:
 def _floor(sums: Accumulator, evaluation: Evaluation, headline: Measure) -> StreamFloor:
     """The noise floor, where the sums are enough for one: hard labels, every row once."""
     table = evaluation.reliability.table
-    dropping = isinstance(sums.rule, EqualWidth) and sums.rule.drop_one
+    dropping = sums.rule.drops_one
     if sums.soft or dropping or headline.of_tables is None or not counts_once(table):
         return NO_FLOOR
     return noise_floor(table, headline.of_tables, evaluation[headline.name])

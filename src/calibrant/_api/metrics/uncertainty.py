@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError
-from calibrant._core.validation import public
+from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
@@ -22,7 +21,6 @@ from calibrant._inference.resampling import checked_votes
 from calibrant._inference.uncertainty import SOFT_HAVE_NO_FLOOR, Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
-from calibrant._measures.proportions import checked_level
 from calibrant._summaries.samples import Summary
 from calibrant.results._check import FEWEST_ROWS, Limit, Limited
 from calibrant.results._rendering import in_full, percent, told_apart
@@ -109,7 +107,7 @@ def interval(
     >>> found.low > 0.1, 0.25 in found
     (True, True)
     """
-    level = checked_level(level)
+    level = check_level(level)
     samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
@@ -157,7 +155,7 @@ def verdict(
     >>> cal.verdict([0, 1, 1, 0, 1, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.7]).verdict
     'not enough data'
     """
-    level, tolerance = checked_level(level), checked_tolerance(tolerance, measure)
+    level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
     samples = to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
@@ -268,7 +266,7 @@ def limited(
 ) -> Limited:
     """A limit held against an interval, as `check` and `verdict` do."""
     samples, groups = worth.samples, worth.groups
-    measure = find(limit.measure, "multiclass" if samples.multiclass else "binary")
+    measure = find(limit.measure, samples.shape)
     return Limited(
         limit, where, samples.n, interval.value, interval,
         effective_n=effective_rows(samples, groups),
@@ -333,17 +331,6 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     return index
 
 
-def check_resamples(n_resamples: Any, seed: Any) -> None:
-    whole = isinstance(n_resamples, numbers.Integral) and not isinstance(n_resamples, bool)
-    if not whole or int(n_resamples) < 50:
-        raise InputError(
-            f"n_resamples must be a whole number, at least 50: fewer have no 95 % point worth the "
-            f"name; got {n_resamples!r}"
-        )
-    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or int(seed) < 0:
-        raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}")
-
-
 def _worth(
     samples: Samples,
     measure: str,
@@ -358,7 +345,7 @@ def _worth(
     """The measure and the statistics it reads, and what is needed to judge it."""
     check_resamples(n_resamples, seed)
     fixed, quantile = both_rules(bins)
-    chosen = find(measure, "multiclass" if samples.multiclass else "binary")
+    chosen = find(measure, samples.shape)
     worth = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
         checked_votes(votes, samples),

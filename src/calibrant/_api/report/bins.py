@@ -104,7 +104,7 @@ def _view(
             return replace(table, design=design_effects(bins, z, w, groups, m))
 
         tables = {rule: tuple(map(with_bars, each)) for rule, each in tables.items()}
-    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    shape = samples.shape
     names = {rule: _GAPS + (_TRUTHFUL[shape] if rule == truthful else ()) for rule in RULES}
     values = {
         rule: {

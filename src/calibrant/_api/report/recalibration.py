@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.slices import rows_of
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.validation import N_RESAMPLES
@@ -63,7 +62,7 @@ def before_after(
     if max(fitted.size, held.size) > most:
         fitted, held = fitted[:most], np.sort(held[:most])
         split += f"; {most:,} rows of each half are enough here"
-    part, before = rows_of(samples, fitted), rows_of(samples, held)
+    part, before = samples.take(fitted), samples.take(held)
     trial = _tried(part, _among(groups, fitted))
     if trial.chosen is None:
         return f"No map is worth its while. {trial.why}"
@@ -121,7 +120,7 @@ def _tried(samples: Samples, groups: NDArray[np.intp] | None) -> _Trial:
     must raise neither, and lower one of them by more than chance easily does.
     """
     most = max(1000, TRIED // samples.n_classes)
-    part = rows_of(samples, np.arange(min(samples.n, most)))
+    part = samples.take(np.arange(min(samples.n, most)))
     groups = None if groups is None else _among(groups, np.arange(part.n))
     own = to_predictions(_plain(part), from_logits=part.from_logits).probabilities()
     losses = {AS_THEY_ARE: _losses(own, part)}
@@ -171,8 +170,8 @@ def _cross_fitted(
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             for j in range(n_folds):
-                rest = rows_of(samples, np.flatnonzero(fold != j))
-                here = rows_of(samples, np.flatnonzero(fold == j))
+                rest = samples.take(np.flatnonzero(fold != j))
+                here = samples.take(np.flatnonzero(fold == j))
                 scaler.fit(rest.targets, _plain(rest), sample_weight=rest.weights)
                 out[fold == j] = scaler.transform(_plain(here))
     except CalibrantError:
@@ -286,7 +285,7 @@ def _changes(
     before: Samples, after: Samples, rule: Rule, quantile: Rule,
     groups: NDArray[np.intp] | None, level: float, seed: int,
 ) -> tuple[Change, ...]:  # fmt: skip
-    shape: Shape = "multiclass" if before.multiclass else "binary"
+    shape = before.shape
     measures = [find(name, shape) for name in _MEASURES[shape]]
     losses = tuple(m for m in measures if m.statistic == "losses")
     draws = draw_blocks(before.n, N_RESAMPLES, seed, groups, before.weights)

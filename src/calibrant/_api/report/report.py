@@ -15,7 +15,6 @@ from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._measures.catalogue import Shape
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._conventions import Conventions
 from calibrant.results._glossary import entry
@@ -73,7 +72,7 @@ def report(
         sample_weight=sample_weight, from_logits=from_logits, classes=classes, data=data,
         missing=missing,
     )  # fmt: skip
-    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    shape = samples.shape
     fixed, quantile = both_rules(bins)
     index = group_index(groups, samples, data)
     views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.evaluate import assemble, choose, rule_names
-from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, as_rule, both_rules
+from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, FixedRule, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
@@ -86,12 +86,12 @@ class Accumulator:
         approximate: bool = False,
     ) -> None:
         rule = as_rule(bins)
-        if not isinstance(rule, EqualWidth | Edges):
+        if not isinstance(rule, FixedRule):
             raise InputError(
                 f"an Accumulator needs bins that are fixed before the data are seen; got {rule}. "
                 "Use a count, EqualWidth or Edges"
             )
-        self.rule: EqualWidth | Edges = rule
+        self.rule: FixedRule = rule
         # A rule is for all measures; with a count the truthful ones have quantile bins.
         self.own_bins = both_rules(bins)[1] == rule
         self.from_logits = from_logits
@@ -129,7 +129,7 @@ class Accumulator:
         )
         with explained(samples):
             sums = self.sums_of(samples)
-        return self.add(sums, samples.n_classes if samples.multiclass else 1)
+        return self.add(sums, samples.n_columns)
 
     def sums_of(self, samples: Source) -> StreamSums:
         """What `update` would add for these samples, summed where they lie."""
@@ -412,7 +412,7 @@ class Accumulator:
         """The accumulator of a recipe with these arrays."""
         _check_recipe(recipe)
         rule = recipe["rule"]
-        bins: EqualWidth | Edges = (
+        bins: FixedRule = (
             EqualWidth(rule["m"], rule["closed"], rule["drop_one"])
             if rule["kind"] == "equal-width"
             else Edges(rule["edges"], rule["closed"])

@@ -16,7 +16,7 @@ from calibrant._api.streaming.accumulator import Accumulator, check_same_recipe
 from calibrant._api.streaming.batches import batch_of
 from calibrant._api.streaming.spans import every_of
 from calibrant._api.streaming.sums import WindowedSums
-from calibrant._core.binning import Bins, Edges, EqualWidth
+from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
 from calibrant._data.times import moment, single
@@ -258,7 +258,7 @@ class Monitor:
         return self._sums.keep
 
     @property
-    def rule(self) -> EqualWidth | Edges:
+    def rule(self) -> FixedRule:
         """The bins."""
         return self._sums.blank.rule
 
