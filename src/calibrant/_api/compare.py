@@ -24,30 +24,13 @@ from calibrant._data.to_samples import to_samples
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
 from calibrant._inference.robustness import rank_robustness
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape, find
+from calibrant._measures.catalogue import Measure, Shape, find, listed
 from calibrant._summaries.samples import Summary
 from calibrant.results._comparison import Comparison
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
-
-_DEFAULT = {
-    "binary": ("ece", "lin_ce", "brier", "log_loss", "classification_error"),
-    "multiclass": (
-        "ece",
-        "classwise_ce",
-        "confidence_ce",
-        "brier",
-        "log_loss",
-        "classification_error",
-    ),
-}
-_ERRORS = {
-    "binary": ("ece", "lin_ce"),
-    "multiclass": ("ece", "confidence_ce_uncorrected", "confidence_ce", "classwise_ce"),
-}
-_LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
 
 
 @public
@@ -96,7 +79,7 @@ def compare(
     samples = _accepted(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
     first = next(iter(samples.values()))
     shape = first.shape
-    chosen = choose(_DEFAULT[shape] if measures is None else measures, shape)
+    chosen = listed("compare", shape) if measures is None else choose(measures, shape)
     if not chosen:
         raise InputError("measures must name one measure or more")
     fixed, quantile = both_rules(bins)
@@ -181,7 +164,7 @@ def _drawn(
 ) -> list[NDArray[np.float64]]:
     """The measures in every draw; those of equal mass keep their bins beside another rule."""
     own = equal_mass_rule(quantile)
-    by_mass = tuple(m for m in chosen if m.name in EQUAL_MASS and own != quantile)
+    by_mass = tuple(m for m in chosen if m.equal_mass and own != quantile)
     others = tuple(m for m in chosen if m not in by_mass)
     found = dict(
         zip(others, replicates(samples, others, fixed, quantile, draws), strict=True)
@@ -238,11 +221,12 @@ def _robustness(
 ) -> RankRobustness:
     """How each error orders the predictors at several numbers of bins, beside the losses."""
     errors: dict[tuple[str, int], list[float]] = {}
-    losses: dict[str, list[float]] = {name: [] for name in _LOSSES}
-    measured: list[Measure] = [find(name, shape) for name in _ERRORS[shape]]
+    chosen = listed("robustness", shape)
+    losses: dict[str, list[float]] = {m.name: [] for m in chosen if not m.is_error}
+    measured = [m for m in chosen if m.is_error]
     for each in samples.values():
         summary = Summary(each)
-        for name in _LOSSES:
+        for name in losses:
             losses[name].append(find(name, shape).compute(summary))
         for m in bin_counts:
             binned = Summary(each, EqualWidth(m), Quantile(m))

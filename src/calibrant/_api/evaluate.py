@@ -22,12 +22,14 @@ from calibrant._data.columns import is_lazy
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._engines.protocol import Findings
+from calibrant._inference.budget import FULL_CLASSES
 from calibrant._measures.binned import binned_errors
-from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape, catalogue, find
+from calibrant._measures.catalogue import Measure, Shape, catalogue, equal_mass_names, find
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._measures.smooth import LS_SIGMA
+from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import linear_errors
-from calibrant._summaries.samples import Summary, resolve_notion
+from calibrant._summaries.samples import SourceStatistics, Summary, resolve_notion
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 
@@ -177,8 +179,6 @@ def _of(result: Evaluation, chosen: tuple[Measure, ...]) -> tuple[Measure, ...]:
     return tuple(measure for measure in chosen if measure.name in result)
 
 
-# Full calibration sums a vector of k numbers in each of k m cells.
-FULL_UP_TO = 200
 LONG_FULL = "lin_ce: left out, for full calibration of so many classes takes long; ask by name"
 
 
@@ -186,12 +186,12 @@ def _is_worth_it(measure: Measure, samples: Source, rule: Rule, soft: bool) -> b
     """Whether an evaluation of everything includes the measure; by name it always can."""
     if measure.statistic == "full_bins":
         ranked = isinstance(rule, Quantile) and rule.ties == "rank"
-        return samples.n_classes <= FULL_UP_TO and not ranked
+        return samples.n_classes <= FULL_CLASSES and not ranked
     return soft or not measure.soft_only
 
 
 def assemble(
-    summary: Any,
+    summary: SourceStatistics,
     chosen: tuple[Measure, ...],
     rules: dict[str, str],
     table: ReliabilityTable,
@@ -225,7 +225,7 @@ def assemble(
 
 def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
     """Which measures keep bins of equal mass where another rule was given for all."""
-    names = [measure.name for measure in chosen if measure.name in EQUAL_MASS]
+    names = [measure.name for measure in chosen if measure.equal_mass]
     own = equal_mass_rule(rule)
     if not names or own == rule:
         return ()
@@ -300,7 +300,7 @@ def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
 def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
     """Which rule stands behind each statistic that a measure may read, or behind a measure."""
     return {
-        **dict.fromkeys(EQUAL_MASS, str(equal_mass_rule(quantile))),
+        **dict.fromkeys(equal_mass_names(), str(equal_mass_rule(quantile))),
         "bins": str(fixed),
         "class_bins": str(fixed),
         "quantile_bins": str(quantile),
@@ -308,27 +308,26 @@ def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
         "confidence_bins": str(quantile),
         "full_bins": f"top class x {quantile}",
         "levels": str(LevelSets()),
-        "brier_uncertainty": "",  # of the mean target alone
         "logit_grid": f"Gaussian noise, sigma {LS_SIGMA:g}",
         "smooth": "bandwidth at its fixed point",
     }
 
 
-def estimate_of(measure: Measure, summary: Any, rules: dict[str, str]) -> Estimate:
+def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, str]) -> Estimate:
     """One measure's value from a summary's statistics."""
     return Estimate(
         measure.name,
         measure.compute(summary),
         measure.title,
         summary.scalar if measure.notion == "scalar" else measure.notion,
-        rules.get(measure.name, rules.get(measure.statistic, "")),
+        rules.get(measure.name, rules.get(measure.statistic, "")) if measure.needs_order else "",
         measure.claims.truthful,
         measure.higher_is_better,
     )
 
 
 def class_columns(
-    samples: Source, summary: Any, *, with_truthful: bool = True
+    samples: Source, summary: Statistics, *, with_truthful: bool = True
 ) -> dict[str, list[Any]]:
     """A row per class: mean prediction, mean target, errors; the worst first. The truthful error
     goes by each class's own quantile bins, which not every summary has.

@@ -11,19 +11,15 @@ from calibrant._core.binning import Rule
 from calibrant._core.validation import check_level, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.budget import takes_long
 from calibrant._inference.resampling import checked_votes
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, find
+from calibrant._measures.catalogue import HEADLINE, Measure, find
 from calibrant._measures.gap_scale import is_error
 from calibrant._measures.proportions import design_effects
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._uncertainty import ESTIMAND
-
-# Entries of (n, k) predictions, and classes, up to which measures of all classes are resampled
-# unasked.
-CLASSWISE_UP_TO = 500_000
-CLASSES_UP_TO = 100
 
 _ABOVE = (
     "the value lies above its own interval: a sample's error is above the true one, which is near "
@@ -112,7 +108,7 @@ def clustered(table: ReliabilityTable, samples: Samples, groups: Any) -> Reliabi
 def headline_of(measures: Sequence[Measure]) -> Measure | None:
     """The measure that a verdict is about: the ECE, or the first error that was asked for."""
     errors = [measure for measure in measures if is_error(measure)]
-    return next((m for m in errors if m.name == "ece"), errors[0] if errors else None)
+    return next((m for m in errors if m.name == HEADLINE), errors[0] if errors else None)
 
 
 def commented(estimates: Sequence[Estimate]) -> list[str]:
@@ -135,16 +131,7 @@ def commented(estimates: Sequence[Estimate]) -> list[str]:
 
 def _heavy(worth: Uncertainty) -> set[str]:
     """Names of measures that take too long to resample unasked."""
-    samples = worth.samples
-    entries, k = samples.n * samples.n_classes, samples.n_classes
-    too_large = samples.multiclass and (entries > CLASSWISE_UP_TO or k > CLASSES_UP_TO)
-    return {
-        measure.name
-        for measure in worth.measures
-        if (too_large and measure.notion in ("classwise", "full", "distribution"))
-        # On soft labels a sweep seldom meets a fall, and tries as many bins as there are rows.
-        or (worth.soft and measure.name == "sweep_ece")
-    }
+    return {m.name for m in worth.measures if takes_long(m, worth.samples, soft=worth.soft)}
 
 
 def _judged(estimate: Estimate, measure: Measure, worth: Uncertainty) -> Estimate:

@@ -19,7 +19,7 @@ from calibrant._data.samples import Samples
 from calibrant._data.slice_names import row_names
 from calibrant._inference.resampling import checked_votes
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, Shape, find
+from calibrant._measures.catalogue import HEADLINE, Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale, is_error
 from calibrant._summaries.samples import Summary
 from calibrant.results._check import Limit
@@ -177,7 +177,7 @@ def slice_measures(
     quick = [m for m in measures if m.statistic in ("bins", "losses")]
     shown = list(measures) if asked and not of_sums else quick
     errors = [m for m in shown if is_error(m) and (m.statistic == "bins" or not of_sums)]
-    ece = find("ece", shape)
+    ece = find(HEADLINE, shape)
     headline = errors[0] if errors and asked and ece not in errors else ece
     return headline, shown if headline in shown else [headline, *shown]
 

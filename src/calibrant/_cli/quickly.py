@@ -7,17 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant._api.evaluate import evaluate
+from calibrant._inference.budget import quick_measures
 from calibrant._measures.catalogue import catalogue
 from calibrant.results._evaluation import Estimate, Evaluation
-
-# Measures whose intervals take a second whatever the number of rows: resampled in bins.
-OF_BINS = (
-    "ece", "rmsce", "mce", "debiased_l2", "ks_error", "lin_ce", "confidence_ce",
-    "confidence_ce_uncorrected",
-)  # fmt: skip
-# Losses of (n, k) predictions are resampled in rows: of so many, n k, they take seconds.
-LOSSES = ("brier", "log_loss", "classification_error")
-LOSSES_UP_TO = 300_000
 
 
 def evaluate_quickly(
@@ -56,11 +48,9 @@ def evaluate_quickly(
 
 def _quick(y_proba: Any, groups: Any) -> tuple[str, ...]:
     multiclass = y_proba.ndim == 2
-    shape = "multiclass" if multiclass else "binary"
-    known = {m.name for m in catalogue(shape) if m.notion not in ("classwise", "full")}  # type: ignore[arg-type]
+    known = catalogue("multiclass" if multiclass else "binary")
     in_rows = multiclass or groups is not None
-    losses = LOSSES if not in_rows or y_proba.size <= LOSSES_UP_TO else ()
-    return tuple(name for name in (*OF_BINS, *losses) if name in known)
+    return tuple(m.name for m in quick_measures(known, y_proba.size if in_rows else 0))
 
 
 def _put_together(plain: Evaluation, judged: Evaluation) -> Evaluation:

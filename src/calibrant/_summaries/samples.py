@@ -1,11 +1,11 @@
-"""Summary: every statistic of one set of samples, each computed when a measure first asks."""
+"""Summary: the statistics of one set of samples, each computed when a measure first asks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
 from calibrant._measures.smooth import LS_SIGMA
+from calibrant._measures.statistics import Statistics
 from calibrant._summaries.smooth import SmoothSummary
 
 NOTIONS = ("binary", "confidence", "classwise", "full")
@@ -55,9 +56,28 @@ def resolve_notion(samples: Source, notion: str | None) -> Notion:
     return notion  # type: ignore[return-value]
 
 
+class SourceStatistics(Statistics, Protocol):
+    """The statistics of a source, with what computing them has found out about its rows."""
+
+    @property
+    def scalar(self) -> Notion:
+        """The scalar problem: "binary", or "confidence" for (n, k) predictions."""
+        ...
+
+    @property
+    def findings(self) -> Findings:
+        """What was clipped or tolerated, and whether labels are soft."""
+        ...
+
+    @property
+    def n_logits_clipped(self) -> int:
+        """Predictions moved to the ends of the logit grid."""
+        ...
+
+
 @dataclass
 class Summary:
-    """Statistics of samples on demand, and what was found on the way.
+    """`Statistics` of samples, each computed when a measure first asks for it.
 
     `fixed` is the rule of the ordinary measures, `quantile` that of the truthful ones.
     """

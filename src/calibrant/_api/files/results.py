@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from calibrant._api.evaluate import (
-    FULL_UP_TO,
     LONG_FULL,
     assemble,
     choose,
@@ -22,7 +21,9 @@ from calibrant._api.files.sums import Plan, Tally
 from calibrant._core.binning import Cuts, Quantile, Rule
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._data.readers.source import FileRows
-from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape
+from calibrant._inference.budget import FULL_CLASSES
+from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
+from calibrant._summaries.requirements import in_stream
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
@@ -32,10 +33,10 @@ def check_available(names: tuple[str, ...] | None, plan: Plan, multiclass: bool)
     """An error, before anything is read, for a measure that one pass cannot give."""
     if names is None or plan.exact:
         return
-    kept = plan.tally().total.summary(columns=2 if multiclass else 1, approximate=True)
+    own_bins = plan.tally().total.own_bins
     for measure in choose(names, "multiclass" if multiclass else "binary"):
         # Whether labels are soft, as distances between distributions need, is not known yet.
-        if measure.statistic != "distribution" and not kept.has(measure):
+        if not in_stream(measure, own_bins=own_bins, approximate=True):
             raise InputError(
                 f"the measure {measure.name!r} takes more than one pass: leave out exact=False"
             )
@@ -132,7 +133,7 @@ def _kept(
     gone = [m.name for m in chosen if m not in kept and m.statistic != "distribution"]
     if gone:
         notes.append(f"{', '.join(gone)}: left out, for they take more than one pass (exact=False)")
-    if summary.n_columns > FULL_UP_TO and any(m.statistic == "full_bins" for m in kept):
+    if summary.n_columns > FULL_CLASSES and any(m.statistic == "full_bins" for m in kept):
         kept = tuple(measure for measure in kept if measure.statistic != "full_bins")
         notes.append(LONG_FULL)
     near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
@@ -150,7 +151,7 @@ def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
     near = f"{fixed.m} quantile bins from {cells}"
     if not summary.own_bins:
         out |= {"quantile_bins": near, "confidence_bins": near}
-    return out | {"levels": cells, **dict.fromkeys(EQUAL_MASS, near)}
+    return out | {"levels": cells, **dict.fromkeys(equal_mass_names(), near)}
 
 
 def _reliability(tally: Tally, summary: StreamSummary) -> ReliabilityTable:

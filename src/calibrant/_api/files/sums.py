@@ -25,10 +25,9 @@ from calibrant._engines.arrays.passes import scalar_sums
 from calibrant._engines.arrays.streams import NO_SQUARES, StreamSums, stream_sums
 from calibrant._engines.cells import N_LINEAR, Cells
 from calibrant._measures.catalogue import THRESHOLD
+from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.requirements import holdings, needs_fine_cells
 
-# Statistics of each class's own quantile bins.
-BY_CLASS = ("above", "class_quantile_bins")
 # Cells of all classes together, about.
 MOST_CLASS_CELLS = 1 << 16
 
@@ -86,7 +85,7 @@ class Plan:
         problem of (n,) predictions, if a measure goes by quantiles of those.
         """
         chosen = choose(self.measures, samples.shape)
-        if not self.exact or not any(measure.statistic in BY_CLASS for measure in chosen):
+        if not self.exact or not any(STATISTICS[m.statistic].has_class_quantiles for m in chosen):
             return None
         columns = class_columns(samples) if samples.multiclass else [samples]
         cuts = class_cells(samples.n_classes).cuts(samples.precision)

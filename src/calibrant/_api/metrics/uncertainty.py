@@ -26,8 +26,6 @@ from calibrant.results._check import FEWEST_ROWS, Limit, Limited
 from calibrant.results._rendering import in_full, percent, told_apart
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
 
-# A fault in a share s of all rows makes an error of s; of a root of a mean of squares, its root.
-ROOTS = ("rmsce", "debiased_l2")
 # To show that an error is exactly 0, no number of rows is enough.
 MOST_TO_PASS = 10**12
 
@@ -294,9 +292,12 @@ def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale
     low, high = measure.low, math.sqrt(high) if scale.power == 2 else high
     value = scale.gap(limit.value)
     share = max(value - low if limit.kind == "max" else high - value, 0.0) / (high - low)
-    if measure.name in ROOTS:
+    # A fault in a share s of the rows makes an error of s; of the root of a mean square, its root.
+    if measure.gaps == "root":
         share **= 2
-    if measure.name == "mce":  # a bin of its own is enough for a fault; it is taken to be average
+    if (
+        measure.gaps == "largest"
+    ):  # a bin of its own is enough for a fault; it is taken to be average
         share /= getattr(rule, "m", 1)
     if not share:
         return MOST_TO_PASS

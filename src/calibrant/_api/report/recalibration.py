@@ -19,7 +19,7 @@ from calibrant._data.samples import Samples
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.paired import draw_blocks, replicates
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, Shape, find
+from calibrant._measures.catalogue import Measure, listed
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._report import BeforeAfter, Change, spoken
@@ -42,10 +42,6 @@ TRIED = 20_000
 # Rows a class that a map with parameters for each class needs, and classes that it may have.
 ROWS_A_CLASS, MOST_CLASSES = 20, 100
 AS_THEY_ARE = "as they are"
-_MEASURES: dict[Shape, tuple[str, ...]] = {
-    "binary": ("ece", "lin_ce", "log_loss", "brier"),
-    "multiclass": ("ece", "confidence_ce", "log_loss", "brier"),
-}
 
 
 def before_after(
@@ -286,7 +282,7 @@ def _changes(
     groups: NDArray[np.intp] | None, level: float, seed: int,
 ) -> tuple[Change, ...]:  # fmt: skip
     shape = before.shape
-    measures = [find(name, shape) for name in _MEASURES[shape]]
+    measures = list(listed("recalibration", shape))
     losses = tuple(m for m in measures if m.statistic == "losses")
     draws = draw_blocks(before.n, N_RESAMPLES, seed, groups, before.weights)
     drawn = [replicates(part, losses, rule, quantile, draws) for part in (before, after)]

@@ -15,6 +15,7 @@ from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._conventions import Conventions
 from calibrant.results._glossary import entry
@@ -95,7 +96,7 @@ def report(
         sentences(evaluation),
         evaluation,
         headlines(evaluation, shape),
-        grouped(evaluation),
+        grouped(evaluation, shape),
         views,
         sensitivity(samples, views[0]),
         change if isinstance(change, BeforeAfter) else None,
@@ -110,7 +111,7 @@ def _with_ece(measures: Iterable[str] | None) -> list[str] | None:
     """The measures asked for, and the one that the answer and the diagram go by."""
     if measures is None or isinstance(measures, str):
         return measures  # type: ignore[return-value] # a text is told to be none by evaluate
-    return list(dict.fromkeys(["ece", *measures]))
+    return list(dict.fromkeys([HEADLINE, *measures]))
 
 
 def _count(rule: Rule) -> int | None:

@@ -32,9 +32,11 @@ from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
-from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape
+from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
 from calibrant._summaries.requirements import (
+    follows_rule,
     holdings,
+    in_stream,
     is_available,
     known_measures,
     needs_fine_cells,
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
 
 # A logit of 1 as a probability.
 SIGMOID_OF_1 = 1.0 / (1.0 + math.exp(-1.0))
-# Statistics that come from the stream's own bins where a rule was given for all measures.
-_BY_RULE = ("quantile_bins", "confidence_bins", "class_quantile_bins")
 
 
 class Accumulator:
@@ -174,14 +174,11 @@ class Accumulator:
             )
         return self
 
-    def summary(
-        self, *, columns: int | None = None, approximate: bool | None = None
-    ) -> StreamSummary:
-        """The statistics of what was added so far; `columns` before anything was."""
-        columns = self._n_classes if columns is None else columns
+    def summary(self, *, approximate: bool | None = None) -> StreamSummary:
+        """The statistics of what was added so far."""
         nearly = self.approximate if approximate is None else _flag(approximate)
         return StreamSummary(
-            self._cells, self._state, columns, self._findings, self.own_bins, nearly
+            self._cells, self._state, self._n_classes, self._findings, self.own_bins, nearly
         )
 
     def evaluate(
@@ -275,9 +272,9 @@ class Accumulator:
     def _instead(self, measure: Measure) -> str:
         """What a stream has in the place of a measure that needs the samples."""
         out = ""
-        if measure.statistic in _BY_RULE and measure.name not in EQUAL_MASS:
+        if follows_rule(measure):
             out += f", or a rule for all measures, such as bins=EqualWidth({self.rule.m})"
-        if self.summary(approximate=True).has(measure):
+        if in_stream(measure, own_bins=self.own_bins, approximate=True):
             out += f", or approximate=True for its value from {self._cells.m} cells"
         return out
 
@@ -289,8 +286,7 @@ class Accumulator:
         notes = [f"approximate, from {self._cells.m} cells: {', '.join(near)}"] if near else []
         gone = [m for m in chosen if m not in kept and m.statistic != "distribution"]
         if gone:
-            wide = self.summary(approximate=True)
-            some = any(wide.has(m) for m in gone)
+            some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in gone)
             cells = f"; approximate=True takes some from {self._cells.m} cells" if some else ""
             notes.append(
                 f"{', '.join(m.name for m in gone)}: left out, for a stream does not keep the "
@@ -315,7 +311,7 @@ class Accumulator:
         return rule_names(self.rule, self.rule) | {
             "quantile_bins": own,
             "confidence_bins": own,
-            **dict.fromkeys(EQUAL_MASS, quantile),
+            **dict.fromkeys(equal_mass_names(), quantile),
             "levels": f"{self._cells.m} cells",
         }
 
