@@ -30,6 +30,7 @@ from calibrant._core.errors import (
     MissingExtra,
     StateError,
 )
+from calibrant._core.version import __version__
 from calibrant._measures.catalogue import catalogue
 from calibrant.results._conventions import Conventions
 from calibrant.results._evaluation import Estimate, Evaluation
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
     from calibrant._research.papers.reproduce import reproduce
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check
-    from calibrant.results._class_tables import ClasswiseReliability
     from calibrant.results._comparison import Comparison
+    from calibrant.results._reliability import ClasswiseReliability
     from calibrant.results._robustness import RankRobustness
     from calibrant.results._slices import Slices
     from calibrant.results._uncertainty import (
@@ -78,8 +79,6 @@ if TYPE_CHECKING:
         TemperatureScaling,
         VectorScaling,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Accumulator",
@@ -170,7 +169,7 @@ _LATER = {
     "compare": "calibrant._api.compare",
     "evaluate_file": "calibrant._api.files.evaluate_file",
     "Check": "calibrant.results._check",
-    "ClasswiseReliability": "calibrant.results._class_tables",
+    "ClasswiseReliability": "calibrant.results._reliability",
     "BinSensitivity": "calibrant.results._bin_sensitivity",
     "Windows": "calibrant.results._windows",
     "read_file": "calibrant._api.files.evaluate_file",
