@@ -61,11 +61,10 @@ if TYPE_CHECKING:
     from calibrant._research.papers.reproduce import reproduce
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check
-    from calibrant.results._class_tables import ClasswiseReliability
     from calibrant.results._comparison import Comparison
     from calibrant.results._conventions import Conventions
     from calibrant.results._evaluation import Estimate, Evaluation
-    from calibrant.results._reliability import ReliabilityTable
+    from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._robustness import RankRobustness
     from calibrant.results._slices import Slices
     from calibrant.results._smooth_curve import SmoothCurve
@@ -252,14 +251,13 @@ _NAMES = {
     "calibrant._research.papers.reproduce": ("reproduce",),
     "calibrant.results._bin_sensitivity": ("BinSensitivity",),
     "calibrant.results._check": ("Check",),
-    "calibrant.results._class_tables": ("ClasswiseReliability",),
     "calibrant.results._comparison": ("Comparison",),
     "calibrant.results._conventions": ("Conventions",),
     "calibrant.results._evaluation": (
         "Estimate",
         "Evaluation",
     ),
-    "calibrant.results._reliability": ("ReliabilityTable",),
+    "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "calibrant.results._robustness": ("RankRobustness",),
     "calibrant.results._slices": ("Slices",),
     "calibrant.results._smooth_curve": ("SmoothCurve",),

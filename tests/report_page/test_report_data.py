@@ -19,8 +19,7 @@ from calibrant._api.report.text import answer, sentences
 from calibrant._core.binning import both_rules
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
-from calibrant.results._pages.embed import script_json
-from calibrant.results._pages.write import write_page
+from calibrant.results._pages.page import script_json, write_page
 from needs import need
 
 RULES = {"equal-width": cal.EqualWidth, "quantile": cal.Quantile}

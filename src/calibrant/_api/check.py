@@ -22,7 +22,7 @@ from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
-from calibrant.results._check import Check, Limit, Limited
+from calibrant.results._check import Check, Limit, LimitCheck
 
 
 @public
@@ -165,14 +165,14 @@ class _Ways:
         )  # fmt: skip
 
 
-def _checked(samples: Samples, groups: Any, where: str | None, ways: _Ways) -> Iterator[Limited]:
+def _checked(samples: Samples, groups: Any, where: str | None, ways: _Ways) -> Iterator[LimitCheck]:
     """Every limit, of all rows or of a slice."""
     weightless = samples.weights is not None and not (samples.weights > 0).any()
     single = groups is not None and int(np.max(groups)) < 1
     if where is not None and (weightless or single):
         said = "its rows have no weight" if weightless else "one cluster cannot be resampled"
         for _, limit in ways.limits:
-            yield Limited(limit, where, samples.n, math.nan, None, said)
+            yield LimitCheck(limit, where, samples.n, math.nan, None, said)
         return
     summary = Summary(samples, *ways.rules)
     worth = ways.worth(samples, groups, ways.level)
@@ -184,10 +184,10 @@ def _checked(samples: Samples, groups: Any, where: str | None, ways: _Ways) -> I
         except InputError as error:
             if where is None:
                 raise
-            yield Limited(limit, where, samples.n, math.nan, None, str(error))
+            yield LimitCheck(limit, where, samples.n, math.nan, None, str(error))
             continue
         if ways.point:
-            yield Limited(limit, where, samples.n, value, None)
+            yield LimitCheck(limit, where, samples.n, value, None)
             continue
         interval = worth.interval(measure, value)
         scale = gap_scale(measure, summary)
@@ -203,5 +203,5 @@ def check_values(
     values: Mapping[str, float], limits: tuple[tuple[Measure, Limit], ...], n: int, n_missing: int
 ) -> Check:
     """Limits held against values alone, of rows that are not at hand."""
-    parts = (Limited(limit, None, n, values[limit.measure], None) for _, limit in limits)
+    parts = (LimitCheck(limit, None, n, values[limit.measure], None) for _, limit in limits)
     return Check(tuple(parts), n, n_missing, None, True)

@@ -15,8 +15,7 @@ from calibrant._data.explain import explained
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._summaries.samples import Summary
-from calibrant.results._class_tables import ClasswiseReliability
-from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
 
 
 @public

@@ -98,9 +98,9 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     name = ", ".join(options.by or ())
     parts = [
         part if part.where is None else replace(part, where=f"{name} {part.where}")
-        for part in found.parts
+        for part in found.rows
     ]
-    return replace(found, parts=tuple(parts), n_missing=rows.n_missing), rows.said
+    return replace(found, rows=tuple(parts), n_missing=rows.n_missing), rows.said
 
 
 def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
@@ -130,7 +130,7 @@ def _show(found: Check, said: tuple[str, ...], files: str) -> None:
 
     print_styled(f"{found.verdict}: {files}", _STYLES[found.verdict], file=sys.stdout)
     notes = (in_options(missing_note(found.n_missing)),) if found.n_missing else ()
-    for line in (*said, *notes, *(part.sentence for part in found.parts)):
+    for line in (*said, *notes, *(part.sentence for part in found.rows)):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
     print_table(found.columns(), "Limits")

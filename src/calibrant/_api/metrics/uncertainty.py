@@ -22,7 +22,7 @@ from calibrant._inference.uncertainty import SOFT_HAVE_NO_FLOOR, Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
 from calibrant._summaries.samples import Summary
-from calibrant.results._check import FEWEST_ROWS, Limit, Limited
+from calibrant.results._check import FEWEST_ROWS, Limit, LimitCheck
 from calibrant.results._rendering import in_full, percent, told_apart
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
 
@@ -215,7 +215,7 @@ def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
 
 
 def _in_words(
-    held: Limited, floor: NoiseFloor | None, tolerance: float, *, beyond: bool, of_errors: bool
+    held: LimitCheck, floor: NoiseFloor | None, tolerance: float, *, beyond: bool, of_errors: bool
 ) -> tuple[str, str]:
     """The verdict in a word and in a sentence."""
     seen, within = _seen(held, floor, tolerance), f"the tolerance of {in_full(tolerance)}"
@@ -240,7 +240,7 @@ def _in_words(
     )
 
 
-def _seen(held: Limited, floor: NoiseFloor | None, tolerance: float) -> str:
+def _seen(held: LimitCheck, floor: NoiseFloor | None, tolerance: float) -> str:
     """The value, its interval and its noise floor, with as many digits as decide."""
     interval, scale = held.interval, held.scale
     assert interval is not None
@@ -261,11 +261,11 @@ def _seen(held: Limited, floor: NoiseFloor | None, tolerance: float) -> str:
 
 def limited(
     limit: Limit, where: str | None, interval: Interval, worth: Uncertainty, scale: GapScale
-) -> Limited:
+) -> LimitCheck:
     """A limit held against an interval, as `check` and `verdict` do."""
     samples, groups = worth.samples, worth.groups
     measure = find(limit.measure, samples.shape)
-    return Limited(
+    return LimitCheck(
         limit, where, samples.n, interval.value, interval,
         effective_n=effective_rows(samples, groups),
         n_to_pass=rows_to_pass(measure, limit, interval.level, worth.fixed, scale),

@@ -18,9 +18,8 @@ from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._conventions import Conventions
-from calibrant.results._glossary import entry
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
-from calibrant.results._report import BeforeAfter, Report
+from calibrant.results._report import BeforeAfter, Report, entry
 
 
 @public
