@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import INSTALLED, OUTCOMES, REPORTS, binary, run
+from command import INSTALLED, OUTCOMES, REPORTS, binary
+from command import run_installed as run
 
 import calibrant as cal
 from calibrant import examples
