@@ -83,3 +83,16 @@ def test_commands_of_the_guides_for_contributors_exist():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     called = set(re.findall(r"(?:^    |`)make (\w+)", text, re.MULTILINE))
     assert {"quick", "test", "docs", "bench"} <= called <= TARGETS
+
+
+def test_the_worked_example_is_the_measure_that_is_tested():
+    made_up = ROOT / "tests/laws/test_made_up_measure.py"
+    if not made_up.exists():
+        pytest.skip("the made-up measure is not there")
+    tested = {line.strip() for line in made_up.read_text(encoding="utf-8").splitlines()}
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for name in ("two_bin_error", "twin_of_two_bin_ce"):
+        code = re.search(rf"^    def {name}.+?(?=^\S)", text, re.MULTILINE | re.DOTALL)[0]
+        lines = [line.strip() for line in code.splitlines() if line.strip()]
+        body = [line for line in lines[1:] if not line.startswith('"""')]
+        assert len(body) >= 4 and set(body) <= tested
