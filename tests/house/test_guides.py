@@ -28,6 +28,7 @@ NEEDS = {
     "recalibration": ("sklearn",),
     "report": ("altair",),
     "torch": ("torch", "torchmetrics"),
+    "tour": ("pandas", "duckdb"),
 }
 
 
