@@ -30,7 +30,38 @@ def classwise_reliability(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ClasswiseReliability:
-    """The reliability table of each class against the rest, the worst first.
+    """The reliability table of each class against the rest, worst first.
+
+    The worst class is the one with the largest ECE.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n, k), or list of str
+        Predicted probabilities, one column per class; with `data`, the columns' names.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    ClasswiseReliability
+        `names` and `tables` of the classes, and their diagrams (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     Examples
     --------
@@ -39,9 +70,9 @@ def classwise_reliability(
     >>> cal.classwise_reliability([0, 1, 2, 1], rows, bins=2, classes=["a", "b", "c"])
     Reliability of 3 classes, worst first; 2 equal-width bins, left-closed
       class  mean_predicted  mean_target     ece
-      b           0.5000       0.5000  0.2500
-      a           0.3000       0.2500  0.2000
-      c           0.2000       0.2500  0.0500
+      b              0.5000       0.5000  0.2500
+      a              0.3000       0.2500  0.2000
+      c              0.2000       0.2500  0.0500
     """
     rule = as_rule(bins)
     samples = to_samples_in_place(

@@ -53,24 +53,45 @@ def ece(
 
     .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
-    where B runs over the bins, u is the prediction, z the target and W the sum of weights.
-    ``norm="l2"`` is the root of the mean square gap (RMSCE), ``norm="max"`` the largest gap of any
-    bin (MCE). Targets may be 0/1 or probabilities: on probabilities this is SMECE (`soft_ece`).
+    where B runs over the bins, u is the prediction, z the target, w the weight and W the sum of
+    weights. ``norm="l2"`` is the root of the mean square gap (RMSCE), ``norm="max"`` the largest
+    gap of any bin (MCE). On soft labels this is SMECE (`soft_ece`).
 
-    Range [0, 1], lower is better. Not truthful, not continuous: see the catalogue.
+    Range [0, 1], lower is better. Not truthful and not continuous: see `catalogue`.
 
     Parameters
     ----------
-    y_true
-        0/1, class indices, probabilities (n,), or rows of class probabilities (n, k).
-    y_proba
-        Probabilities: (n,) of class 1, or (n, k).
-    bins
-        A count of equal-width bins, or a rule: ``EqualWidth``, ``Quantile``, ``Edges``,
-        ``LevelSets``.
-    notion
-        ``"binary"`` for (n,); ``"confidence"`` (top label, the default) or ``"classwise"`` (mean
-        over classes) for (n, k).
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -109,11 +130,46 @@ def soft_ece(
 
     .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
-    where z is a probability: a teacher's, a posterior, a share of votes. It is the formula of
+    where z is a probability: a teacher's, a posterior, a share of votes. The formula is that of
     `ece`, which it equals to the last bit on 0/1 targets; a prediction equal to its target
-    everywhere scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error.
+    everywhere scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error
+    (`smooth_ece`).
 
     Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -149,8 +205,41 @@ def ace(
     .. math:: \frac{1}{k} \sum_{r} \frac{1}{W} \sum_B
         \Bigl| \sum_{i \in B} w_i (u_{ir} - z_{ir}) \Bigr|
 
-    where the bins B are quantile bins of each class's predictions. Classwise for (n, k) predictions
-    unless another notion is asked for. Range [0, 1], lower is better.
+    where the bins B are quantile bins of the predictions of each class r. Range [0, 1], lower is
+    better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int or Quantile, default 15
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the mean over classes (`"classwise"`, the
+        default) or the top label (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -190,9 +279,41 @@ def tace(
     .. math:: \frac{1}{|C|} \sum_{r \in C} \frac{1}{W_r} \sum_B
         \Bigl| \sum_{i \in B,\, u_{ir} > t} w_i (u_{ir} - z_{ir}) \Bigr|
 
-    where C are the classes with a prediction above the threshold t, and W_r the weight above it. It
-    keeps the many near-zero predictions of a long row from drowning the rest. Range [0, 1], lower
-    is better.
+    where C are the classes with a prediction above the threshold t, and W_r the weight above it.
+    The many predictions near zero of a problem with many classes then do not hide the others. Range
+    [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    threshold : float in [0, 1], default 0.01
+        Predictions at or below this are not counted.
+    bins : int or Quantile, default 15
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -233,6 +354,37 @@ def debiased_l2(
 
     where bars are weighted means in the bin. Range [0, 1], lower is better.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The debiased error, in [0, 1]; 0 where noise explains all of it.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
     References
     ----------
     Kumar, Liang and Ma (2019), arXiv:1909.10155; Broecker (2012), doi:10.1007/s00382-011-1191-1.
@@ -265,13 +417,43 @@ def sweep_ece(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""ECE at the largest number of equal-mass bins for which mean targets rise with the
-    predictions.
+    r"""ECE at the most equal-mass bins for which mean targets rise with the predictions.
 
     .. math:: \mathrm{ECE}_{m^*}, \quad m^* = \max\{m : \bar z_1 \le \dots \le \bar z_{m'}
         \text{ for all } m' \le m\}
 
     where the bins are quantile bins with ties together. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -310,6 +492,35 @@ def ks_error(
     .. math:: \max_t \frac{1}{W} \Bigl| \sum_{u_i \le t} w_i (u_i - z_i) \Bigr|
 
     where t runs over the predictions. No bins. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------

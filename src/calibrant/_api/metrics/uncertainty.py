@@ -50,13 +50,56 @@ def noise_floor(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> NoiseFloor:
-    """What a measure shows when predictions are exactly right, with a p-value for what it shows.
+    """What a measure shows by chance when predictions are calibrated, with a p-value.
 
     Targets are drawn from the predictions `n_resamples` times (a fifth of that for measures that
-    are not sums over bins). Hard labels are drawn as outcomes. Soft labels are the means of `votes`
-    votes, a number or one per row; without it they have no noise floor. The mean of the truthful
-    errors is exact (Lu et al., theorem 3.1): the mean of ``u (1 - u)``, over n. `groups` names
-    clusters of rows that are not independent of each other (patients, games, days).
+    are not sums over bins). Hard labels are drawn as outcomes, soft labels as means of `votes`
+    votes. The mean of the truthful errors is exact (theorem 3.1 of the paper): the mean of ``u (1 -
+    u)``, over n.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game), where rows are not independent.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each soft label; without it soft labels have no noise floor.
+    n_resamples : int, default 1000
+        Number of samples drawn from the predictions.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    NoiseFloor
+        `value`, its `mean` and 95% point `upper` under calibration, and `p_value`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if labels are soft and `votes` is not given.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
+    3.1.
 
     Examples
     --------
@@ -95,12 +138,61 @@ def interval(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Interval:
-    """Where the true value of a measure lies, with the upward bias of samples taken out.
+    """A confidence interval for a measure, without the upward bias of small samples.
 
-    Errors of bins, and smooth ones, get the true values of all worlds between calibrated and worse
-    than seen that could have shown the value (see `calibrant._inference.family`); `debiased_l2` has
-    a closed form (Sun et al., 2024); losses and classwise errors the basic bootstrap. `groups`
-    names clusters of rows that are drawn together (patients, games, days).
+    Errors over bins, and smooth ones, are inverted tests over a least-favourable family of
+    populations, from calibrated to worse than observed; `debiased_l2` has a closed form; losses and
+    classwise errors have the basic bootstrap.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Interval
+        `value`, `low`, `high`, `level`, the `method`, and `estimate`: the value without its bias.
+        ``x in interval`` tests whether x lies in it.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    The interval is for the value in the population, in the bins of this sample. A sample's
+    calibration error lies above it on average, so `value` may lie above `high`.
+
+    References
+    ----------
+    DiCiccio and Romano (1990), International Statistical Review 58; Sun, Chaudhari, Barnett and
+    Dobriban (2024), arXiv:2408.08998.
 
     Examples
     --------
@@ -139,17 +231,65 @@ def verdict(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Verdict:
-    """Calibrated within noise, miscalibrated, or not enough data to tell; in a sentence.
+    """Say whether predictions are calibrated, miscalibrated, or cannot be judged from these rows.
 
-    Miscalibrated: the value is larger than calibrated predictions show by chance (p below
-    ``1 - level``, and an interval above 0 or p below half of that). Calibrated within noise: it is
-    not, and a true error above `tolerance` can be excluded. Not enough data: it is not, and such an
-    error cannot be excluded; `rows_needed` is about how many rows would do.
+    The measure's confidence interval is compared with 0 and with `tolerance`; its noise floor says
+    what a calibrated model would show by chance on as many rows.
 
-    `tolerance` is the size of a gap for every measure. Of errors that are sums of squares
-    (`lin_ce`, `classwise_ce`, ...) the limits are turned into the gap that, in every bin, would
-    give them; of losses the tolerance is on their own scale. Whether it is kept is decided as
-    `check` does.
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    tolerance : float in (0, 1), default 0.05
+        Largest value of the measure, as a gap, that you can accept.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each soft label; without it soft labels have no noise floor.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Verdict
+        `verdict` ("calibrated within noise", "miscalibrated" or "not enough data"), `value`, `low`,
+        `high` and `rows_needed`; prints as one sentence.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    Miscalibrated: the value is larger than calibrated predictions show by chance (p below ``1 -
+    level``, and an interval above 0 or p below half of that). Calibrated within noise: it is not,
+    and a true error above `tolerance` can be excluded. Not enough data: it is not, and such an
+    error cannot be excluded; `rows_needed` is about how many rows would be enough.
+
+    For errors that are sums of squares (`lin_ce`, `classwise_ce`, ...) limits are converted to the
+    gap that, in every bin, would give them; for losses the tolerance is on their own scale. Whether
+    it is kept is decided as in `check`.
 
     Examples
     --------
