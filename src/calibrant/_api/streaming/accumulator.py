@@ -82,7 +82,7 @@ class Accumulator:
     Attributes
     ----------
     rule : EqualWidth or Edges
-        The bins.
+        The bins of the stream.
     n_rows : int
         Number of rows added so far.
     n_missing : int
