@@ -111,6 +111,11 @@ class CalibrantWarning(UserWarning):
     """
 
 
+# Tracebacks name what users can import and catch.
+for _kind in (CalibrantError, InputError, StateError, MissingExtra, CalibrantWarning):
+    _kind.__module__ = "calibrant"
+
+
 def check_weight_total(weight: float, n_rows: float = 1) -> None:
     """An error if the weights of all rows together are nothing, or too much for a number."""
     if math.isfinite(weight) and weight > 0:
