@@ -99,7 +99,7 @@ def compare(
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; without it soft labels have no noise floor.
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0

@@ -81,7 +81,7 @@ def evaluate(
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
         Needs `uncertainty` or `by`.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; without it soft labels have no noise floor.
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0

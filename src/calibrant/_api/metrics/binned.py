@@ -350,9 +350,11 @@ def debiased_l2(
     r"""Root-mean-square gap over bins, less the part that sampling noise adds.
 
     .. math:: \sqrt{\max\Bigl(0, \frac{1}{W}\sum_B W_B \Bigl[ (\bar u_B - \bar z_B)^2
-        - \frac{\overline{z^2}_B - \bar z_B^2}{W_B - 1} \Bigr]\Bigr)}
+        - \frac{\overline{z^2}_B - \bar z_B^2}{n_B - 1} \Bigr]\Bigr)}
 
-    where bars are weighted means in the bin. Range [0, 1], lower is better.
+    where bars are weighted means in the bin B of weight W_B, and n_B is its effective number of
+    rows, W_B^2 over the sum of squared weights; a bin of one effective row is left out. Range [0,
+    1], lower is better.
 
     Parameters
     ----------

@@ -52,10 +52,10 @@ def noise_floor(
 ) -> NoiseFloor:
     """What a measure shows by chance when predictions are calibrated, with a p-value.
 
-    Targets are drawn from the predictions `n_resamples` times (a fifth of that for measures that
-    are not sums over bins). Hard labels are drawn as outcomes, soft labels as means of `votes`
-    votes. The mean of the truthful errors is exact (theorem 3.1 of the paper): the mean of ``u (1 -
-    u)``, over n.
+    Hard labels are drawn as outcomes from the predictions, `n_resamples` times for errors over bins
+    and fewer for others; losses have known moments. Of soft labels and of clusters the signs of the
+    residuals are drawn, which assumes only that predictions are right on average. Losses and
+    distances of soft labels need `votes`: labels are then drawn as means of so many votes.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def noise_floor(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game), where rows are not independent.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; without it soft labels have no noise floor.
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
     n_resamples : int, default 1000
-        Number of samples drawn from the predictions.
+        Number of samples drawn for errors over bins; others take fewer.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
@@ -88,13 +88,18 @@ def noise_floor(
     Returns
     -------
     NoiseFloor
-        `value`, its `mean` and 95% point `upper` under calibration, and `p_value`.
+        `value`, its `mean` and 95% point `upper` under calibration, `p_value`, and the `method`.
 
     Raises
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if labels are soft and `votes` is not given.
+        row. Also if the measure has no noise floor for soft labels without `votes`.
+
+    Notes
+    -----
+    The mean of the truthful errors of hard labels is exact (theorem 3.1 of the paper): the mean of
+    ``u (1 - u)``, over n.
 
     References
     ----------
@@ -140,9 +145,9 @@ def interval(
 ) -> Interval:
     """A confidence interval for a measure, without the upward bias of small samples.
 
-    Errors over bins, and smooth ones, are inverted tests over a least-favourable family of
-    populations, from calibrated to worse than observed; `debiased_l2` has a closed form; losses and
-    classwise errors have the basic bootstrap.
+    Calibration errors have intervals by test inversion over a least-favourable family of
+    populations, from calibrated to worse than observed; losses and distances have BCa limits of a
+    mean, or Poisson limits where fewer than five events were seen.
 
     Parameters
     ----------
@@ -191,8 +196,9 @@ def interval(
 
     References
     ----------
-    DiCiccio and Romano (1990), International Statistical Review 58; Sun, Chaudhari, Barnett and
-    Dobriban (2024), arXiv:2408.08998.
+    DiCiccio and Romano (1990), Nonparametric confidence limits by resampling methods and least
+    favorable families, International Statistical Review 58; DiCiccio and Efron (1992), More
+    accurate confidence intervals in exponential families, Biometrika 79.
 
     Examples
     --------
@@ -254,7 +260,7 @@ def verdict(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; without it soft labels have no noise floor.
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0

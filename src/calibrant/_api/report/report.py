@@ -70,7 +70,7 @@ def report(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; without it soft labels have no noise floor.
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
