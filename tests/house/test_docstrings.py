@@ -191,7 +191,7 @@ def _of_text(thing: Any) -> Iterator[str]:
         yield "has no docstring"
         return
     doc = parsed(inspect.cleandoc(text))
-    if "\n" in doc.summary or not 10 <= len(doc.summary) <= LONGEST_SUMMARY:
+    if "\n" in doc.summary or not 9 <= len(doc.summary) <= LONGEST_SUMMARY:
         yield f"the summary must be one line: {doc.summary!r}"
     if not doc.summary.endswith((".", "?")):
         yield f"the summary must end with a full stop: {doc.summary!r}"

@@ -165,7 +165,8 @@ def test_guides_lead_to_the_glossary(pages):
         str(guide) for guide in guides
         if not any("glossary.html#" in lead for lead in pages[str(guide)].leads)
     }  # fmt: skip
-    assert without <= {"glossary.html"}
+    # Pages that show what there is, and explain nothing.
+    assert without <= {"glossary.html", "index.html", "install.html", "speed.html", "tour.html"}
 
 
 def test_links_between_pages_lead_somewhere(pages):

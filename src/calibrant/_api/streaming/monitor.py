@@ -400,7 +400,7 @@ class Monitor:
 
     @property
     def rule(self) -> EqualWidth | Edges:
-        """The bins of every window."""
+        """The bins."""
         return self._sums.blank.rule
 
     @property
