@@ -6,6 +6,8 @@ import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from calibrant._api.evaluate import choose, describe_input, missing_note, notes_of
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
@@ -21,12 +23,12 @@ _SLOW = ("above", "full_bins")
 
 @public
 def bin_sensitivity(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Iterable[int] = range(1, 101),
     measures: Iterable[str] | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

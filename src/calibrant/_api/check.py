@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index, limited
@@ -28,19 +29,19 @@ from calibrant.results._check import Check, Limit, Limited
 
 @public
 def check(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     at_most: Mapping[str, float] | None = None,
     at_least: Mapping[str, float] | None = None,
     level: float = 0.95,
     point: bool = False,
     bins: Bins = 15,
-    groups: Any = None,
-    by: Any = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

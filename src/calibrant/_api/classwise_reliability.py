@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, Rule, as_rule, fixed_cuts
@@ -21,11 +22,11 @@ from calibrant.results._reliability import ReliabilityTable
 
 @public
 def classwise_reliability(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

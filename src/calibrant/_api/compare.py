@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.evaluate import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
@@ -53,20 +53,20 @@ _LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confi
 
 @public
 def compare(
-    y_true: Any,
-    y_proba: Mapping[str, Any],
+    y_true: ArrayLike,
+    y_proba: Mapping[str, ArrayLike],
     *,
-    ids: Mapping[str, Any] | None = None,
+    ids: Mapping[str, ArrayLike] | None = None,
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
     bin_counts: Sequence[int] = (5, 20, 100),
     level: float = 0.95,
-    groups: Any = None,
-    by: Any = None,
-    votes: Any = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

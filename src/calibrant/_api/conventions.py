@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError
@@ -23,8 +23,8 @@ from calibrant.results._conventions import Convention, Conventions
 
 @public
 def conventions(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: int = 15,
     notion: str | None = None,

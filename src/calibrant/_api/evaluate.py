@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import (
     Bins,
@@ -34,20 +36,20 @@ from calibrant.results._reliability import ReliabilityTable
 
 @public
 def evaluate(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
     measures: Iterable[str] | None = None,
     uncertainty: bool = False,
     tolerance: float = 0.05,
     level: float = 0.95,
-    groups: Any = None,
-    votes: Any = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    by: Any = None,
-    sample_weight: Any = None,
+    by: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -284,13 +286,13 @@ def missing_note(n_missing: int) -> str:
 
 @public
 def reliability(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
     notion: str | None = None,
-    groups: Any = None,
-    sample_weight: Any = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +23,21 @@ from calibrant._data.to_samples import check_bool
 from calibrant._summaries.requirements import known_measures
 from calibrant.results._evaluation import Evaluation
 
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
 
 @public
 def evaluate_file(
-    path: Any,
+    path: Paths,
     *,
-    y_true: Any = None,
-    y_proba: Any = None,
+    y_true: str | Sequence[str] | None = None,
+    y_proba: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
     bins: Bins = 15,
     measures: Iterable[str] | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
-    by: Any = None,
+    by: str | Sequence[str] | None = None,
     missing: str = "error",
     format: str | None = None,
     exact: bool = True,
@@ -158,10 +161,10 @@ class FileArrays:
 
 @public
 def read_file(
-    path: Any,
+    path: Paths,
     *,
-    y_true: Any = None,
-    y_proba: Any = None,
+    y_true: str | Sequence[str] | None = None,
+    y_proba: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
     classes: Sequence[Any] | None = None,
     from_logits: bool = False,

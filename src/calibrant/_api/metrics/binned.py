@@ -6,6 +6,8 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
@@ -38,13 +40,13 @@ def _equal_mass(bins: Any, measure: str) -> Quantile:
 
 @public
 def ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -115,13 +117,13 @@ def ece(
 
 @public
 def soft_ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -189,13 +191,13 @@ def soft_ece(
 
 @public
 def ace(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: int | Quantile = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -263,13 +265,13 @@ def ace(
 
 @public
 def tace(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     threshold: float = 0.01,
     bins: int | Quantile = 15,
     norm: str = "l1",
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -337,12 +339,12 @@ def tace(
 
 @public
 def debiased_l2(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(15),
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -409,12 +411,12 @@ def debiased_l2(
 
 @public
 def sweep_ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -480,11 +482,11 @@ def sweep_ece(
 
 @public
 def ks_error(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

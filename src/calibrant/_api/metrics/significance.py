@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
@@ -30,12 +30,12 @@ from calibrant.results._uncertainty import CalibrationTest, CoxCalibration
 
 @public
 def spiegelhalter(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
@@ -112,13 +112,13 @@ def spiegelhalter(
 
 @public
 def hosmer_lemeshow(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(10),
     fitted: bool = False,
     notion: str | None = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
@@ -221,13 +221,13 @@ def hosmer_lemeshow(
 
 @public
 def truthful_test(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(15),
     notion: str | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
@@ -309,14 +309,14 @@ def truthful_test(
 
 @public
 def cox_calibration(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     level: float = 0.95,
     eps: float = EPS,
     notion: str | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
@@ -30,8 +31,8 @@ WIDEST_CURVE = 1000.0
 
 @public
 def ls_ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     sigma: float | str = LS_SIGMA,
     noise: str = "gaussian",
@@ -40,7 +41,7 @@ def ls_ece(
     eps: float = EPS,
     n_draws: int = 10_000,
     rng: np.random.Generator | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -132,12 +133,12 @@ def ls_ece(
 
 @public
 def smooth_ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     sigma: float | None = None,
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -204,13 +205,13 @@ def smooth_ece(
 
 @public
 def smooth_reliability(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     kind: str = "unit",
     sigma: float | None = None,
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

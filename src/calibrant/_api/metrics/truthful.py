@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.binning import Bins, Quantile, as_rule
 from calibrant._core.errors import InputError, one_of
@@ -26,13 +26,13 @@ from calibrant._summaries.samples import Summary
 
 @public
 def lin_ce(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    phi: Any = None,
+    phi: ArrayLike | None = None,
     norm: str = "l2",
     bins: Bins = Quantile(15),
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -137,11 +137,11 @@ def _property(phi: Any, k: int) -> NDArray[np.float64] | None:
 
 @public
 def classwise_ce(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(15),
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -207,12 +207,12 @@ def classwise_ce(
 
 @public
 def confidence_ce(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     corrected: bool = True,
     bins: Bins = Quantile(15),
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

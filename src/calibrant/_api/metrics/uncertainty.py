@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError
@@ -36,16 +37,16 @@ MOST_TO_PASS = 10**12
 
 @public
 def noise_floor(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     measure: str = "ece",
     bins: Bins = 15,
-    groups: Any = None,
-    votes: Any = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -129,16 +130,16 @@ def noise_floor(
 
 @public
 def interval(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     measure: str = "ece",
     bins: Bins = 15,
     level: float = 0.95,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -221,18 +222,18 @@ def interval(
 
 @public
 def verdict(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     measure: str = "ece",
     tolerance: float = 0.05,
     bins: Bins = 15,
     level: float = 0.95,
-    groups: Any = None,
-    votes: Any = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from calibrant._api.conventions import conventions_of
 from calibrant._api.evaluate import evaluate
 from calibrant._api.metrics.uncertainty import group_index
@@ -25,16 +27,16 @@ from calibrant.results._report import BeforeAfter, Report
 
 @public
 def report(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     name: str | None = None,
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
-    by: Any = None,
-    groups: Any = None,
-    votes: Any = None,
-    sample_weight: Any = None,
+    by: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,

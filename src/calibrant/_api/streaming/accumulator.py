@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.evaluate import assemble, choose, rule_names
 from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, as_rule, both_rules
@@ -133,7 +133,12 @@ class Accumulator:
 
     @public
     def update(
-        self, y_true: Any, y_proba: Any, *, sample_weight: Any = None, data: Any = None
+        self,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        data: Any = None,
     ) -> Accumulator:
         """Add samples; bad input raises an InputError and leaves the state as it was.
 

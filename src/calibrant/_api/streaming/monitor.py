@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate import choose
 from calibrant._api.streaming.accumulator import Accumulator, check_same_recipe
@@ -109,7 +110,13 @@ class Monitor:
 
     @public
     def update(
-        self, y_true: Any, y_proba: Any, *, time: Any, sample_weight: Any = None, data: Any = None
+        self,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
+        *,
+        time: Any,
+        sample_weight: ArrayLike | None = None,
+        data: Any = None,
     ) -> Monitor:
         """Add samples, each to the window of its time; bad input leaves every window as it was.
 
