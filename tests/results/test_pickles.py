@@ -100,7 +100,8 @@ def classes_of(package, kind):
         except MissingExtra:
             continue
         for each in vars(loaded).values():
-            if inspect.isclass(each) and each.__module__ == module.name and kind(each):
+            homes = (module.name, "calibrant")  # public errors say that they are of the package
+            if inspect.isclass(each) and each.__module__ in homes and kind(each):
                 yield each
 
 

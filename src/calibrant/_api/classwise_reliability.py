@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
@@ -20,16 +21,47 @@ from calibrant.results._reliability import ClasswiseReliability, ReliabilityTabl
 
 @public
 def classwise_reliability(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ClasswiseReliability:
-    """The reliability table of each class against the rest, the worst first.
+    """The reliability table of each class against the rest, worst first.
+
+    The worst class is the one with the largest ECE.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n, k), or list of str
+        Predicted probabilities, one column per class; with `data`, the columns' names.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    ClasswiseReliability
+        `names` and `tables` of the classes, and their diagrams (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     Examples
     --------
@@ -38,9 +70,9 @@ def classwise_reliability(
     >>> cal.classwise_reliability([0, 1, 2, 1], rows, bins=2, classes=["a", "b", "c"])
     Reliability of 3 classes, worst first; 2 equal-width bins, left-closed
       class  mean_predicted  mean_target     ece
-      b           0.5000       0.5000  0.2500
-      a           0.3000       0.2500  0.2000
-      c           0.2000       0.2500  0.0500
+      b              0.5000       0.5000  0.2500
+      a              0.3000       0.2500  0.2000
+      c              0.2000       0.2500  0.0500
     """
     rule = as_rule(bins)
     samples = to_samples_in_place(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.evaluate import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
@@ -35,35 +35,87 @@ from calibrant.scaling._same_rows import about_mapped
 
 @public
 def compare(
-    y_true: Any,
-    y_proba: Mapping[str, Any],
+    y_true: ArrayLike,
+    y_proba: Mapping[str, ArrayLike],
     *,
-    ids: Mapping[str, Any] | None = None,
+    ids: Mapping[str, ArrayLike] | None = None,
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
     bin_counts: Sequence[int] = (5, 20, 100),
     level: float = 0.95,
-    groups: Any = None,
-    by: Any = None,
-    votes: Any = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Comparison:
-    """Several predictors on the same rows: differences, ranks and what they are worth.
-
-    `y_proba` maps names to predictions. Rows are matched by position, or by `ids`: a mapping from
-    "y_true" and from names to the id of each row; who has none is in the order of y_true.
+    """Compare predictors on the same rows: differences with intervals, ranks and robustness.
 
     All predictors are resampled together, so what a draw does to both of a pair cancels in their
-    difference. `robustness` has the rank correlation of each error with the losses and with itself
-    at other `bin_counts`, and the maximum dominance set; `by` adds the slices of each predictor.
+    difference.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : mapping of str to array-like or str
+        Predictions of each predictor by its name, as (n,) or (n, k), or columns' names with `data`.
+    ids : mapping of str to array-like of shape (n,), optional
+        Id of each row for "y_true" and for predictors by name; rows are matched by it. A predictor
+        without ids is in the order of `y_true`.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default ECE, the truthful errors and the usual losses.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    bin_counts : sequence of int, default (5, 20, 100)
+        Numbers of bins at which rank robustness is computed.
+    level : float in (0, 1), default 0.95
+        Confidence level of values and differences.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns: `slices` then has the slices of each predictor.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Comparison
+        `values`, `order(measure)`, `difference(first, second, measure)`, `robustness` (rank
+        correlations and the maximum dominance set), and diagrams (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
     Predictions that a `calibrant.scaling` map made, in this session, of rows that it was fitted to
     are recognised, in any order and in part: `notes` says which share of the rows these are.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
+    5.2.
 
     Examples
     --------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,45 +23,81 @@ from calibrant._data.readers.source import file_rows
 from calibrant._summaries.requirements import known_measures
 from calibrant.results._evaluation import Evaluation
 
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
 
 @public
 def evaluate_file(
-    path: Any,
+    path: Paths,
     *,
-    y_true: Any = None,
-    y_proba: Any = None,
+    y_true: str | Sequence[str] | None = None,
+    y_proba: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
     bins: Bins = 15,
     measures: Iterable[str] | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
-    by: Any = None,
+    by: str | Sequence[str] | None = None,
     missing: str = "error",
     format: str | None = None,
     exact: bool = True,
     progress: bool | None = None,
 ) -> Evaluation:
-    """The evaluation of Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole.
-
-    `path` is a file, a folder, a pattern such as ``"day-*.parquet"``, or a list of these; `format`
-    says what they are where names do not. `y_true`, `y_proba`, `sample_weight` and `by` name
-    columns: `y_proba` one column of numbers or of lists, or a list of columns, one a class. Fields
-    within records have dotted paths. Left out, `y_true` and `y_proba` are found by their usual
-    names; `inferred` tells what was found, and two candidates are an error.
+    r"""Evaluate Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole.
 
     The values are those that `evaluate` has for the same rows. Most come from one pass; quantile
-    bins, those of every class included, take another look at the few rows near their edges, and
-    full calibration a third. Measures that need all predictions in order are there for up to 2^17
-    distinct ones, and left out with a note for more. ``exact=False`` reads once: what goes by an
-    order comes from some 2,500 cells of [0, 1], and the result says so. `by` gives `slices`, one
-    evaluation for each value of a column, in the first pass.
+    bins, those of every class included, need a refinement pass over the few rows near their edges,
+    and full calibration a third.
 
-    `classes` names the classes in the order of the columns; labels belong to the class of their
-    name, where 0 and "0" are one (docs/files.md has the rule). The fields of a record are classes
-    by their names.
+    Parameters
+    ----------
+    path : str, path-like or list of these
+        File, folder, pattern such as `"day-*.parquet"`, or a list of these.
+    y_true : str or list of str, optional
+        Column of labels; found by its usual names by default. Two candidates are an error.
+    y_proba : str or list of str, optional
+        Column of probabilities (numbers, lists or records), or one column per class; found by its
+        usual names by default.
+    sample_weight : str, optional
+        Column of weights; every row counts 1 by default.
+    bins : int, sequence of float, EqualWidth or Edges, default 15
+        Bins that are fixed before the rows are seen; a number means so many quantile bins where a
+        measure goes by these.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns; labels belong to the class of their name.
+    by : str or list of str, optional
+        Columns whose values split the rows into `slices`, in the first pass.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    format : {"parquet", "csv", "jsonl", "arrow", "npz"}, optional
+        Format of the files; by default it follows from their names.
+    exact : bool, default True
+        Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
+        of [0, 1], and the result says so.
+    progress : bool, optional
+        Whether to draw a line of rows and rate; by default only on a terminal.
 
-    ``missing="drop"`` leaves out rows without a prediction, label or weight, and tells how many;
-    otherwise they are an error. `progress` draws a line of rows and rate; None means on a terminal.
+    Returns
+    -------
+    Evaluation
+        As `evaluate` returns; `inferred` says which columns were found, `notes` what was dropped or
+        approximated.
+
+    Raises
+    ------
+    InputError
+        If a file, column or value cannot be read; the message names the file and its first bad row.
+
+    Notes
+    -----
+    Fields within records have dotted paths as names; the fields of a record of probabilities are
+    classes by their names. Measures that need all predictions in order are there for up to 2^17
+    distinct ones, and left out with a note for more. Of labels, 0 and "0" are one name (the guide
+    to files has the rule).
 
     Examples
     --------
@@ -69,7 +106,7 @@ def evaluate_file(
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "answers.jsonl"
     >>> rows = [(0, 0.2), (1, 0.7), (1, 0.9), (0, 0.4)]
     >>> lines = [json.dumps({"correct": y, "confidence": p}) for y, p in rows]
-    >>> _ = file.write_text("\\n".join(lines))
+    >>> _ = file.write_text("\n".join(lines))
     >>> cal.evaluate_file(file, bins=10)["ece"]
     0.25
     """
@@ -96,7 +133,23 @@ def evaluate_file(
 
 @dataclass(frozen=True, eq=False)
 class FileArrays:
-    """Rows of files in memory, with labels as class indices; `inferred` says what was found out."""
+    """Rows of files in memory, as `read_file` returns them.
+
+    Attributes
+    ----------
+    y_true : ndarray of shape (n,) or (n, k)
+        Labels: class indices, or probabilities (soft labels).
+    y_proba : ndarray of shape (n,) or (n, k)
+        Predicted probabilities, or logits as they stand in the files.
+    sample_weight : ndarray of shape (n,) or None
+        Weight of each row, where there is a column of weights.
+    class_names : tuple of str or None
+        Names of the classes, where the files have any.
+    inferred : tuple of str
+        Which columns were found, and how labels were read.
+    n_missing : int
+        Number of rows dropped by ``missing="drop"``.
+    """
 
     y_true: NDArray[Any]
     y_proba: NDArray[Any]
@@ -108,10 +161,10 @@ class FileArrays:
 
 @public
 def read_file(
-    path: Any,
+    path: Paths,
     *,
-    y_true: Any = None,
-    y_proba: Any = None,
+    y_true: str | Sequence[str] | None = None,
+    y_proba: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
     classes: Sequence[Any] | None = None,
     from_logits: bool = False,
@@ -119,9 +172,52 @@ def read_file(
     format: str | None = None,
     progress: bool | None = None,
 ) -> FileArrays:
-    """The rows of files as arrays, for what needs them in memory: intervals, comparisons, fits.
+    r"""Read the rows of files as arrays, for what needs them in memory: intervals, fits.
 
-    The columns are found as by `evaluate_file`; values are checked by what is done with them.
+    Columns are found as by `evaluate_file`; values are checked by the function that they are given
+    to.
+
+    Parameters
+    ----------
+    path : str, path-like or list of these
+        File, folder, pattern such as `"day-*.parquet"`, or a list of these.
+    y_true : str or list of str, optional
+        Column of labels; found by its usual names by default. Two candidates are an error.
+    y_proba : str or list of str, optional
+        Column of probabilities (numbers, lists or records), or one column per class; found by its
+        usual names by default.
+    sample_weight : str, optional
+        Column of weights; every row counts 1 by default.
+    classes : sequence, optional
+        Names of the classes in the order of the columns; labels belong to the class of their name.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    format : {"parquet", "csv", "jsonl", "arrow", "npz"}, optional
+        Format of the files; by default it follows from their names.
+    progress : bool, optional
+        Whether to draw a line of rows and rate; by default only on a terminal.
+
+    Returns
+    -------
+    FileArrays
+        `y_true`, `y_proba`, `sample_weight`, `class_names`, `inferred` and `n_missing`.
+
+    Raises
+    ------
+    InputError
+        If a file, column or value cannot be read; the message names the file and its first bad row.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import calibrant as cal
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "answers.jsonl"
+    >>> _ = file.write_text('{"correct": 1, "confidence": 0.9}\n{"correct": 0, "confidence": 0.4}')
+    >>> rows = cal.read_file(file)
+    >>> rows.y_true.tolist(), rows.y_proba.tolist()
+    ([1, 0], [0.9, 0.4])
     """
     rows = file_rows(
         path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, classes=classes,
