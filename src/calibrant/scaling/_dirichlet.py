@@ -31,9 +31,9 @@ class DirichletCalibration(MatrixScaling):
     Attributes
     ----------
     coef_ : ndarray of shape (k, k)
-        W.
+        W, one row for each class.
     intercept_ : ndarray of shape (k,)
-        b.
+        b, one bias for each class.
     n_classes_, n_rows_, n_iter_ : int
         Classes and rows of the fit, and steps of the optimiser.
     loss_before_, loss_ : float

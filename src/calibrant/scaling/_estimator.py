@@ -85,7 +85,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         X : array-like of shape (n, k) or (n, 1)
             Predictions, one column per class, or that of the second class alone.
         y : array-like of shape (n,)
-            Labels.
+            The label of each row.
         sample_weight : array-like of shape (n,), optional
             Weight of each row; 1 by default.
 
@@ -114,7 +114,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         X : array-like of shape (n, k) or (n, 1)
             Predictions, one column per class, or that of the second class alone.
         y : array-like of shape (n,)
-            Labels.
+            The label of each row.
         sample_weight : array-like of shape (n,), optional
             Weight of each row; 1 by default.
 
@@ -213,7 +213,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         Returns
         -------
         ndarray of shape (n,)
-            Labels.
+            The predicted label of each row.
 
         Examples
         --------

@@ -79,7 +79,7 @@ def load(path: str | os.PathLike[str]) -> Scaler:
     Parameters
     ----------
     path : str or os.PathLike
-        The file.
+        The file to read.
 
     Returns
     -------

@@ -89,7 +89,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         X : array-like of shape (n, n_features)
             Features, as the classifier takes them.
         y : array-like of shape (n,)
-            Labels.
+            The label of each row.
         sample_weight : array-like of shape (n,), optional
             Weight of each row, for the scaler and for the classifier if that takes weights.
 
@@ -176,7 +176,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         Returns
         -------
         ndarray of shape (n,)
-            Labels.
+            The predicted label of each row.
 
         Examples
         --------

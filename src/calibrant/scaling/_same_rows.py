@@ -39,7 +39,18 @@ _BLOCK = 1 << 20
 
 
 class SameRows(CalibrantWarning):
-    """A map is applied to rows that it was fitted to, where it looks better than it is."""
+    """A map is applied to rows that it was fitted to, where it looks better than it is.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from calibrant.scaling import PlattScaling, SameRows
+    >>> predictions, labels = [0.2, 0.9, 0.6, 0.7, 0.8, 0.1], [0, 1, 1, 0, 1, 0]
+    >>> scaler = PlattScaling().fit(labels, predictions)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", SameRows)
+    ...     recalibrated = scaler.transform(predictions)
+    """
 
 
 ADVICE = (

@@ -27,9 +27,9 @@ class VectorScaling(Scaler):
     Attributes
     ----------
     coef_ : ndarray of shape (k,)
-        v.
+        v, one factor for each class.
     intercept_ : ndarray of shape (k,)
-        b.
+        b, one bias for each class.
     n_classes_, n_rows_, n_iter_ : int
         Classes and rows of the fit, and steps of the optimiser.
     loss_before_, loss_ : float
