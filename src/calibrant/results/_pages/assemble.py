@@ -22,17 +22,18 @@ def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
     code = _read("page.js")
     from calibrant import __version__ as version
 
-    page = _environment().get_template(template).render(
+    page = environment().get_template(template).render(
         **facts, version=version, css=_read("page.css"), vega=vega, code=code,
         data=script_json(data), policy=_policy(vega, code),
     )  # fmt: skip
     return str(page)
 
 
-def _environment() -> Any:
+def environment(package: str = _HERE) -> Any:
+    """The templates of a package's folder `templates`; every text in them is escaped."""
     jinja2 = need("jinja2")
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: _read(f"templates/{name}")),
+        loader=jinja2.FunctionLoader(lambda name: _read(f"templates/{name}", package)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -42,8 +43,8 @@ def _environment() -> Any:
     return environment
 
 
-def _read(name: str) -> str:
-    return resources.files(_HERE).joinpath(name).read_text(encoding="utf-8")
+def _read(name: str, package: str = _HERE) -> str:
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _policy(*scripts: str) -> str:
