@@ -21,20 +21,20 @@ Measure = Callable[[Any, Any], float]
 
 
 def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10_000)) -> Columns:
-    """Chances i / n, each reported as it is, or 1/2 for all; ECE over exact level sets."""
+    """Chances i / n, each predicted as it is, or 1/2 for all; ECE over exact level sets."""
     rng = np.random.default_rng(seed)
     columns: Columns = {"n": [], "truth": [], "constant 1/2": [], "constant, in theory": []}
     for n in sizes:
         chances = np.arange(1, n + 1) / n
         half = np.full(n, 0.5)
-        truth, lie = [], []
+        truth, constant = [], []
         for _ in range(n_draws):
             y = (rng.random(n) < chances).astype(int)
             truth.append(ece(y, chances, bins=LevelSets()))
-            lie.append(ece(y, half, bins=LevelSets()))
+            constant.append(ece(y, half, bins=LevelSets()))
         columns["n"].append(n)
         columns["truth"].append(float(np.mean(truth)))
-        columns["constant 1/2"].append(float(np.mean(lie)))
+        columns["constant 1/2"].append(float(np.mean(constant)))
         columns["constant, in theory"].append(math.sqrt(1.0 / (3.0 * math.pi * n)))
     return columns
 
@@ -61,7 +61,7 @@ def example_c_1(n: int = 50, k: int = 10) -> Columns:
         "error": ["ConfCE", "ConfCE corrected"],
         "truth": [expected(truth, 1, False), expected(truth, 1, True)],
         "uniform prediction": [expected(uniform, 0, False), expected(uniform, 0, True)],
-        "who wins": ["the lie", "the truth"],
+        "who wins": ["the misreport", "the truth"],
     }
 
 
