@@ -31,17 +31,18 @@ def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
     # In a function of their own: names of the libraries stay out of the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
     code = _read("page.js")
-    page = _environment().get_template(template).render(
+    page = environment().get_template(template).render(
         **facts, version=__version__, css=_read("page.css"), vega=vega, code=code,
         data=script_json(data), policy=_policy(vega, code),
     )  # fmt: skip
     return str(page)
 
 
-def _environment() -> Any:
+def environment(package: str = _HERE) -> Any:
+    """The templates in a package's folder `templates`; every text in them is escaped."""
     jinja2 = need("jinja2")
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: _read(f"templates/{name}")),
+        loader=jinja2.FunctionLoader(lambda name: _read(f"templates/{name}", package)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -51,8 +52,8 @@ def _environment() -> Any:
     return environment
 
 
-def _read(name: str) -> str:
-    return resources.files(_HERE).joinpath(name).read_text(encoding="utf-8")
+def _read(name: str, package: str = _HERE) -> str:
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _policy(*scripts: str) -> str:
