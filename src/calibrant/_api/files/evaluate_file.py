@@ -1,17 +1,13 @@
-"""The front door for files: evaluate_file(), and read_file() for those who need the rows."""
+"""evaluate_file(): measures of rows in files, which are never loaded whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.files.results import check_available, check_not_empty, told
 from calibrant._api.files.sums import Plan
-from calibrant._core.binning import Bins, EqualWidth, FixedRule, both_rules
+from calibrant._core.binning import Bins, FixedRule, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
@@ -92,53 +88,3 @@ def evaluate_file(
             tally.merge(part)
     check_not_empty(tally, rows)
     return told(tally, rows, quantile, names, progress)
-
-
-@dataclass(frozen=True, eq=False)
-class FileArrays:
-    """Rows of files in memory, with labels as class indices; `inferred` says what was found out."""
-
-    y_true: NDArray[Any]
-    y_proba: NDArray[Any]
-    sample_weight: NDArray[Any] | None
-    class_names: tuple[str, ...] | None
-    inferred: tuple[str, ...]
-    n_missing: int
-
-
-@public
-def read_file(
-    path: Any,
-    *,
-    y_true: Any = None,
-    y_proba: Any = None,
-    sample_weight: str | None = None,
-    classes: Sequence[Any] | None = None,
-    from_logits: bool = False,
-    missing: str = "error",
-    format: str | None = None,
-    progress: bool | None = None,
-) -> FileArrays:
-    """The rows of files as arrays, for what needs them in memory: intervals, comparisons, fits.
-
-    The columns are found as by `evaluate_file`; values are checked by what is done with them.
-    """
-    rows = file_rows(
-        path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, classes=classes,
-        from_logits=check_bool(from_logits), missing=check_missing(missing), format=format,
-    )  # fmt: skip
-    plan = Plan(rows.chosen, EqualWidth(15), None, bool(from_logits))
-    with RowProgress(rows.n_bytes, show=progress) as shown:
-        batches = [batch for part in over_pieces(rows, list, shown) for batch in part]
-    held = [batch for batch in batches if batch.n]
-    if not held:
-        raise InputError(f"{rows.called} no rows: there is nothing to read")
-    weights = [batch.sample_weight for batch in held if batch.sample_weight is not None]
-    return FileArrays(
-        np.concatenate([batch.y_true for batch in held]),
-        np.concatenate([batch.y_proba for batch in held]),
-        np.concatenate(weights) if weights else None,
-        plan.class_names,
-        rows.said,
-        sum(batch.n_missing for batch in batches),
-    )
