@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
     from calibrant._api.evaluate import evaluate, reliability
-    from calibrant._api.files.evaluate_file import evaluate_file, read_file
+    from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._api.metrics.binned import (
         ace,
         debiased_l2,
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         MissingExtra,
         StateError,
     )
+    from calibrant._data.readers.read_rows import read_file
     from calibrant._inference.robustness import rank_robustness
     from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
@@ -182,10 +183,7 @@ _NAMES = {
         "evaluate",
         "reliability",
     ),
-    "calibrant._api.files.evaluate_file": (
-        "evaluate_file",
-        "read_file",
-    ),
+    "calibrant._api.files.evaluate_file": ("evaluate_file",),
     "calibrant._api.metrics.binned": (
         "ace",
         "debiased_l2",
@@ -245,6 +243,7 @@ _NAMES = {
         "MissingExtra",
         "StateError",
     ),
+    "calibrant._data.readers.read_rows": ("read_file",),
     "calibrant._inference.robustness": ("rank_robustness",),
     "calibrant._measures.catalogue": ("catalogue",),
     "calibrant._research.audits.audit": ("audit",),

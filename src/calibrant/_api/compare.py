@@ -17,8 +17,8 @@ from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import CalibrantError, InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
-from calibrant._data.arrays import to_array
-from calibrant._data.columns import OWN_LABELS, check_label_is_shared, pick
+from calibrant._data.align_rows import rows_in_order
+from calibrant._data.columns import OWN_LABELS, check_label_is_shared
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
@@ -329,7 +329,7 @@ def _accepted(
         known: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
         check_label_is_shared(y_true, y_proba, list(known))
     out: dict[str, Samples] = {}
-    order = _orders(ids, list(y_proba), data)
+    order = rows_in_order(ids, list(y_proba), data)
     for name, predictions in y_proba.items():
         if str(name) in out:
             raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
@@ -350,49 +350,3 @@ def _accepted(
         said = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
         raise InputError(f"all predictors must report on the same classes; the shapes are {said}")
     return out
-
-
-def _orders(
-    ids: Mapping[str, Any] | None, names: list[str], data: Any
-) -> dict[str, NDArray[np.intp]]:
-    """For each predictor with ids, the rows in the order of y_true's."""
-    if ids is None:
-        return {}
-    if not isinstance(ids, Mapping) or "y_true" not in ids:
-        raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
-    unknown = [name for name in ids if name != "y_true" and name not in names]
-    if unknown:
-        raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
-    wanted = _unique(ids["y_true"], "y_true", data)
-    place = {key: i for i, key in enumerate(wanted)}
-    out = {}
-    for name in names:
-        if name not in ids:
-            continue
-        own = _unique(ids[name], name, data)
-        rows = {key: i for i, key in enumerate(own)}
-        missing = [key for key in wanted if key not in rows]
-        extra = [key for key in own if key not in place]
-        if missing or extra:
-            said = []
-            if missing:
-                said.append(f"{len(missing)} of y_true's are missing, such as {missing[0]!r}")
-            if extra:
-                said.append(f"{len(extra)} are not in y_true, such as {extra[0]!r}")
-            raise InputError(f"ids of {name!r} do not match: {' and '.join(said)}")
-        out[name] = np.array([rows[key] for key in wanted], dtype=np.intp)
-    return out
-
-
-def _unique(values: Any, name: str, data: Any) -> list[Any]:
-    if data is not None and isinstance(values, str):
-        values = pick(data, values, "ids")
-    array = to_array(values, "ids")
-    if array.ndim != 1:
-        raise InputError(f"ids of {name!r} must be one id per row; got the shape {array.shape}")
-    keys = array.tolist()
-    if len(set(keys)) != len(keys):
-        seen: set[Any] = set()
-        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise InputError(f"ids of {name!r} must be unique; {twice!r} is there more than once")
-    return list(keys)

@@ -85,7 +85,7 @@ def _compared(models: Models, options: argparse.Namespace) -> Comparison:
     return replace(
         found,
         slices=slices,
-        inferred=(*found.inferred, *models.said),
+        inferred=(*found.inferred, *models.messages),
         notes=(*models.notes, *map(in_options, found.notes)),
     )
 

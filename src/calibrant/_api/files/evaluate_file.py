@@ -1,18 +1,14 @@
-"""The front door for files: evaluate_file(), and read_file() for those who need the rows."""
+"""evaluate_file(): measures of rows in files, which are never loaded whole."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.files.results import check_available, check_not_empty, told
 from calibrant._api.files.sums import Plan
-from calibrant._core.binning import Bins, EqualWidth, FixedRule, both_rules
+from calibrant._core.binning import Bins, FixedRule, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
@@ -129,112 +125,3 @@ def evaluate_file(
             tally.merge(part)
     check_not_empty(tally, rows)
     return told(tally, rows, quantile, names, progress)
-
-
-@dataclass(frozen=True, eq=False)
-class FileArrays:
-    """Rows of files in memory, as `read_file` returns them.
-
-    Attributes
-    ----------
-    y_true : ndarray of shape (n,) or (n, k)
-        Labels: class indices, or probabilities (soft labels).
-    y_proba : ndarray of shape (n,) or (n, k)
-        Predicted probabilities, or logits as they stand in the files.
-    sample_weight : ndarray of shape (n,) or None
-        Weight of each row, where there is a column of weights.
-    class_names : tuple of str or None
-        Names of the classes, where the files have any.
-    inferred : tuple of str
-        Which columns were found, and how labels were read.
-    n_missing : int
-        Number of rows dropped by ``missing="drop"``.
-    """
-
-    y_true: NDArray[Any]
-    y_proba: NDArray[Any]
-    sample_weight: NDArray[Any] | None
-    class_names: tuple[str, ...] | None
-    inferred: tuple[str, ...]
-    n_missing: int
-
-
-@public
-def read_file(
-    path: Paths,
-    *,
-    y_true: str | Sequence[str] | None = None,
-    y_proba: str | Sequence[str] | None = None,
-    sample_weight: str | None = None,
-    classes: Sequence[Any] | None = None,
-    from_logits: bool = False,
-    missing: str = "error",
-    format: str | None = None,
-    progress: bool | None = None,
-) -> FileArrays:
-    r"""Read the rows of files as arrays, for what needs them in memory: intervals, fits.
-
-    Columns are found as by `evaluate_file`; values are checked by the function that they are given
-    to.
-
-    Parameters
-    ----------
-    path : str, path-like or list of these
-        File, folder, pattern such as `"day-*.parquet"`, or a list of these.
-    y_true : str or list of str, optional
-        Column of labels; found by its usual names by default. Two candidates are an error.
-    y_proba : str or list of str, optional
-        Column of probabilities (numbers, lists or records), or one column per class; found by its
-        usual names by default.
-    sample_weight : str, optional
-        Column of weights; every row counts 1 by default.
-    classes : sequence, optional
-        Names of the classes in the order of the columns; labels belong to the class of their name.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
-    format : {"parquet", "csv", "jsonl", "arrow", "npz"}, optional
-        Format of the files; by default it follows from their names.
-    progress : bool, optional
-        Whether to draw a line of rows and rate; by default only on a terminal.
-
-    Returns
-    -------
-    FileArrays
-        `y_true`, `y_proba`, `sample_weight`, `class_names`, `inferred` and `n_missing`.
-
-    Raises
-    ------
-    InputError
-        If a file, column or value cannot be read; the message names the file and its first bad row.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import calibrant as cal
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "answers.jsonl"
-    >>> _ = file.write_text('{"correct": 1, "confidence": 0.9}\n{"correct": 0, "confidence": 0.4}')
-    >>> rows = cal.read_file(file)
-    >>> rows.y_true.tolist(), rows.y_proba.tolist()
-    ([1, 0], [0.9, 0.4])
-    """
-    rows = file_rows(
-        path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, classes=classes,
-        from_logits=check_bool(from_logits), missing=check_missing(missing), format=format,
-    )  # fmt: skip
-    plan = Plan(rows.chosen, EqualWidth(15), None, bool(from_logits))
-    with RowProgress(rows.n_bytes, show=progress) as shown:
-        batches = [batch for part in over_pieces(rows, list, shown) for batch in part]
-    held = [batch for batch in batches if batch.n]
-    if not held:
-        raise InputError(f"{rows.called} no rows: there is nothing to read")
-    weights = [batch.sample_weight for batch in held if batch.sample_weight is not None]
-    return FileArrays(
-        np.concatenate([batch.y_true for batch in held]),
-        np.concatenate([batch.y_proba for batch in held]),
-        np.concatenate(weights) if weights else None,
-        plan.class_names,
-        rows.said,
-        sum(batch.n_missing for batch in batches),
-    )

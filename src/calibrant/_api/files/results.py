@@ -87,7 +87,7 @@ def told(
         _reliability(tally, summary),
         everything=names is None,
         notes=notes,
-        inferred=(*describe_input(tally.example, summary.findings), *rows.said),
+        inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
         classes=None,
         recipe={
             "n": total.n_rows,
