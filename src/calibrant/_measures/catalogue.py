@@ -91,6 +91,13 @@ class Measure:
     rate: float = 0.5
     # What else it is called, in papers and by other libraries.
     aliases: tuple[str, ...] = ()
+    # The field's name for it in sentences, and for soft labels if that is another; else its title.
+    label: str = ""
+    soft_label: str = ""
+
+    def called(self, *, soft: bool = False) -> str:
+        """Its name in a sentence: ECE, or SMECE of soft labels."""
+        return (self.soft_label if soft else "") or self.label or self.title
 
     @property
     def range(self) -> str:
@@ -151,7 +158,8 @@ _ENTRIES = (
     Measure("ece", "expected calibration error", "(1/W) sum_B |R_B|", "scalar", _BOTH, "bins",
             0, 1, _BINNED, _NAEINI + "; on soft labels SMECE, Leznik (2026), arXiv:2603.14092",
             "ece", lambda s: binned_error(s.bins), of_tables=binned_errors,
-            aliases=("SMECE", "soft_ece", "expected_calibration_error")),
+            aliases=("SMECE", "soft_ece", "expected_calibration_error"),
+            label="ECE", soft_label="SMECE"),
     Measure("rmsce", "root-mean-square calibration error", "sqrt((1/W) sum_B R_B^2 / W_B)",
             "scalar", _BOTH, "bins", 0, 1, _BINNED, "Hendrycks et al. (2019), arXiv:1812.04606",
             "ece(norm='l2')", lambda s: binned_error(s.bins, "l2"),
@@ -159,7 +167,8 @@ _ENTRIES = (
     Measure("mce", "maximum calibration error", "max_B |R_B| / W_B", "scalar", _BOTH, "bins",
             0, 1, Claims(False, False, False, False), _NAEINI, "ece(norm='max')",
             lambda s: binned_error(s.bins, "max"),
-            of_tables=lambda t: binned_errors(t, "max"), aliases=("maximum_calibration_error",)),
+            of_tables=lambda t: binned_errors(t, "max"), aliases=("maximum_calibration_error",),
+            label="MCE"),
     Measure("debiased_l2", "debiased root-mean-square error",
             "sqrt(max(0, (1/W) sum_B W_B [(R_B/W_B)^2 - var_B(z)/(n_B - 1)])), "
             "n_B = W_B^2 / sum_B w^2", "scalar", _BOTH,
@@ -209,7 +218,8 @@ _ENTRIES = (
               "sigma with integral |(1/W) sum w (z - u) K(t, u)| dt = sigma", "scalar", (shape,),
               "smooth", 0, 1, Claims(False, shape == "binary", True, True),
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
-              lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"))
+              lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"),
+              label="smECE")
       for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
