@@ -113,8 +113,8 @@ class CalibrationMetric(Metric):
     def higher_is_better(self) -> bool | None:  # type: ignore[override]
         """What the catalogue says of the measure; None for several that differ."""
         shape: Shape = "binary" if self.num_classes is None else "multiclass"
-        said = {find(name, shape).higher_is_better for name in self._names}
-        return said.pop() if len(said) == 1 else None
+        directions = {find(name, shape).higher_is_better for name in self._names}
+        return directions.pop() if len(directions) == 1 else None
 
     def update(self, preds: Any, target: Any, sample_weight: Any = None) -> None:
         """Add a batch. Bad input raises an InputError and leaves the state as it was."""
@@ -127,19 +127,19 @@ class CalibrationMetric(Metric):
                 sample_weight = sample_weight[kept.to(sample_weight.device)]
             if not len(target):
                 return
-        part = self._blank.copy()
+        batch = self._blank.copy()
         try:
-            part.update(target, preds, sample_weight=sample_weight)
+            batch.update(target, preds, sample_weight=sample_weight)
         except InputError as error:
-            said = str(error).replace("(y_true, y_proba)", "(preds, target)")
-            said = said.replace("y_true", "target").replace("y_proba", "preds")
-            raise InputError(said) from None
-        if part.columns != self._columns:
+            message = str(error).replace("(y_true, y_proba)", "(preds, target)")
+            message = message.replace("y_true", "target").replace("y_proba", "preds")
+            raise InputError(message) from None
+        if batch.columns != self._columns:
             raise InputError(
-                f"preds has {_shape_of(part.columns)}; this metric was made with "
+                f"preds has {_shape_of(batch.columns)}; this metric was made with "
                 f"num_classes={self.num_classes}, for {_shape_of(self._columns)}"
             )
-        for name, array in part.packed().items():
+        for name, array in batch.packed().items():
             state: Tensor = getattr(self, name)
             setattr(self, name, state + torch.tensor(array, device=state.device))
 

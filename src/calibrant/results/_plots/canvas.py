@@ -87,16 +87,19 @@ def panels(
                 each.set_gid(_OURS)
             yield figure, axes
         return
-    place = ax.get_subplotspec()
-    if place is None:
+    spec = ax.get_subplotspec()
+    if spec is None:
         raise InputError(
             "ax must be one of plt.subplots(): several diagrams are drawn in its place, and axes "
-            "that were put by hand have none"
+            "that were placed by hand have no cell"
         )
     ax.set_axis_off()
-    part = ax.figure.add_subfigure(place)
+    subfigure = ax.figure.add_subfigure(spec)
     with in_style_of(ax):
-        yield part, part.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
+        yield (
+            subfigure,
+            subfigure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey),
+        )
 
 
 def is_ours(ax: Axes) -> bool:
