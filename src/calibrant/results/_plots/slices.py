@@ -41,6 +41,14 @@ class SlicesDisplay(Drawn):
         The errors.
     noise_ : matplotlib PathCollection or None
         The marks; None where there is no noise floor.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
+    >>> display = cal.evaluate(y, p, measures=["ece"], by=["a", "b"] * 100).slices.plot()
+    >>> display.ax_.get_xlabel()
+    'ece by slice (rows)'
     """
 
     def __init__(self, slices: SlicesData) -> None:
