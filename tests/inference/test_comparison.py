@@ -15,8 +15,9 @@ from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
+from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
 from calibrant._inference.means import influences, mean_limits
-from calibrant._inference.paired import MOST_LOTS, WHOLE_RESAMPLES, draw_blocks, replicates
+from calibrant._inference.paired import draw_blocks, replicates
 from calibrant._inference.robustness import rank_robustness
 from calibrant._measures.catalogue import find
 from needs import need
@@ -226,7 +227,7 @@ def test_rules_without_edges_are_computed_anew(bins):
 
 def test_large_samples_are_dealt_into_lots():
     draws = draw_blocks(2500, 50, 0)
-    assert draws.n_blocks == MOST_LOTS == 1000
+    assert draws.n_blocks == MAX_BLOCKS == 1000
     assert set(np.bincount(draws.lots)) == {2, 3}
     # At random: rows that come in turns of ten would otherwise share their lots.
     assert (draws.lots != np.arange(2500) % 1000).mean() > 0.9
