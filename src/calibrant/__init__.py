@@ -8,7 +8,7 @@
 from typing import TYPE_CHECKING, Any
 
 from calibrant._api.conventions import conventions
-from calibrant._api.evaluate import evaluate, reliability
+from calibrant._api.evaluate import evaluate
 from calibrant._api.metrics.binned import ace, debiased_l2, ece, ks_error, soft_ece, sweep_ece, tace
 from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
 from calibrant._api.metrics.losses import (
@@ -21,6 +21,7 @@ from calibrant._api.metrics.losses import (
 )
 from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
+from calibrant._api.reliability import classwise_reliability, reliability
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
 from calibrant._core.errors import (
@@ -39,7 +40,6 @@ from calibrant.results._smooth_curve import SmoothCurve
 if TYPE_CHECKING:
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
-    from calibrant._api.classwise_reliability import classwise_reliability
     from calibrant._api.compare import compare
     from calibrant._api.files.evaluate_file import evaluate_file, read_file
     from calibrant._api.metrics.significance import (
@@ -174,7 +174,6 @@ _LATER = {
     "BinSensitivity": "calibrant.results._bin_sensitivity",
     "Windows": "calibrant.results._windows",
     "read_file": "calibrant._api.files.evaluate_file",
-    "classwise_reliability": "calibrant._api.classwise_reliability",
     "bin_sensitivity": "calibrant._api.bin_sensitivity",
     "check": "calibrant._api.check",
     "report": "calibrant._api.report.report",

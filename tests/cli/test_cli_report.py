@@ -23,8 +23,8 @@ from command import (
 )
 
 import calibrant as cal
+from calibrant._api.evaluate_uncertainty import LOSSES, OF_BINS
 from calibrant._cli import main
-from calibrant._cli.quickly import LOSSES, OF_BINS
 from needs import need
 
 WEIGHTS = 1 + np.arange(N) % 3

@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from calibrant._api.evaluate import choose, describe_input, missing_note, notes_of
+from calibrant._api.evaluate_samples import choose, describe_input, missing_note, notes_of
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples

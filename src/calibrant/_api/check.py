@@ -161,7 +161,7 @@ class _Ways:
     def worth(self, samples: Samples, groups: Any, level: float) -> Uncertainty:
         measures = tuple(dict.fromkeys(measure for measure, _ in self.limits))
         return uncertainty_of(
-            samples, *self.rules, measures, level=level, groups=groups, votes=None, data=None,
+            samples, *self.rules, measures, level=level, groups=groups,
             n_resamples=self.n_resamples, seed=self.seed,
         )  # fmt: skip
 

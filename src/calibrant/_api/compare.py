@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.evaluate import choose, describe_input, notes_of
+from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import check_resamples, group_index
 from calibrant._api.slices import sliced
@@ -23,6 +23,7 @@ from calibrant._data.columns import OWN_LABELS, check_label_is_shared, pick
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
+from calibrant._inference.resampling import checked_votes
 from calibrant._inference.robustness import rank_robustness
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape, find
@@ -117,28 +118,21 @@ def compare(
     for row, each in zip(values, samples.values(), strict=True):
         # As by `interval`: what a predictor's own value is worth does not depend on the others.
         worth = uncertainty_of(
-            each, fixed, quantile, chosen, level=level, groups=index, votes=None,
-            n_resamples=n_resamples, seed=seed, data=None,
+            each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
+            seed=seed,
         )  # fmt: skip
         own.append([_limits(worth, m, v) for m, v in zip(chosen, row, strict=True)])
         scatters.append([worth.scatter(m, v) for m, v in zip(chosen, row, strict=True)])
     slices: dict[str, Slices] | None = None
     if by is not None:
+        votes = checked_votes(votes, first)
         slices = {
             name: sliced(
-                each,
-                by,
-                data,
-                fixed,
-                quantile,
-                chosen,
-                votes=votes,
-                seed=int(seed),
-                groups=index,
+                each, by, data, fixed, quantile, chosen, votes=votes, seed=int(seed), groups=index,
                 asked=measures is not None,
             )
             for name, each in samples.items()
-        }
+        }  # fmt: skip
     fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return Comparison(
         tuple(samples),

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from calibrant._api.metrics.uncertainty import check_resamples, group_index, verdict_of
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._api.metrics.uncertainty import check_resamples, verdict_of
 from calibrant._core.binning import Rule
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import whole_problem
-from calibrant._inference.resampling import checked_votes
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, find
+from calibrant._measures.catalogue import Measure, Shape, catalogue
 from calibrant._measures.gap_scale import is_error
 from calibrant._measures.proportions import checked_level, design_effects
 from calibrant.results._evaluation import Estimate, Evaluation
@@ -23,7 +25,17 @@ from calibrant.results._uncertainty import ESTIMAND
 # unasked.
 CLASSWISE_UP_TO = 500_000
 CLASSES_UP_TO = 100
+# Measures whose intervals take a second whatever the number of rows: resampled in bins.
+OF_BINS = (
+    "ece", "rmsce", "mce", "debiased_l2", "ks_error", "lin_ce", "confidence_ce",
+    "confidence_ce_uncorrected",
+)  # fmt: skip
+# Losses of (n, k) predictions are resampled in rows: of so many, n k, they take seconds.
+LOSSES = ("brier", "log_loss", "classification_error")
+LOSSES_UP_TO = 300_000
 
+_LONG = "to resample them takes long here; ask for them by name, with measures="
+_LONGER = "they take longer; measures= asks for some, intervals='all' for all"
 _ABOVE = (
     "the value lies above its own interval: a sample's error is above the true one, which is near "
     "0; `estimate` is without that bias"
@@ -38,59 +50,64 @@ def uncertainty_of(
     measures: tuple[Measure, ...],
     *,
     level: Any,
-    groups: Any,
-    votes: Any,
     n_resamples: Any,
     seed: Any,
-    data: Any,
+    groups: NDArray[np.intp] | None = None,
+    votes: Any = None,
 ) -> Uncertainty:
-    """What is needed to judge the measures of an evaluation."""
+    """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
         samples, fixed, quantile, measures, checked_level(level), int(n_resamples), int(seed),
-        group_index(groups, samples, data), checked_votes(votes, samples),
+        groups, votes,
     )  # fmt: skip
 
 
+def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[Measure, ...]:
+    """The measures whose intervals take about a second."""
+    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    known = {m.name: m for m in catalogue(shape) if m.notion not in ("classwise", "full")}
+    in_rows = samples.multiclass or groups is not None
+    losses = LOSSES if not in_rows or samples.predictions.size <= LOSSES_UP_TO else ()
+    return tuple(known[name] for name in (*OF_BINS, *losses) if name in known)
+
+
 def add_uncertainty(
-    result: Evaluation, worth: Uncertainty, tolerance: float, *, asked: bool
+    result: Evaluation, uncertainty: Uncertainty, tolerance: float, *, asked: bool
 ) -> Evaluation:
-    """The evaluation with an interval and a noise floor beside every number."""
-    samples = worth.samples
-    heavy = set() if asked else _heavy(worth)
-    # What is not judged is not resampled with the rest either.
-    worth.measures = tuple(m for m in worth.measures if m.name not in heavy)
-    shape = "multiclass" if samples.multiclass else "binary"
+    """The evaluation with an interval and a noise floor beside every number of `uncertainty`; what
+    was not `asked` for by name, and takes minutes, has none.
+    """
+    expensive = set() if asked else _expensive(uncertainty)
+    # What gets no interval is not resampled with the rest either.
+    measures = {m.name: m for m in uncertainty.measures if m.name not in expensive}
+    uncertainty.measures = tuple(measures.values())
     estimates = [
-        estimate if estimate.name in heavy
-        else _judged(estimate, find(estimate.name, shape), worth)  # type: ignore[arg-type]
-        for estimate in result.estimates
-    ]  # fmt: skip
-    skipped = [estimate.name for estimate in result.estimates if estimate.name in heavy]
+        _with_interval(each, measures[each.name], uncertainty) if each.name in measures else each
+        for each in result.estimates
+    ]
     notes = list(result.notes)
-    if skipped:
-        notes.append(
-            f"no intervals for {', '.join(skipped)}: to resample them takes long here; ask for "
-            "them by name, with measures="
-        )
-    if worth.soft and worth.votes is None:
+    if uncertainty.soft and uncertainty.votes is None:
         notes.append(
             "soft labels: intervals come from the scatter of the labels given; without votes= "
             "there is no noise floor"
         )
-    notes += commented(estimates)
-    headline = headline_of([find(e.name, shape) for e in estimates if e.interval])  # type: ignore[arg-type]
+    notes += interval_notes(estimates)
+    without = [each.name for each in estimates if each.name not in measures]
+    if without:
+        notes.append(f"no intervals for {', '.join(without)}: {_LONG if expensive else _LONGER}")
+    headline = headline_of([measures[each.name] for each in estimates if each.interval])
     verdict = None
     if headline is not None:
-        judged = next(e for e in estimates if e.name == headline.name)
+        judged = next(each for each in estimates if each.name == headline.name)
         assert judged.interval is not None
-        verdict = verdict_of(judged.interval, judged.noise_floor, tolerance, headline, worth)
+        verdict = verdict_of(judged.interval, judged.noise_floor, tolerance, headline, uncertainty)
     recipe = {
         **result.recipe,
-        "level": worth.level,
-        "n_resamples": worth.n_resamples,
-        "seed": worth.seed,
-        "grouped": worth.groups is not None,
+        "level": uncertainty.level,
+        "n_resamples": uncertainty.n_resamples,
+        "seed": uncertainty.seed,
+        "grouped": uncertainty.groups is not None,
         "tolerance": tolerance,
         "estimand": ESTIMAND,
     }
@@ -114,8 +131,8 @@ def headline_of(measures: Sequence[Measure]) -> Measure | None:
     return next((m for m in errors if m.name == "ece"), errors[0] if errors else None)
 
 
-def commented(estimates: Sequence[Estimate]) -> list[str]:
-    """What must stand beside intervals, measures with the same to say together."""
+def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
+    """Notes on intervals; measures with the same note share it."""
     about: dict[str, list[str]] = {}
     for estimate in estimates:
         interval = estimate.interval
@@ -129,25 +146,25 @@ def commented(estimates: Sequence[Estimate]) -> list[str]:
             about.setdefault(_ABOVE, []).append(estimate.name)
         elif interval.value < interval.low:
             about.setdefault(_BELOW, []).append(estimate.name)
-    return [f"{', '.join(names)}: {said}" for said, names in about.items()]
+    return [f"{', '.join(names)}: {note}" for note, names in about.items()]
 
 
-def _heavy(worth: Uncertainty) -> set[str]:
+def _expensive(uncertainty: Uncertainty) -> set[str]:
     """Names of measures that take too long to resample unasked."""
-    samples = worth.samples
+    samples = uncertainty.samples
     entries, k = samples.n * samples.n_classes, samples.n_classes
     too_large = samples.multiclass and (entries > CLASSWISE_UP_TO or k > CLASSES_UP_TO)
     return {
         measure.name
-        for measure in worth.measures
+        for measure in uncertainty.measures
         if (too_large and measure.notion in ("classwise", "full", "distribution"))
         # On soft labels a sweep seldom meets a fall, and tries as many bins as there are rows.
-        or (worth.soft and measure.name == "sweep_ece")
+        or (uncertainty.soft and measure.name == "sweep_ece")
     }
 
 
-def _judged(estimate: Estimate, measure: Measure, worth: Uncertainty) -> Estimate:
-    floor = None
+def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
+    value, floor = estimate.value, None
     if measure.notion != "distribution":
-        floor = worth.noise_floor(measure, estimate.value)
-    return replace(estimate, interval=worth.interval(measure, estimate.value), noise_floor=floor)
+        floor = uncertainty.noise_floor(measure, value)
+    return replace(estimate, interval=uncertainty.interval(measure, value), noise_floor=floor)

@@ -26,12 +26,12 @@ WEIGHTS = (2.0**-150, 2.0**150)
 def to_samples_in_place(
     y_true: Any,
     y_proba: Any,
-    *,
     sample_weight: Any = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
+    *,
     stream: bool = False,
 ) -> Source:
     """Samples where they are: lazy frames stay in their engine, tensors on their device."""
@@ -58,12 +58,12 @@ def to_samples_in_place(
 def to_samples(
     y_true: Any,
     y_proba: Any,
-    *,
     sample_weight: Any = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
+    *,
     stream: bool = False,
 ) -> Samples:
     """Samples in memory, from arrays, tensors or columns. Shapes and types are settled here; values

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._api.evaluate import (
+from calibrant._api.evaluate_samples import (
     FULL_UP_TO,
     LONG_FULL,
     assemble,

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.slices import ranked, rows_of
+from calibrant._api.slices import no_weight_note, ranked_slices, rows_of, slice_of_sums
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import Edges, EqualWidth
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Names
 from calibrant._data.samples import Samples
 from calibrant._data.slice_names import Key, key_of, names_of
-from calibrant._inference.streams import NO_FLOOR, StreamFloor, counts_once, noise_floor
 from calibrant._measures.catalogue import Measure
-from calibrant.results._evaluation import Evaluation
-from calibrant.results._slices import Slice, Slices
+from calibrant.results._slices import Slices
 
 # Each slice holds sums of its own; a column with more values is not one to slice by.
 MOST = 10_000
@@ -32,7 +29,7 @@ class SliceSums:
     by: tuple[str, ...]
     rule: EqualWidth | Edges
     from_logits: bool
-    measures: tuple[str, ...]
+    measures: tuple[Measure, ...]
     headline: Measure
     # What a reader should know of measures that are not here.
     notes: list[str]
@@ -57,36 +54,25 @@ class SliceSums:
                     "coarser, a day or a region"
                 )
             self.sums[key] = Accumulator(
-                bins=self.rule, from_logits=self.from_logits, measures=self.measures
+                bins=self.rule,
+                from_logits=self.from_logits,
+                measures=[measure.name for measure in self.measures],
             )
         return self.sums[key]
 
     def evaluated(self) -> Slices:
-        """The slices with what their errors are worth, the worst first."""
-        headline, found, notes = self.headline, [], list(self.notes)
+        """The slices with their noise floors, the worst first."""
+        slices, notes = [], list(self.notes)
         by_name = {name: self.sums[key] for key, name in names_of(self.sums).items()}
         for label, sums in sorted(by_name.items()):
-            if not sums.weight > 0:
-                notes.append(f"{label}: {sums.n_rows} rows without weight, left out")
-                continue
-            evaluation = sums.evaluate()
-            floor = _floor(sums, evaluation, headline)
-            found.append(
-                Slice(label, sums.n_rows, evaluation.values, floor.upper, floor.p_value, math.nan)
-            )
-        name = ", ".join(self.by)
-        if not found:
-            raise InputError(f"by={name!r} leaves no slice with weight")
-        return Slices(name, headline.name, ranked(found, headline.name), tuple(notes))
-
-
-def _floor(sums: Accumulator, evaluation: Evaluation, headline: Measure) -> StreamFloor:
-    """The noise floor, where the sums are enough for one: hard labels, every row once."""
-    table = evaluation.reliability.table
-    dropping = isinstance(sums.rule, EqualWidth) and sums.rule.drop_one
-    if sums.soft or dropping or headline.of_tables is None or not counts_once(table):
-        return NO_FLOOR
-    return noise_floor(table, headline.of_tables, evaluation[headline.name])
+            if sums.weight > 0:
+                summary = sums.summary()
+                slices.append(
+                    slice_of_sums(label, sums.n_rows, summary, self.measures, self.headline)
+                )
+            else:
+                notes.append(no_weight_note(label, sums.n_rows))
+        return ranked_slices(", ".join(self.by), self.headline, slices, notes)
 
 
 def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, NDArray[np.intp]]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.evaluate import choose
+from calibrant._api.evaluate_samples import choose
 from calibrant._api.files.slices import SliceSums
 from calibrant._api.slices import not_of_sums, slice_measures
 from calibrant._api.streaming.accumulator import Accumulator
@@ -148,7 +148,7 @@ class Tally:
                 plan.chosen.by,
                 plan.rule,
                 plan.from_logits,
-                tuple(measure.name for measure in shown),
+                tuple(shown),
                 headline,
                 not_of_sums(chosen, shown) if asked else [],
             )

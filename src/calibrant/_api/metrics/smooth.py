@@ -170,10 +170,17 @@ def smooth_reliability(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
         data=data,
     )  # fmt: skip
-    settled = _resolved(samples, notion)
-    if settled == "classwise":
+    resolved = _resolved(samples, notion)
+    if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")
-    summary = SmoothSummary(samples, settled)
+    return smooth_curve(samples, resolved, kind, sigma)
+
+
+def smooth_curve(
+    samples: Source, notion: Notion, kind: str = "unit", sigma: float | None = None
+) -> SmoothCurve:
+    """The smoothed reliability curve of validated rows."""
+    summary = SmoothSummary(samples, notion)
     width = sigma or (
         max(summary.schedule(), smallest_sigma())
         if kind == "logit"
@@ -183,12 +190,12 @@ def smooth_reliability(
     places = points["logit" if kind == "logit" else "prediction"]
     rows, n = summary.rows_behind(kind, width, places)
     curve = SmoothCurve(
-        points, kind, float(width), settled, n_effective=rows, n=n,
+        points, kind, float(width), notion, n_effective=rows, n=n,
         is_hard=not summary.findings.soft,
     )  # fmt: skip
     rule = EqualWidth(N_CHECKED)
-    table, cuts, _ = engine_of(samples).bin_table(samples, settled, rule)
-    return replace(curve, outside=bins_outside(curve, ReliabilityTable(table, rule, cuts, settled)))
+    table, cuts, _ = engine_of(samples).bin_table(samples, notion, rule)
+    return replace(curve, outside=bins_outside(curve, ReliabilityTable(table, rule, cuts, notion)))
 
 
 def _resolved(samples: Source, notion: str | None) -> Notion:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.metrics.smooth import smooth_reliability
+from calibrant._api.metrics.smooth import smooth_curve
 from calibrant._api.report.every_bin_count import COUNTS, RULES, every_bin_count
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import EqualWidth, Quantile, Rule
@@ -112,7 +112,7 @@ def _view(
         }
         for rule in RULES
     }
-    curve = smooth_reliability(z, u, sample_weight=w)
+    curve = smooth_curve(problem, "binary")
     return BinView(labels, counts, tables, values, replace(curve, notion=notion))
 
 

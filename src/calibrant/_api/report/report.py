@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from calibrant._api.conventions import conventions_of
-from calibrant._api.evaluate import evaluate
+from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
 from calibrant._api.report.recalibration import before_after
@@ -63,19 +63,17 @@ def report(
     True
     """
     title, told = checked_name(name, "Predictions"), checked_source(source)
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data, missing=missing,
-    )  # fmt: skip
-    evaluation = evaluate(
-        y_true, y_proba, measures=_with_ece(measures), bins=bins, uncertainty=True,
-        tolerance=tolerance, level=level, groups=groups, votes=votes, seed=seed, by=by,
-        sample_weight=sample_weight, from_logits=from_logits, classes=classes, data=data,
-        missing=missing,
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    index = group_index(groups, samples, data)
+    evaluation = evaluate_samples(
+        samples,
+        Options(
+            bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
+            level=level, groups=index, votes=votes, seed=seed, by=by, data=data,
+        ),
     )  # fmt: skip
     shape: Shape = "multiclass" if samples.multiclass else "binary"
     fixed, quantile = both_rules(bins)
-    index = group_index(groups, samples, data)
     views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
     change = before_after(
         samples, fixed, quantile, groups=index, level=float(level),

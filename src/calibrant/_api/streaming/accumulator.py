@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.evaluate import assemble, choose, rule_names
+from calibrant._api.evaluate_samples import assemble, choose, rule_names
 from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.validation import public

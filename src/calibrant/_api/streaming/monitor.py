@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._api.evaluate import choose
+from calibrant._api.evaluate_samples import choose
 from calibrant._api.streaming.accumulator import Accumulator, check_same_recipe
 from calibrant._api.streaming.batches import batch_of
 from calibrant._api.streaming.spans import every_of

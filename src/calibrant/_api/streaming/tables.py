@@ -10,17 +10,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from calibrant._api.evaluate import choose
-from calibrant._api.slices import holm
+from calibrant._api.evaluate_samples import choose
+from calibrant._api.slices import floor_of_sums, holm
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError
 from calibrant._data.times import moment
 from calibrant._inference.streams import (
-    NO_FLOOR,
     counts_once,
-    noise_floor,
     p_of_change,
     running_e_values,
     shift_of,
@@ -156,7 +154,7 @@ def _unjudged(total: Accumulator) -> tuple[str, ...]:
 
 
 def _table(stream: Accumulator) -> BinTable:
-    return stream.evaluate(measures=()).reliability.table
+    return stream.summary().bins
 
 
 def _window(
@@ -168,9 +166,8 @@ def _window(
     evaluation = stream.evaluate(measures=[m.name for m in chosen])
     table = evaluation.reliability.table
     weight = float(table.sum_w.sum())
-    floor = NO_FLOOR
-    if headline is not None and headline.of_tables is not None and _judgeable(stream, table):
-        floor = noise_floor(table, headline.of_tables, evaluation[headline.name])
+    value = math.nan if headline is None else evaluation[headline.name]
+    floor = floor_of_sums(table, headline, value, soft=stream.soft)
     return Window(
         start,
         stream.n_rows,

@@ -79,7 +79,7 @@ class ClasswiseDisplay(Drawn):
         """The diagrams of labels and (n, k) predictions: the options of
         `calibrant.classwise_reliability`, then those of `plot`.
         """
-        from calibrant._api.classwise_reliability import classwise_reliability
+        from calibrant._api.reliability import classwise_reliability
 
         tables = classwise_reliability(
             y_true, y_proba, bins=bins, sample_weight=sample_weight, from_logits=from_logits,

@@ -65,7 +65,7 @@ class OverlaidReliabilityDisplay(Drawn):
         """The diagram of labels and the predictions of `y_proba`, name by name: the options of
         `calibrant.reliability`, then those of `plot`.
         """
-        from calibrant._api.evaluate import reliability
+        from calibrant._api.reliability import reliability
 
         if not isinstance(y_proba, Mapping):
             raise InputError(
@@ -104,7 +104,7 @@ class OverlaidReliabilityDisplay(Drawn):
         """The diagram of fitted classifiers, name by name, on rows X with labels y, or with soft
         labels `y_soft`.
         """
-        from calibrant._api.evaluate import reliability
+        from calibrant._api.reliability import reliability
         from calibrant.integrations._responses import read_problem, resolve_methods
 
         methods = resolve_methods(response_method, from_logits)

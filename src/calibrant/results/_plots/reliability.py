@@ -86,7 +86,7 @@ class ReliabilityDisplay(Drawn):
         """The diagram of labels, hard or soft, and predictions: the options of
         `calibrant.reliability`, then those of `plot`.
         """
-        from calibrant._api.evaluate import reliability
+        from calibrant._api.reliability import reliability
 
         table = reliability(
             y_true, y_proba, bins=bins, notion=notion, sample_weight=sample_weight,
