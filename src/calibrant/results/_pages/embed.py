@@ -61,7 +61,7 @@ def curve_columns(curve: SmoothCurve, level: float) -> dict[str, list[Any]]:
         i for i, z in enumerate(columns["mean_target"]) if math.isfinite(z) and not near[i] < 1.0
     ]
     out = {
-        "u": short(columns["report"][i] for i in kept),
+        "u": short(columns["prediction"][i] for i in kept),
         "z": short(columns["mean_target"][i] for i in kept),
     }
     if has_limits:
