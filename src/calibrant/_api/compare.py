@@ -1,4 +1,4 @@
-"""The front door for several predictors: compare()."""
+"""compare(): several predictors on the same rows."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def compare(
     check_resamples(n_resamples, seed)
     if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
         raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
-    samples = _accepted(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
+    samples = _to_samples(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
     first = next(iter(samples.values()))
     shape: Shape = "multiclass" if first.multiclass else "binary"
     chosen = choose(_DEFAULT[shape] if measures is None else measures, shape)
@@ -116,13 +116,13 @@ def compare(
     drawn = [_drawn(each, chosen, fixed, quantile, draws) for each in samples.values()]
     own, scatters = [], []
     for row, each in zip(values, samples.values(), strict=True):
-        # As by `interval`: what a predictor's own value is worth does not depend on the others.
-        worth = uncertainty_of(
+        # As by `interval`: a predictor's own uncertainty does not depend on the others.
+        uncertainty = uncertainty_of(
             each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
             seed=seed,
         )  # fmt: skip
-        own.append([_limits(worth, m, v) for m, v in zip(chosen, row, strict=True)])
-        scatters.append([worth.scatter(m, v) for m, v in zip(chosen, row, strict=True)])
+        own.append([_limits(uncertainty, m, v) for m, v in zip(chosen, row, strict=True)])
+        scatters.append([uncertainty.scatter(m, v) for m, v in zip(chosen, row, strict=True)])
     slices: dict[str, Slices] | None = None
     if by is not None:
         votes = checked_votes(votes, first)
@@ -179,13 +179,13 @@ def _drawn(
     own = equal_mass_rule(quantile)
     by_mass = tuple(m for m in chosen if m.name in EQUAL_MASS and own != quantile)
     others = tuple(m for m in chosen if m not in by_mass)
-    found = dict(
+    by_measure = dict(
         zip(others, replicates(samples, others, fixed, quantile, draws), strict=True)
         if others else ()
     )  # fmt: skip
     if by_mass:
-        found |= zip(by_mass, replicates(samples, by_mass, fixed, own, draws), strict=True)
-    return [found[m] for m in chosen]
+        by_measure |= zip(by_mass, replicates(samples, by_mass, fixed, own, draws), strict=True)
+    return [by_measure[m] for m in chosen]
 
 
 def _table(summary: Summary) -> ReliabilityTable:
@@ -206,10 +206,10 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
     return counts
 
 
-def _limits(worth: Uncertainty, measure: Measure, value: float) -> tuple[float, float, float]:
+def _limits(uncertainty: Uncertainty, measure: Measure, value: float) -> tuple[float, float, float]:
     """An interval and its estimate."""
-    found = worth.interval(measure, value)
-    return found.low, found.high, math.nan if found.estimate is None else found.estimate
+    interval = uncertainty.interval(measure, value)
+    return interval.low, interval.high, math.nan if interval.estimate is None else interval.estimate
 
 
 def _pairs(
@@ -262,7 +262,7 @@ class _About:
             raise type(error)(f"{self.name}: {error}") from error
 
 
-def _accepted(
+def _to_samples(
     y_true: Any,
     y_proba: Any,
     ids: Mapping[str, Any] | None,
@@ -294,10 +294,7 @@ def _accepted(
         if str(name) in out:
             raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
         with _About(str(name)):
-            each = to_samples(
-                y_true, predictions, sample_weight=sample_weight, from_logits=from_logits,
-                classes=classes, data=data,
-            )  # fmt: skip
+            each = to_samples(y_true, predictions, sample_weight, from_logits, classes, data)
             if name in order:
                 if order[name].size != each.n:
                     raise InputError(
@@ -307,8 +304,8 @@ def _accepted(
         out[str(name)] = each if classes is not None else replace(each, class_names=None)
     shapes = {name: each.predictions.shape[1:] for name, each in out.items()}
     if len(set(shapes.values())) > 1:
-        said = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
-        raise InputError(f"all predictors must report on the same classes; the shapes are {said}")
+        listed = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
+        raise InputError(f"all predictors must have the same classes; the shapes are {listed}")
     return out
 
 
@@ -324,7 +321,7 @@ def _orders(
     if unknown:
         raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
     wanted = _unique(ids["y_true"], "y_true", data)
-    place = {key: i for i, key in enumerate(wanted)}
+    known = {key: i for i, key in enumerate(wanted)}
     out = {}
     for name in names:
         if name not in ids:
@@ -332,14 +329,14 @@ def _orders(
         own = _unique(ids[name], name, data)
         rows = {key: i for i, key in enumerate(own)}
         missing = [key for key in wanted if key not in rows]
-        extra = [key for key in own if key not in place]
+        extra = [key for key in own if key not in known]
         if missing or extra:
-            said = []
+            faults = []
             if missing:
-                said.append(f"{len(missing)} of y_true's are missing, such as {missing[0]!r}")
+                faults.append(f"{len(missing)} of y_true's are missing, such as {missing[0]!r}")
             if extra:
-                said.append(f"{len(extra)} are not in y_true, such as {extra[0]!r}")
-            raise InputError(f"ids of {name!r} do not match: {' and '.join(said)}")
+                faults.append(f"{len(extra)} are not in y_true, such as {extra[0]!r}")
+            raise InputError(f"ids of {name!r} do not match: {' and '.join(faults)}")
         out[name] = np.array([rows[key] for key in wanted], dtype=np.intp)
     return out
 

@@ -101,7 +101,7 @@ def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
 def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
     by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
     check_weight_total(by_field["sum_w"].sum(), sums.n_rows)
-    # Predictions of 0 and 1 alone are their own squares; then it is worth a look at all of them.
+    # Predictions of 0 and 1 alone are their own squares; all of them are then looked at.
     if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
         check_not_swapped(samples)
 

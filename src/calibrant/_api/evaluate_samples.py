@@ -108,7 +108,7 @@ def _with_rows(
     chosen: tuple[Measure, ...],
     options: Options,
 ) -> Evaluation:
-    """The evaluation with what single rows tell: intervals, clusters and slices."""
+    """The evaluation with what needs the rows: intervals, clusters and slices."""
     # Imported when it is asked for: most calls do without resampling.
     from calibrant._api.evaluate_uncertainty import (
         add_uncertainty,
@@ -174,7 +174,7 @@ def assemble(
 ) -> Evaluation:
     """An Evaluation from whatever summary there is, of samples or of a stream.
 
-    Of `everything`, a measure that has no value for these data is left out, and told.
+    Of `everything`, a measure that has no value for these data is left out, with a note.
     """
     estimates, undefined = [], []
     for measure in chosen:
@@ -184,12 +184,12 @@ def assemble(
             if not everything:
                 raise type(error)(f"the measure {measure.name!r} has no value: {error}") from None
             undefined.append(f"{measure.name}: left out, {error}")
-    # Notes come last: computing an estimate may find something to tell.
-    found = notes_of(summary.findings, table.table, summary.n_logits_clipped)
+    # Notes come last: computing an estimate may add to the findings.
+    general = notes_of(summary.findings, table.table, summary.n_logits_clipped)
     if n_missing:
-        found = (missing_note(n_missing), *found)
-    said = (*found, *notes, *undefined)
-    return Evaluation(tuple(estimates), table, classes, inferred, said, recipe)
+        general = (missing_note(n_missing), *general)
+    every_note = (*general, *notes, *undefined)
+    return Evaluation(tuple(estimates), table, classes, inferred, every_note, recipe)
 
 
 def estimate_of(measure: Measure, summary: Any, rules: dict[str, str]) -> Estimate:
@@ -254,7 +254,7 @@ def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
 
 
 def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> tuple[str, ...]:
-    """What was clipped, tolerated or left out, in words."""
+    """Notes on what was clipped, tolerated or dropped."""
     notes = []
     if findings.n_predictions_clipped:
         notes.append(
@@ -267,15 +267,13 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
         )
     if findings.n_log_clipped:
         notes.append(
-            f"{findings.n_log_clipped} predictions below 1e-12 on what happened count as 1e-12 in "
-            f"the "
-            "log loss"
+            f"{findings.n_log_clipped} predictions below 1e-12 of what happened count as "
+            "1e-12 in the log loss"
         )
     if n_logits_clipped:
         notes.append(
             f"{n_logits_clipped} predictions closer to 0 or 1 than 1e-6 (logits beyond 40) were "
-            f"moved "
-            "there for the logit-smoothed error"
+            "moved there for the logit-smoothed error"
         )
     if table.n_dropped:
         notes.append(f"{table.n_dropped} predictions of exactly 1 are in no bin (drop_one)")
@@ -293,6 +291,6 @@ def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
 
 
 def missing_note(n_missing: int) -> str:
-    """The sentence for rows that were left out."""
+    """The note on rows that were dropped."""
     rows = "1 row was" if n_missing == 1 else f"{n_missing} rows were"
-    return f"{rows} left out because a prediction, label or weight was missing (missing='drop')"
+    return f"{rows} dropped because a prediction, label or weight was missing (missing='drop')"

@@ -1,4 +1,4 @@
-"""What a number is worth, as one-line functions: noise floor, interval, verdict."""
+"""The uncertainty of one measure: noise_floor(), interval() and verdict()."""
 
 from __future__ import annotations
 
@@ -65,18 +65,15 @@ def noise_floor(
     >>> round(floor.mean, 3), floor.p_value < 0.05
     (0.065, True)
     """
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    worth, chosen, summary = _worth(
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, votes=votes,
         groups=group_index(groups, samples, data),
     )  # fmt: skip
-    found = worth.noise_floor(chosen, chosen.compute(summary))
-    if found is None:
+    floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
+    if floor is None:
         raise InputError(SOFT_HAVE_NO_FLOOR)
-    return found
+    return floor
 
 
 @public
@@ -110,15 +107,12 @@ def interval(
     (True, True)
     """
     level = checked_level(level)
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    worth, chosen, summary = _worth(
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data),
     )  # fmt: skip
-    return worth.interval(chosen, chosen.compute(summary))
+    return uncertainty.interval(chosen, chosen.compute(summary))
 
 
 @public
@@ -158,17 +152,14 @@ def verdict(
     'not enough data'
     """
     level, tolerance = checked_level(level), checked_tolerance(tolerance, measure)
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    worth, chosen, summary = _worth(
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data), votes=votes,
     )  # fmt: skip
     value = chosen.compute(summary)
-    interval, floor = worth.interval(chosen, value), worth.noise_floor(chosen, value)
-    return verdict_of(interval, floor, tolerance, chosen, worth)
+    interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
+    return verdict_of(interval, floor, tolerance, chosen, uncertainty)
 
 
 def verdict_of(
@@ -176,26 +167,28 @@ def verdict_of(
     floor: NoiseFloor | None,
     tolerance: float,
     measure: Measure,
-    worth: Uncertainty,
+    uncertainty: Uncertainty,
 ) -> Verdict:
     """The verdict that an interval and a noise floor of these rows give."""
-    scale = gap_scale(measure, worth.summary(worth.samples))
+    scale = gap_scale(measure, uncertainty.summary(uncertainty.samples))
     limit = Limit(measure.name, "max", scale.value(tolerance))
-    held = limited(limit, None, interval, worth, scale)
+    checked = limited(limit, None, interval, uncertainty, scale)
     gaps = scale.gap(interval.low), scale.gap(interval.high)
     p, p_low, upper = _chances(floor)
     if gaps[0] <= 0:
-        # Rows at which calibrated predictions are found to be so; others are found out by then. A
-        # sample that shows little by luck has a short interval: noise says what is usual.
+        # The rows that would show calibrated predictions to be calibrated; others show up by then.
+        # A sample that shows little by luck has a short interval: noise says what is usual.
         reach = 0.0 if math.isnan(upper) else scale.gap(upper)
-        held = replace(held, centre=0.0, reach=reach if is_error(measure) else 0.0)
+        checked = replace(checked, centre=0.0, reach=reach if is_error(measure) else 0.0)
     alpha = 1.0 - interval.level
     if math.isnan(p):
         beyond = gaps[0] > 0
     else:
-        beyond = p < alpha and (gaps[0] > 0 or (p < alpha / 2.0 and worth.groups is None))
-    beyond |= held.verdict == "fail" and is_error(measure)
-    kind, sentence = _in_words(held, floor, tolerance, beyond=beyond, of_errors=is_error(measure))
+        beyond = p < alpha and (gaps[0] > 0 or (p < alpha / 2.0 and uncertainty.groups is None))
+    beyond |= checked.verdict == "fail" and is_error(measure)
+    kind, sentence = _in_words(
+        checked, floor, tolerance, beyond=beyond, of_errors=is_error(measure)
+    )
     if is_error(measure) and p_low < alpha / 2.0:
         sentence += (
             f" It is lower than calibrated predictions show by chance (p = {p_low:.2g}): were "
@@ -203,11 +196,11 @@ def verdict_of(
         )
     needed: tuple[int | None, int | None] = (None, None)
     if kind == "not enough data":
-        needed = (held.rows_needed, held.clusters_needed)
+        needed = (checked.rows_needed, checked.clusters_needed)
     return Verdict(
         kind, sentence, measure.name, interval.value, interval.low, interval.high, upper, p,
-        tolerance, held.n, needed[0], interval.estimate, interval.level, *gaps,
-        {"pass": True, "fail": False}.get(held.verdict), p_low, needed[1],
+        tolerance, checked.n, needed[0], interval.estimate, interval.level, *gaps,
+        {"pass": True, "fail": False}.get(checked.verdict), p_low, needed[1],
     )  # fmt: skip
 
 
@@ -219,67 +212,67 @@ def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
 
 
 def _in_words(
-    held: Limited, floor: NoiseFloor | None, tolerance: float, *, beyond: bool, of_errors: bool
+    checked: Limited, floor: NoiseFloor | None, tolerance: float, *, beyond: bool, of_errors: bool
 ) -> tuple[str, str]:
     """The verdict in a word and in a sentence."""
-    seen, within = _seen(held, floor, tolerance), f"the tolerance of {in_full(tolerance)}"
+    seen, within = _seen(checked, floor, tolerance), f"the tolerance of {in_full(tolerance)}"
     if beyond:
-        size = f", within {within}" if held.verdict == "pass" else ""
+        size = f", within {within}" if checked.verdict == "pass" else ""
         unsure = f" These rows do not show whether it is within {within}."
         return "miscalibrated", f"Miscalibrated{size}: {seen}." + (
-            unsure if held.verdict == "undecided" else ""
+            unsure if checked.verdict == "undecided" else ""
         )
-    if held.verdict == "pass":
+    if checked.verdict == "pass":
         return "calibrated within noise", f"Calibrated within noise: {seen}."
-    if held.verdict == "fail" and not of_errors:
+    if checked.verdict == "fail" and not of_errors:
         return "not enough data", (
             f"Not shown to be miscalibrated: {seen}. It is above {within}, which a loss may be "
             "however well predictions are calibrated."
         )
-    needed = held.needed_text
+    needed = checked.needed_text
     more = f"about {needed} would be needed" if needed else "no number of rows can be named"
     return "not enough data", (
         f"Not enough data: {seen}. To tell whether it is within {within}, {more}; there are "
-        f"{held.n:,}."
+        f"{checked.n:,}."
     )
 
 
-def _seen(held: Limited, floor: NoiseFloor | None, tolerance: float) -> str:
+def _seen(checked: Limited, floor: NoiseFloor | None, tolerance: float) -> str:
     """The value, its interval and its noise floor, with as many digits as decide."""
-    interval, scale = held.interval, held.scale
+    interval, scale = checked.interval, checked.scale
     assert interval is not None
     numbers_ = [interval.value, interval.low, interval.high, *([floor.upper] if floor else [])]
-    # Squares are held against the tolerance as gaps, which are printed too.
+    # Squares are compared with the tolerance as gaps, which are printed too.
     value, low, high, *upper = told_apart(numbers_, (tolerance,) if scale.power == 1 else ())
     gap = ""
     if scale.power > 1:
         ends = told_apart([scale.gap(interval.low), scale.gap(interval.high)], (tolerance,))
         gap = f", as a gap in every bin {ends[0]} to {ends[1]}"
-    said = f"{interval.measure} is {value} ({percent(interval.level)} CI {low} to {high}{gap})"
+    sentence = f"{interval.measure} is {value} ({percent(interval.level)} CI {low} to {high}{gap})"
     if interval.comment:
-        said = f"{said}; {interval.comment}"
+        sentence = f"{sentence}; {interval.comment}"
     if upper:
-        said = f"{said}; calibrated predictions show up to {upper[0]} by chance"
-    return said
+        sentence = f"{sentence}; calibrated predictions show up to {upper[0]} by chance"
+    return sentence
 
 
 def limited(
-    limit: Limit, where: str | None, interval: Interval, worth: Uncertainty, scale: GapScale
+    limit: Limit, where: str | None, interval: Interval, uncertainty: Uncertainty, scale: GapScale
 ) -> Limited:
-    """A limit held against an interval, as `check` and `verdict` do."""
-    samples, groups = worth.samples, worth.groups
+    """A limit compared with an interval, as `check` and `verdict` do."""
+    samples, groups = uncertainty.samples, uncertainty.groups
     measure = find(limit.measure, "multiclass" if samples.multiclass else "binary")
     return Limited(
         limit, where, samples.n, interval.value, interval,
         effective_n=effective_rows(samples, groups),
-        n_to_pass=rows_to_pass(measure, limit, interval.level, worth.fixed, scale),
+        n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),
         scale=scale,
         n_clusters=None if groups is None else int(np.unique(groups).size),
     )  # fmt: skip
 
 
 def effective_rows(samples: Samples, groups: Any) -> float:
-    """How many equal rows the rows are worth; clusters count as one each."""
+    """The effective number of equal rows; clusters count as one each."""
     w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     if groups is not None:
         w = np.bincount(groups, weights=w)
@@ -319,13 +312,14 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     if is_lazy(groups):
         raise InputError("groups must be in memory, a name for each row: collect() it first")
     values, gaps = with_gaps(groups, "groups")
-    array, gone, n = samples.own_rows(values), samples.own_rows(gaps), samples.n
+    array, missing, n = samples.own_rows(values), samples.own_rows(gaps), samples.n
     if array.shape != (n,):
         raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
-    if gone.any():
+    if missing.any():
         raise InputError(
-            f"groups is missing in {int(gone.sum())} rows, first in row {int(np.argmax(gone))}: "
-            "every row needs a cluster; one of its own if it belongs to none"
+            f"groups is missing in {int(missing.sum())} rows, first in row "
+            f"{int(np.argmax(missing))}: every row needs a cluster; one of its own if it belongs to "
+            "none"
         )
     index = as_groups(array, n)
     if int(index.max()) < 1:
@@ -337,14 +331,14 @@ def check_resamples(n_resamples: Any, seed: Any) -> None:
     whole = isinstance(n_resamples, numbers.Integral) and not isinstance(n_resamples, bool)
     if not whole or int(n_resamples) < 50:
         raise InputError(
-            f"n_resamples must be a whole number, at least 50: fewer have no 95 % point worth the "
-            f"name; got {n_resamples!r}"
+            f"n_resamples must be a whole number, at least 50: fewer are too few for a 95 % point; "
+            f"got {n_resamples!r}"
         )
     if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or int(seed) < 0:
         raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}")
 
 
-def _worth(
+def _measured(
     samples: Samples,
     measure: str,
     bins: Bins,
@@ -355,12 +349,12 @@ def _worth(
     groups: Any = None,
     votes: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
-    """The measure and the statistics it reads, and what is needed to judge it."""
+    """What gives a measure its interval, the measure, and the statistics it reads."""
     check_resamples(n_resamples, seed)
     fixed, quantile = both_rules(bins)
     chosen = find(measure, "multiclass" if samples.multiclass else "binary")
-    worth = Uncertainty(
+    uncertainty = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
         checked_votes(votes, samples),
     )  # fmt: skip
-    return worth, chosen, Summary(samples, fixed, quantile)
+    return uncertainty, chosen, Summary(samples, fixed, quantile)
