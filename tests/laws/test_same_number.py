@@ -180,9 +180,9 @@ def test_a_rule_for_all_is_the_same_everywhere(shape, bins, tmp_path):
 
 def test_many_distinct_predictions_leave_out_what_needs_their_order(tmp_path, monkeypatch):
     """A file is never held: where that would be needed the name is not offered, and it is said."""
-    from calibrant._api.files import refinement as looks
+    from calibrant._api.files import refinement
 
-    monkeypatch.setattr(looks, "MOST_LEVELS", 50)
+    monkeypatch.setattr(refinement, "MOST_LEVELS", 50)
     monkeypatch.setattr("calibrant._api.evaluate_frame.LEVELS_UP_TO", 50)
     y, p, w = rows("binary", "hard", False)
     expected = cal.evaluate(y, p)

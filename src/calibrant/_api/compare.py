@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -108,7 +109,7 @@ def compare(
 
     values, summaries = [], []
     for name, each in samples.items():
-        with _About(name):
+        with _about(name):
             summary = Summary(each, fixed, quantile)
             values.append([m.compute(summary) for m in chosen])
             summaries.append(summary)
@@ -199,7 +200,7 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
         raise InputError(
             f"bin_counts must be numbers of bins, such as (5, 20, 100); got {bin_counts!r}"
         )
-    with _About("bin_counts"):
+    with _about("bin_counts"):
         counts = tuple(dict.fromkeys(EqualWidth(m).m for m in bin_counts))
     if not counts:
         raise InputError("bin_counts must hold one number of bins or more; got none")
@@ -248,18 +249,13 @@ def _robustness(
     return rank_robustness(ordered, losses, names=tuple(samples))
 
 
-class _About:
-    """Errors of one predictor (or one argument) say which."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, CalibrantError):
-            raise type(error)(f"{self.name}: {error}") from error
+@contextmanager
+def _about(name: str) -> Iterator[None]:
+    """Errors of one predictor, or of one argument, begin with its name."""
+    try:
+        yield
+    except CalibrantError as error:
+        raise type(error)(f"{name}: {error}") from error
 
 
 def _to_samples(
@@ -293,7 +289,7 @@ def _to_samples(
     for name, predictions in y_proba.items():
         if str(name) in out:
             raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
-        with _About(str(name)):
+        with _about(str(name)):
             each = to_samples(y_true, predictions, sample_weight, from_logits, classes, data)
             if name in order:
                 if order[name].size != each.n:

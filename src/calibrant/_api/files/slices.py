@@ -18,7 +18,7 @@ from calibrant._data.slice_names import Key, key_of, names_of
 from calibrant._measures.catalogue import Measure
 from calibrant.results._slices import Slices
 
-# Each slice holds sums of its own; a column with more values is not one to slice by.
+# Each slice has sums of its own; a column with more values is not one to slice by.
 MOST = 10_000
 
 
@@ -31,16 +31,16 @@ class SliceSums:
     from_logits: bool
     measures: tuple[Measure, ...]
     headline: Measure
-    # What a reader should know of measures that are not here.
+    # Notes on measures that are not here.
     notes: list[str]
     sums: dict[Key, Accumulator] = field(default_factory=dict)
 
     def add(self, names: Sequence[Names], samples: Samples) -> None:
         """The rows of a batch to their slices."""
         for key, rows in _rows_by_key(names):
-            part = rows_of(samples, rows)
+            subset = rows_of(samples, rows)
             sums = self._of(key)
-            sums.add(sums.sums_of(part), part.n_classes if part.multiclass else 1)
+            sums.add(sums.sums_of(subset), subset.n_classes if subset.multiclass else 1)
 
     def merge(self, other: SliceSums) -> None:
         for key, sums in other.sums.items():
@@ -80,16 +80,16 @@ def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, NDArray[np.intp]
     key = names[0].codes
     for more in names[1:]:
         key = key * len(more.known) + more.codes
-    held, codes = np.unique(key, return_inverse=True)
+    present, codes = np.unique(key, return_inverse=True)
     order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=held.size))
+    ends = np.cumsum(np.bincount(codes, minlength=present.size))
     by_key: dict[Key, list[NDArray[np.intp]]] = {}
-    for code, rows in zip(held.tolist(), np.split(order, ends[:-1]), strict=True):
-        parts = []
+    for code, rows in zip(present.tolist(), np.split(order, ends[:-1]), strict=True):
+        values = []
         for column in reversed(names):
             code, at = divmod(code, len(column.known))
-            parts.append(column.known[at])
+            values.append(column.known[at])
         # Two values may be one text: 1 and "1".
-        by_key.setdefault(key_of(reversed(parts)), []).append(rows)
-    for found, several in by_key.items():
-        yield found, several[0] if len(several) == 1 else np.sort(np.concatenate(several))
+        by_key.setdefault(key_of(reversed(values)), []).append(rows)
+    for name, runs in by_key.items():
+        yield name, runs[0] if len(runs) == 1 else np.sort(np.concatenate(runs))

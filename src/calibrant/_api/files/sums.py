@@ -29,7 +29,7 @@ from calibrant._summaries.requirements import holdings, needs_fine_cells
 
 # Statistics of each class's own quantile bins.
 BY_CLASS = ("above", "class_quantile_bins")
-# Cells of all classes together, about.
+# Cells of all classes in total, about.
 MOST_CLASS_CELLS = 1 << 16
 
 

@@ -318,8 +318,7 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     if missing.any():
         raise InputError(
             f"groups is missing in {int(missing.sum())} rows, first in row "
-            f"{int(np.argmax(missing))}: every row needs a cluster; one of its own if it belongs to "
-            "none"
+            f"{int(np.argmax(missing))}: every row needs a cluster; its own if it belongs to none"
         )
     index = as_groups(array, n)
     if int(index.max()) < 1:

@@ -1,4 +1,4 @@
-"""The front door of the report page: report()."""
+"""report(): everything about some predictions, as data and as a page."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def report(
     >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
     True
     """
-    title, told = checked_name(name, "Predictions"), checked_source(source)
+    title, origin = checked_name(name, "Predictions"), checked_source(source)
     samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
     index = group_index(groups, samples, data)
     evaluation = evaluate_samples(
@@ -76,12 +76,11 @@ def report(
     fixed, quantile = both_rules(bins)
     views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
     change = before_after(
-        samples, fixed, quantile, groups=index, level=float(level),
-        seed=int(seed),
-    )  # fmt: skip
+        samples, fixed, quantile, groups=index, level=float(level), seed=int(seed)
+    )
     tools = _tools(samples, fixed)
     left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
-    parts = {"sensitivity": left_out, "before_after": change, "conventions": tools}
+    absent = {"sensitivity": left_out, "before_after": change, "conventions": tools}
     options = {
         "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
         "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
@@ -100,15 +99,15 @@ def report(
         change if isinstance(change, BeforeAfter) else None,
         tools if isinstance(tools, Conventions) else None,
         tuple(entry(e.name, shape) for e in evaluation.estimates),
-        {part: why for part, why in parts.items() if isinstance(why, str)},
-        {"options": options, "source": told, "versions": versions()},
+        {section: why for section, why in absent.items() if isinstance(why, str)},
+        {"options": options, "source": origin, "versions": versions()},
     )
 
 
 def _with_ece(measures: Iterable[str] | None) -> list[str] | None:
     """The measures asked for, and the one that the answer and the diagram go by."""
     if measures is None or isinstance(measures, str):
-        return measures  # type: ignore[return-value] # a text is told to be none by evaluate
+        return measures  # type: ignore[return-value] # a text is an error of choose()
     return list(dict.fromkeys(["ece", *measures]))
 
 

@@ -19,7 +19,7 @@ _GROUPS = (
      ("ece", "rmsce", "mce", "debiased_l2", "ace", "tace", "confidence_ce_uncorrected")),
     ("Errors without bins", "smoothed, or in order of the predictions",
      ("smooth_ece", "ls_ece", "ks_error", "sweep_ece")),
-    ("Truthful errors", "in expectation smallest for who predictions the true probabilities",
+    ("Truthful errors", "in expectation smallest for the true probabilities",
      ("lin_ce", "confidence_ce", "classwise_ce")),
     ("Over all classes", "every class against the rest",
      ("classwise_ece",)),
@@ -42,14 +42,14 @@ def headlines(evaluation: Evaluation, shape: str) -> tuple[str, ...]:
 
 def grouped(evaluation: Evaluation) -> Groups:
     """Every measure of the evaluation, by what kind of thing it is."""
-    found = []
+    groups = []
     for title, what, names in _GROUPS:
-        here = tuple(name for name in names if name in evaluation)
-        if here:
-            found.append((title, what, here))
-    placed = {name for _, _, names in found for name in names}
-    left = tuple(name for name in evaluation.values if name not in placed)
-    return (*found, *((("Others", "", left),) if left else ()))
+        present = tuple(name for name in names if name in evaluation)
+        if present:
+            groups.append((title, what, present))
+    placed = {name for _, _, names in groups for name in names}
+    others = tuple(name for name in evaluation.values if name not in placed)
+    return (*groups, *((("Others", "", others),) if others else ()))
 
 
 def answer(verdict: Verdict | None) -> str:
@@ -67,20 +67,20 @@ def answer(verdict: Verdict | None) -> str:
 
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """The verdict, its direction, and the worst class or slice."""
-    said = [str(evaluation.verdict)] if evaluation.verdict else []
-    said.append(_direction(evaluation))
+    lines = [str(evaluation.verdict)] if evaluation.verdict else []
+    lines.append(_direction(evaluation))
     if evaluation.classes and len(evaluation.classes["class"]) > 2:
         worst = {name: values[0] for name, values in evaluation.classes.items()}
         gap = worst["mean_predicted"] - worst["mean_target"]
         side = "too high" if gap > 0 else "too low"
-        said.append(
+        lines.append(
             f"The class with the largest error is {shortened(worst['class'])}: "
-            f"ece {shown(worst['ece'])}; its predictions are {side} by {shown(abs(gap))} on "
-            f"average."
+            f"ECE {shown(worst['ece'])}; its predictions are {side} by {shown(abs(gap))} on "
+            "average."
         )
     if evaluation.slices is not None:
-        said.append(_worst_slice(evaluation))
-    return tuple(said)
+        lines.append(_worst_slice(evaluation))
+    return tuple(lines)
 
 
 def _direction(evaluation: Evaluation) -> str:
@@ -97,8 +97,7 @@ def _direction(evaluation: Evaluation) -> str:
         "too high" if gap > 0 else "too low")  # fmt: skip
     return (
         f"The {names[0]} is {predicted:.4f}, the {names[1]} {target:.4f}: on average the "
-        f"predictions are "
-        f"{side} by {abs(gap):.4f}."
+        f"predictions are {side} by {abs(gap):.4f}."
     )
 
 
@@ -106,24 +105,26 @@ def _worst_slice(evaluation: Evaluation) -> str:
     slices = evaluation.slices
     assert slices is not None
     by = "" if slices.by == "slice" else f" by {shortened(slices.by)}"
-    off = [part for part in slices if part.p_corrected < 1.0 - slices.level]
+    off = [each for each in slices if each.p_corrected < 1.0 - slices.level]
     if not off:
         return (
             f"No slice{by} stands out once their number is taken into account; the largest "
             f"{slices.measure} is {_of_slice(slices, slices.largest)}."
         )
-    worst, said = slices.worst, ""
+    worst, beyond_note = slices.worst, ""
     if slices.tolerance is not None:
-        beyond = sum(part.within_tolerance is False for part in slices)
-        said = f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
+        beyond = sum(each.within_tolerance is False for each in slices)
+        beyond_note = (
+            f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
+        )
     first = "" if worst is slices.largest else (
         f"; the largest {slices.measure} is {_of_slice(slices, slices.largest)}")  # fmt: skip
     return (
-        f"{len(off)} of {len(slices)} slices{by} are miscalibrated even when all are looked at"
-        f"{said}. The hardest to explain by chance is {shortened(worst.name)} ({slices.measure} "
-        f"{shown(worst.values[slices.measure])}){first}."
+        f"{len(off)} of {len(slices)} slices{by} are miscalibrated, with their number taken into "
+        f"account{beyond_note}. The hardest to explain by chance is {shortened(worst.name)} "
+        f"({slices.measure} {shown(worst.values[slices.measure])}){first}."
     )
 
 
-def _of_slice(slices: Slices, part: Slice) -> str:
-    return f"{shown(part.values[slices.measure])} ({shortened(part.name)}, {part.n:,} rows)"
+def _of_slice(slices: Slices, slice_: Slice) -> str:
+    return f"{shown(slice_.values[slices.measure])} ({shortened(slice_.name)}, {slice_.n:,} rows)"

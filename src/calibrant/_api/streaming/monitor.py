@@ -14,7 +14,7 @@ import numpy as np
 from calibrant._api.evaluate_samples import choose
 from calibrant._api.streaming.accumulator import Accumulator, check_same_recipe
 from calibrant._api.streaming.batches import batch_of
-from calibrant._api.streaming.spans import every_of
+from calibrant._api.streaming.spans import window_width
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.binning import Bins, Edges, EqualWidth
 from calibrant._core.errors import InputError, StateError
@@ -25,7 +25,7 @@ from calibrant.results._windows import Windows
 if TYPE_CHECKING:
     from calibrant._core.state_file import Saved
 
-# What a window holds unless told: bins and losses, a kilobyte (docs/monitoring.md).
+# The measures of a window by default: of bins and losses, a kilobyte (docs/monitoring.md).
 MEASURES = ("ece", "brier", "log_loss", "classification_error", "rmsce", "mce")
 
 
@@ -78,10 +78,10 @@ class Monitor:
             missing=missing,
             approximate=approximate,
         )
-        self._sums = WindowedSums(blank, every_of(every), None if keep is None else int(keep))
-        # Rows that had no time, and were left out because the caller said so.
+        self._sums = WindowedSums(blank, window_width(every), None if keep is None else int(keep))
+        # Rows without a time, dropped as the caller asked.
         self.n_without_time = 0
-        # Held while windows are put in the place of others, never while rows are summed.
+        # Locked while windows replace others, never while rows are summed.
         self._lock = threading.Lock()
 
     @public
@@ -97,19 +97,19 @@ class Monitor:
         With `data` the others name its columns. A frame of a database or a cluster (polars lazy,
         DuckDB, Spark, Dask) is summed there, if all its rows have one time, given as a datetime.
         """
-        held = self._sums
+        sums = self._sums
         batch = batch_of(
-            held.blank, held.every, y_true, y_proba, time, sample_weight=sample_weight, data=data
+            sums.blank, sums.every, y_true, y_proba, time, sample_weight=sample_weight, data=data
         )
         with self._lock:
-            if held.columns not in (0, batch.columns):
+            if sums.columns not in (0, batch.columns):
                 raise InputError(
                     f"y_proba has {batch.columns} column{'s' if batch.columns > 1 else ''}; this "
-                    f"Monitor has been given {held.columns} so far"
+                    f"Monitor has been given {sums.columns} so far"
                 )
-            if not held.columns:
+            if not sums.columns:
                 self._check_measurable(batch.columns)
-            held.add(batch.parts, batch.columns)
+            sums.add(batch.parts, batch.columns)
             self.n_without_time += batch.n_without_time
         return self
 
@@ -117,12 +117,12 @@ class Monitor:
         """An error for measures that no window would ever show, before weeks of rows are in."""
         if self.measures is None:
             return
-        nothing = self._sums.blank.summary(columns=columns)
+        empty = self._sums.blank.summary(columns=columns)
         for measure in choose(self.measures, "multiclass" if columns > 1 else "binary"):
-            if measure.statistic != "distribution" and not nothing.has(measure):
+            if measure.statistic != "distribution" and not empty.has(measure):
                 raise InputError(
                     f"the measure {measure.name!r} needs the samples themselves, which a Monitor "
-                    "does not keep: leave it out of measures, or see approximate= of Accumulator"
+                    "does not keep: drop it from measures, or see approximate= of Accumulator"
                 )
 
     def merge(self, other: Monitor) -> Monitor:
@@ -130,7 +130,7 @@ class Monitor:
         if not isinstance(other, Monitor):
             raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
         check_same_recipe(self.recipe(), other.recipe())
-        # What the other holds first: two locks at a time could wait for each other for ever.
+        # What the other has, first: two locks at a time could wait for each other for ever.
         more, n_without_time = other._now()
         with self._lock:
             mine, theirs = self._sums.columns, more.columns
@@ -155,8 +155,8 @@ class Monitor:
 
     def windows(self) -> dict[datetime, Accumulator]:
         """The start of each window and its sums, the oldest first, as copies."""
-        held = self._now()[0].windows
-        return {moment(start): held[start].copy() for start in sorted(held)}
+        by_start = self._now()[0].windows
+        return {moment(start): by_start[start].copy() for start in sorted(by_start)}
 
     @property
     def earlier(self) -> Accumulator | None:
@@ -215,8 +215,8 @@ class Monitor:
         """Write the state to a file; the old file stays whole until the new one is complete."""
         from calibrant._core.state_file import State, write
 
-        held, n_without_time = self._now()
-        arrays, index = held.packed()
+        sums, n_without_time = self._now()
+        arrays, index = sums.packed()
         index["n_without_time"] = n_without_time
         write(path, State("monitor", self.recipe(), arrays, index))
 
@@ -244,8 +244,8 @@ class Monitor:
 
     def recipe(self) -> dict[str, Any]:
         """How windows are cut and summed: monitors merge only where this is the same."""
-        held = self._sums
-        return {"every": str(held.every), "keep": held.keep, **held.blank.recipe()}
+        sums = self._sums
+        return {"every": str(sums.every), "keep": sums.keep, **sums.blank.recipe()}
 
     @property
     def every(self) -> str:
@@ -280,9 +280,9 @@ class Monitor:
         return sum(stream.n_missing for stream in self._now()[0].streams())
 
     def __repr__(self) -> str:
-        held = sorted(self._now()[0].windows)
-        if not held:
+        starts = sorted(self._now()[0].windows)
+        if not starts:
             return f"Monitor(no rows yet, windows of {self.every}, {self.rule})"
-        span = f"from {moment(held[0]).isoformat()} to {moment(held[-1]).isoformat()}"
-        windows = f"{len(held)} window{'s' if len(held) > 1 else ''} of {self.every}"
+        span = f"from {moment(starts[0]).isoformat()} to {moment(starts[-1]).isoformat()}"
+        windows = f"{len(starts)} window{'s' if len(starts) > 1 else ''} of {self.every}"
         return f"Monitor({self.n_rows} rows in {windows} {span}, {self.rule})"
