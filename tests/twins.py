@@ -442,3 +442,199 @@ def binned_decomposition(problem: Problem, rule: Rule) -> Decomposition:
 def total_decomposition(parts: Sequence[Decomposition]) -> Decomposition:
     """The parts of every class, summed, as the Brier score is."""
     return Decomposition(*(math.fsum(column) for column in zip(*parts, strict=True)))
+
+
+# --- the measures of the catalogue, by name -------------------------------------------------------
+# `twin_of_NAME` is the twin of the measure NAME at its default options: 15 equal-width bins, or 15
+# quantile bins. A measure without one fails `tests/oracles/test_twins_by_name.py`.
+
+
+class Case(NamedTuple):
+    """A sample as every twin can read it: rows of probabilities, of targets, and weights."""
+
+    shape: str
+    p: Rows
+    q: Rows
+    w: list[float]
+
+    @property
+    def confidence(self) -> Problem:
+        return confidence_problem(self.p, self.q, self.w)
+
+    @property
+    def classes(self) -> list[Problem]:
+        return class_problems(self.p, self.q, self.w)
+
+    @property
+    def scalar(self) -> Problem:
+        """P(y = 1), or the top label."""
+        return self.classes[1] if self.shape == "binary" else self.confidence
+
+    @property
+    def scalars(self) -> list[Problem]:
+        """P(y = 1), or each class against the rest."""
+        return [self.scalar] if self.shape == "binary" else self.classes
+
+    def mean(self, loss: Callable[[Sequence[float], Sequence[float]], float]) -> float:
+        return weighted_mean([loss(p, q) for p, q in zip(self.p, self.q, strict=True)], self.w)
+
+
+def find_twin(name: str) -> Callable[[Case], float] | None:
+    """The twin of a measure, by its name in the catalogue."""
+    twin: Callable[[Case], float] | None = globals().get(f"twin_of_{name}")
+    return twin
+
+
+WIDTH, MASS = equal_width(15), quantile_ties_together(15)
+
+
+def twin_of_ece(case: Case) -> float:
+    return binned_error(case.scalar, WIDTH)
+
+
+def twin_of_rmsce(case: Case) -> float:
+    return binned_error(case.scalar, WIDTH, "l2")
+
+
+def twin_of_mce(case: Case) -> float:
+    return binned_error(case.scalar, WIDTH, "max")
+
+
+def twin_of_debiased_l2(case: Case) -> float:
+    return debiased_l2([case.scalar], MASS)
+
+
+def twin_of_sweep_ece(case: Case) -> float:
+    count = sweep_bin_count(case.scalar)
+    return binned_error(case.scalar, quantile_ties_together(count))
+
+
+def twin_of_ks_error(case: Case) -> float:
+    return ks_error(case.scalar)
+
+
+def twin_of_classwise_ece(case: Case) -> float:
+    return over_classes([binned_error(problem, WIDTH) for problem in case.classes])
+
+
+def twin_of_ace(case: Case) -> float:
+    return over_classes([binned_error(problem, MASS) for problem in case.scalars])
+
+
+def twin_of_tace(case: Case) -> float:
+    return tace(case.scalars, 15, 0.01)
+
+
+def twin_of_lin_ce(case: Case) -> float:
+    if case.shape == "binary":
+        return lin_ce(case.scalar, MASS)
+    unit = [one_hot(r, len(case.p[0])) for r in range(len(case.p[0]))]
+    return vector_lin_ce(case.p, case.q, case.w, vector_cells(case.p, case.w, MASS, unit))
+
+
+def twin_of_classwise_ce(case: Case) -> float:
+    return over_classes([lin_ce(problem, MASS) for problem in case.classes])
+
+
+def twin_of_confidence_ce(case: Case) -> float:
+    return lin_ce(case.confidence, MASS) + confidence_correction(case.confidence)
+
+
+def twin_of_confidence_ce_uncorrected(case: Case) -> float:
+    return lin_ce(case.confidence, MASS)
+
+
+def twin_of_brier(case: Case) -> float:
+    # Of (n,) predictions only class 1 counts; a row of two classes counts both, which are alike.
+    return case.mean(brier) / (2 if case.shape == "binary" else 1)
+
+
+def twin_of_log_loss(case: Case) -> float:
+    return case.mean(log_loss)
+
+
+def twin_of_spherical_loss(case: Case) -> float:
+    return case.mean(spherical_loss)
+
+
+def twin_of_classification_error(case: Case) -> float:
+    return case.mean(classification_error)
+
+
+def twin_of_confidence_loss(case: Case) -> float:
+    return case.mean(confidence_loss)
+
+
+def twin_of_brier_miscalibration(case: Case) -> float:
+    return isotonic_decomposition(case.scalar).miscalibration
+
+
+def twin_of_brier_discrimination(case: Case) -> float:
+    return isotonic_decomposition(case.scalar).discrimination
+
+
+def twin_of_brier_uncertainty(case: Case) -> float:
+    return isotonic_decomposition(case.scalar).uncertainty
+
+
+def twin_of_dist_ce(case: Case) -> float:
+    return case.mean(total_variation)
+
+
+def twin_of_ent_ce(case: Case) -> float:
+    return case.mean(lambda p, q: abs(entropy_difference(p, q)))
+
+
+def twin_of_rank_cs(case: Case) -> float:
+    return case.mean(same_ranking)
+
+
+def _gaussian(distance: float, sigma: float) -> float:
+    return math.exp(-0.5 * (distance / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi))
+
+
+def _integral_of_absolute(
+    f: Callable[[float], float], low: float, high: float, n: int = 1500
+) -> float:
+    """The integral of |f|, taken as linear between its values: sign changes are cut out."""
+    values = [f(low + (high - low) * i / n) for i in range(n + 1)]
+    areas = [
+        (a * a + b * b) / (2 * (abs(a) + abs(b))) if a * b < 0 else abs(a + b) / 2
+        for a, b in pairwise(values)
+    ]
+    return math.fsum(areas) * (high - low) / n
+
+
+def twin_of_ls_ece(case: Case, sigma: float = 0.1) -> float:
+    """Integral of |(1/W) sum w K(t - h) (z - sigmoid(t))| over t, h being the logit of u."""
+    rows = [(math.log(u / (1 - u)), z, w) for u, z, w in zip(*case.scalar, strict=True)]
+
+    def f(t: float) -> float:
+        near = [row for row in rows if abs(t - row[0]) < 9 * sigma]
+        mean = 1 / (1 + math.exp(-t))
+        return math.fsum(w * _gaussian(t - h, sigma) * (z - mean) for h, z, w in near)
+
+    ends = [h for h, _, _ in rows]
+    low, high = min(ends) - 9 * sigma, max(ends) + 9 * sigma
+    return _integral_of_absolute(f, low, high, 4000) / math.fsum(case.w)
+
+
+def twin_of_smooth_ece(case: Case) -> float:
+    """The sigma at which the error smoothed by a Gaussian, reflected at 0 and 1, is sigma."""
+    rows, total = list(zip(*case.scalar, strict=True)), math.fsum(case.w)
+
+    def error(sigma: float) -> float:
+        def f(t: float) -> float:
+            return math.fsum(
+                w * (z - u) * _gaussian(t - image, sigma)
+                for u, z, w in rows
+                for image in (u, -u, 2 - u, 2 + u, u - 2)
+            )
+
+        return _integral_of_absolute(f, 0.0, 1.0, 200) / total
+
+    low, high = 1e-3, 1.0
+    for _ in range(16):
+        middle = (low + high) / 2
+        low, high = (middle, high) if error(middle) > middle else (low, middle)
+    return (low + high) / 2

@@ -38,5 +38,5 @@ def _call(measure: Measure) -> str:
     """The measure alone, of `y` and `p`."""
     name, _, options = measure.function.partition("(")
     options = options.removesuffix(")")
-    part = "." + measure.name.removeprefix("brier_") if name == "brier_decomposition" else ""
-    return f"cal.{name}(y, p{', ' if options else ''}{options}){part}"
+    attribute = f".{measure.attribute}" if measure.attribute else ""
+    return f"cal.{name}(y, p{', ' if options else ''}{options}){attribute}"

@@ -10,7 +10,7 @@ from typing import Any
 from formulas import first_formula, without_formulas
 from measure_examples import examples_of
 from tables import table
-from verdicts import PROPERTIES, WORDS, Verdicts, found
+from verdicts import NOT_AUDITED, PROPERTIES, WORDS, Verdicts, found
 
 import calibrant as cal
 from calibrant._measures.catalogue import Measure
@@ -135,7 +135,7 @@ def _legend(formula: str) -> str:
 def _promises(entries: list[Measure], known: Verdicts) -> Iterator[str]:
     rows = [
         [name, shape, WORDS[getattr(entry.claims, name)], found(entry, shape, name, known),
-         known[entry.name, shape, name]["sentence"]]
+         known.get((entry.name, shape, name), NOT_AUDITED)["sentence"]]
         for name in PROPERTIES for entry in entries for shape in entry.shapes
         if getattr(entry.claims, name) is not None
     ]  # fmt: skip

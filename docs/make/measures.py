@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from measure_page import function_of, page_of
+from measure_page import page_of
 from tables import table
 from verdicts import PROPERTIES, Verdicts, found, verdicts
 
 import calibrant as cal
-from calibrant._measures.catalogue import Measure
+from calibrant._measures.catalogue import GROUPS, Measure
 
-# The module in which a measure's function is, and the heading it has in the navigation.
-GROUPS = {
-    "binned": "Over bins",
-    "smooth": "Smooth",
-    "truthful": "Truthful",
-    "losses": "Losses",
-    "distribution": "Whole distributions",
-}
 _INTRODUCTION = """\
 Every measure of the catalogue (`cal.catalogue()`), with what it promises. [Which one to
 use](../which-measure.md) is another page.
@@ -42,12 +34,11 @@ def pages() -> dict[str, str]:
 
 
 def groups() -> dict[str, list[str]]:
-    """The names of the measures under the headings of the navigation."""
-    named: dict[str, list[str]] = {title: [] for title in GROUPS.values()}
-    for measure in cal.catalogue():
-        names = named[GROUPS[function_of(measure).__module__.rpartition(".")[2]]]
-        if measure.name not in names:
-            names.append(measure.name)
+    """The names of the measures under the headings of the navigation: the catalogue's groups."""
+    named: dict[str, list[str]] = {}
+    for key, (title, _) in GROUPS.items():
+        ranked = sorted((m for m in cal.catalogue() if m.group == key), key=lambda m: m.rank)
+        named[title] = list(dict.fromkeys(m.name for m in ranked))
     return named
 
 

@@ -10,6 +10,8 @@ from calibrant._measures.catalogue import Measure
 AUDIT = Path(__file__).parents[1] / "measures" / "audit.csv"
 PROPERTIES = ("truthful", "continuous", "complete", "sound")
 WORDS = {True: "yes", False: "no", None: "-"}
+# What a page says of a claim that `audit.csv` has no row for.
+NOT_AUDITED = {"sentence": "not audited yet"}
 # (measure, shape of predictions, property) -> the row.
 Verdicts = dict[tuple[str, str, str], dict[str, str]]
 

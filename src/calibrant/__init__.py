@@ -7,59 +7,68 @@
 
 from typing import TYPE_CHECKING, Any
 
-from calibrant._api.conventions import conventions
-from calibrant._api.evaluate import evaluate
-from calibrant._api.metrics.binned import ace, debiased_l2, ece, ks_error, soft_ece, sweep_ece, tace
-from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
-from calibrant._api.metrics.losses import (
-    brier_decomposition,
-    brier_score,
-    classification_error,
-    confidence_loss,
-    log_loss,
-    spherical_loss,
-)
-from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
-from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
-from calibrant._api.reliability import classwise_reliability, reliability
-from calibrant._api.streaming.accumulator import Accumulator
-from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
-from calibrant._core.errors import (
-    CalibrantError,
-    CalibrantWarning,
-    InputError,
-    MissingExtra,
-    StateError,
-)
-from calibrant._measures.catalogue import catalogue
-from calibrant.results._conventions import Conventions
-from calibrant.results._evaluation import Estimate, Evaluation
-from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._smooth_curve import SmoothCurve
+from calibrant._core.version import __version__
 
 if TYPE_CHECKING:
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
     from calibrant._api.compare import compare
+    from calibrant._api.conventions import conventions
+    from calibrant._api.evaluate import evaluate
     from calibrant._api.files.evaluate_file import evaluate_file, read_file
+    from calibrant._api.metrics.binned import (
+        ace,
+        debiased_l2,
+        ece,
+        ks_error,
+        soft_ece,
+        sweep_ece,
+        tace,
+    )
+    from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
+    from calibrant._api.metrics.losses import (
+        brier_decomposition,
+        brier_score,
+        classification_error,
+        confidence_loss,
+        log_loss,
+        spherical_loss,
+    )
     from calibrant._api.metrics.significance import (
         cox_calibration,
         hosmer_lemeshow,
         spiegelhalter,
         truthful_test,
     )
+    from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
+    from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
     from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict
+    from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.report.report import report
+    from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
+    from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
+    from calibrant._core.errors import (
+        CalibrantError,
+        CalibrantWarning,
+        InputError,
+        MissingExtra,
+        StateError,
+    )
     from calibrant._inference.robustness import rank_robustness
+    from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
     from calibrant._research.papers.reproduce import reproduce
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check
     from calibrant.results._class_tables import ClasswiseReliability
     from calibrant.results._comparison import Comparison
+    from calibrant.results._conventions import Conventions
+    from calibrant.results._evaluation import Estimate, Evaluation
+    from calibrant.results._reliability import ReliabilityTable
     from calibrant.results._robustness import RankRobustness
     from calibrant.results._slices import Slices
+    from calibrant.results._smooth_curve import SmoothCurve
     from calibrant.results._uncertainty import (
         CalibrationTest,
         CoxCalibration,
@@ -78,8 +87,6 @@ if TYPE_CHECKING:
         TemperatureScaling,
         VectorScaling,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Accumulator",
@@ -164,57 +171,132 @@ __all__ = [
     "verdict",
 ]
 
-# Measuring needs none of these: each is imported when it is first asked for.
-_LATER = {
-    "audit": "calibrant._research.audits.audit",
-    "compare": "calibrant._api.compare",
-    "evaluate_file": "calibrant._api.files.evaluate_file",
-    "Check": "calibrant.results._check",
-    "ClasswiseReliability": "calibrant.results._class_tables",
-    "BinSensitivity": "calibrant.results._bin_sensitivity",
-    "Windows": "calibrant.results._windows",
-    "read_file": "calibrant._api.files.evaluate_file",
-    "bin_sensitivity": "calibrant._api.bin_sensitivity",
-    "check": "calibrant._api.check",
-    "report": "calibrant._api.report.report",
-    "Monitor": "calibrant._api.streaming.monitor",
-    "rank_robustness": "calibrant._inference.robustness",
-    "reproduce": "calibrant._research.papers.reproduce",
-    "Comparison": "calibrant.results._comparison",
-    "RankRobustness": "calibrant.results._robustness",
-    "Slices": "calibrant.results._slices",
-    "CalibrationTest": "calibrant.results._uncertainty",
-    "CoxCalibration": "calibrant.results._uncertainty",
-    "Interval": "calibrant.results._uncertainty",
-    "NoiseFloor": "calibrant.results._uncertainty",
-    "Verdict": "calibrant.results._uncertainty",
-    "BetaCalibration": "calibrant.scaling",
-    "DirichletCalibration": "calibrant.scaling",
-    "HistogramBinning": "calibrant.scaling",
-    "IsotonicCalibration": "calibrant.scaling",
-    "MatrixScaling": "calibrant.scaling",
-    "PlattScaling": "calibrant.scaling",
-    "TemperatureScaling": "calibrant.scaling",
-    "VectorScaling": "calibrant.scaling",
-    "cox_calibration": "calibrant._api.metrics.significance",
-    "hosmer_lemeshow": "calibrant._api.metrics.significance",
-    "spiegelhalter": "calibrant._api.metrics.significance",
-    "truthful_test": "calibrant._api.metrics.significance",
-    "interval": "calibrant._api.metrics.uncertainty",
-    "noise_floor": "calibrant._api.metrics.uncertainty",
-    "verdict": "calibrant._api.metrics.uncertainty",
+# Where each public name is defined: a module is imported when one of its names is first used, so
+# that `import calibrant` costs next to nothing.
+_NAMES = {
+    "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
+    "calibrant._api.check": ("check",),
+    "calibrant._api.compare": ("compare",),
+    "calibrant._api.conventions": ("conventions",),
+    "calibrant._api.evaluate": ("evaluate",),
+    "calibrant._api.files.evaluate_file": (
+        "evaluate_file",
+        "read_file",
+    ),
+    "calibrant._api.metrics.binned": (
+        "ace",
+        "debiased_l2",
+        "ece",
+        "ks_error",
+        "soft_ece",
+        "sweep_ece",
+        "tace",
+    ),
+    "calibrant._api.metrics.distribution": (
+        "dist_ce",
+        "ent_ce",
+        "rank_cs",
+    ),
+    "calibrant._api.metrics.losses": (
+        "brier_decomposition",
+        "brier_score",
+        "classification_error",
+        "confidence_loss",
+        "log_loss",
+        "spherical_loss",
+    ),
+    "calibrant._api.metrics.significance": (
+        "cox_calibration",
+        "hosmer_lemeshow",
+        "spiegelhalter",
+        "truthful_test",
+    ),
+    "calibrant._api.metrics.smooth": (
+        "ls_ece",
+        "smooth_ece",
+        "smooth_reliability",
+    ),
+    "calibrant._api.metrics.truthful": (
+        "classwise_ce",
+        "confidence_ce",
+        "lin_ce",
+    ),
+    "calibrant._api.metrics.uncertainty": (
+        "interval",
+        "noise_floor",
+        "verdict",
+    ),
+    "calibrant._api.reliability": (
+        "classwise_reliability",
+        "reliability",
+    ),
+    "calibrant._api.report.report": ("report",),
+    "calibrant._api.streaming.accumulator": ("Accumulator",),
+    "calibrant._api.streaming.monitor": ("Monitor",),
+    "calibrant._core.binning": (
+        "Edges",
+        "EqualWidth",
+        "LevelSets",
+        "Quantile",
+    ),
+    "calibrant._core.errors": (
+        "CalibrantError",
+        "CalibrantWarning",
+        "InputError",
+        "MissingExtra",
+        "StateError",
+    ),
+    "calibrant._inference.robustness": ("rank_robustness",),
+    "calibrant._measures.catalogue": ("catalogue",),
+    "calibrant._research.audits.audit": ("audit",),
+    "calibrant._research.papers.reproduce": ("reproduce",),
+    "calibrant.results._bin_sensitivity": ("BinSensitivity",),
+    "calibrant.results._check": ("Check",),
+    "calibrant.results._class_tables": ("ClasswiseReliability",),
+    "calibrant.results._comparison": ("Comparison",),
+    "calibrant.results._conventions": ("Conventions",),
+    "calibrant.results._evaluation": (
+        "Estimate",
+        "Evaluation",
+    ),
+    "calibrant.results._reliability": ("ReliabilityTable",),
+    "calibrant.results._robustness": ("RankRobustness",),
+    "calibrant.results._slices": ("Slices",),
+    "calibrant.results._smooth_curve": ("SmoothCurve",),
+    "calibrant.results._uncertainty": (
+        "CalibrationTest",
+        "CoxCalibration",
+        "Interval",
+        "NoiseFloor",
+        "Verdict",
+    ),
+    "calibrant.results._windows": ("Windows",),
+    "calibrant.scaling": (
+        "BetaCalibration",
+        "DirichletCalibration",
+        "HistogramBinning",
+        "IsotonicCalibration",
+        "MatrixScaling",
+        "PlattScaling",
+        "TemperatureScaling",
+        "VectorScaling",
+    ),
 }
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+_SUBMODULES = ("examples", "integrations", "plots", "results", "scaling")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found = getattr(import_module(_LATER[name]), name)
-    globals()[name] = found
-    return found
+    if name in _SUBMODULES:
+        return import_module(f"calibrant.{name}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_SUBMODULES})

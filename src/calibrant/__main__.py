@@ -2,6 +2,7 @@
 
 import sys
 
-from calibrant_command import main
+from calibrant._cli import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

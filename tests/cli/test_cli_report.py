@@ -23,8 +23,8 @@ from command import (
 )
 
 import calibrant as cal
-from calibrant._api.evaluate_uncertainty import LOSSES, OF_BINS
 from calibrant._cli import main
+from calibrant._inference.budget import QUICK_ENTRIES, quick_measures
 from needs import need
 
 WEIGHTS = 1 + np.arange(N) % 3
@@ -64,9 +64,13 @@ def test_a_measure_named_twice_is_there_once(tmp_path, capsys):
     assert [measure["name"] for measure in found["measures"]] == ["brier", "ece"]
 
 
-def test_every_quick_measure_is_one():
-    known = {measure.name for measure in cal.catalogue()}
-    assert {*OF_BINS, *LOSSES} <= known
+@pytest.mark.parametrize("entries", [0, QUICK_ENTRIES, QUICK_ENTRIES + 1])
+def test_quick_measures_are_those_of_few_bins_and_of_few_rows(entries):
+    for shape in ("binary", "multiclass"):
+        quick = {measure.name for measure in quick_measures(cal.catalogue(shape), entries)}
+        assert {"ece", "rmsce", "mce", "debiased_l2", "ks_error", "confidence_ce"} <= quick
+        assert quick.isdisjoint({"smooth_ece", "sweep_ece", "tace", "classwise_ce", "dist_ce"})
+        assert ("brier" in quick) == ("log_loss" in quick) == (entries <= QUICK_ENTRIES)
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "arrow", "npz"])

@@ -15,7 +15,7 @@ from command import INSTALLED, OUTCOMES, REPORTS, binary, run
 
 import calibrant as cal
 from calibrant import examples
-from calibrant._cli import VERBS, build_parser
+from calibrant._cli.command import VERBS, build_parser
 from calibrant._cli.output import atomic_write
 from calibrant._core.errors import InputError
 
@@ -262,7 +262,7 @@ class TestInterrupts:
     def test_before_anything_is_done(self, tmp_path, after):
         np.savez(tmp_path / "big.npz", y=np.zeros(5_000_000, np.int8), p=np.full(5_000_000, 0.5))
         # The command itself: the interpreter's own first steps are not ours to answer for.
-        begun = "import calibrant_command as c, sys; print('begun', flush=True); sys.exit(c.main())"
+        begun = "import calibrant._cli as c, sys; print('begun', flush=True); sys.exit(c.main())"
         child = subprocess.Popen(
             [sys.executable, "-c", begun, "report", "big.npz", "--all-intervals"],
             cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -13,7 +13,7 @@ from file_makers import OUTCOMES, REPORTS, records
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant._data.readers import json_records, source
+from calibrant._data.readers import jsonl, source
 from needs import need
 
 
@@ -154,7 +154,7 @@ def test_a_mark_of_the_order_of_bytes_and_line_ends_of_all_kinds(file):
 @pytest.mark.parametrize("block", [1, 7, 64, 1000])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
 def test_lines_are_cut_anywhere_by_blocks(file, monkeypatch, block, end):
-    monkeypatch.setattr(json_records, "BLOCK", block)
+    monkeypatch.setattr(jsonl, "BLOCK", block)
     some = records({"correct": OUTCOMES[:200], "confidence": REPORTS[:200]})
     file.write_bytes(end.join(json.dumps(record) for record in some).encode())
     found = cal.evaluate_file(file)
@@ -167,8 +167,8 @@ def test_lines_are_cut_anywhere_by_blocks(file, monkeypatch, block, end):
 
 
 def test_a_line_without_end_is_not_read_to_its_end(file, monkeypatch):
-    monkeypatch.setattr(json_records, "BLOCK", 100)
-    monkeypatch.setattr(json_records, "LONGEST", 1 << 20)
+    monkeypatch.setattr(jsonl, "BLOCK", 100)
+    monkeypatch.setattr(jsonl, "LONGEST", 1 << 20)
     lines(file, *GOOD, {"correct": 1, "confidence": 0.5, "answer": "x" * (2 << 20)})
     with pytest.raises(InputError, match=r"line 5 is longer than 1 MiB"):
         cal.evaluate_file(file)

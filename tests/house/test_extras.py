@@ -3,6 +3,7 @@
 import ast
 import pickle
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -64,6 +65,35 @@ def test_pages_need_packages_of_their_extra():
     assert found and {name.replace("vl_convert", "vl-convert-python") for name in found} <= (
         packages("report")
     )
+
+
+# Imported under another name than they are installed by; None is no package of its own.
+INSTALLED_AS = {"sklearn": "scikit-learn", "vl_convert": "vl-convert-python"}
+# Whose users have them already: frames and engines are looked at only when they are given.
+USERS_OWN = {"pandas", "polars", "duckdb", "dask", "triton", "datasets", "matplotlib_inline"}
+
+
+def imported():
+    """Every package that a module of ours imports, wherever in the file."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module]
+            yield from ((name.partition(".")[0], path.name) for name in names)
+
+
+def test_every_import_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    always = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}
+    optional = set().union(*(packages(name) for name in EXTRAS if name not in ("test", "docs")))
+    known = {*sys.stdlib_module_names, *always, *optional, *USERS_OWN, "calibrant"}
+    undeclared = {
+        (name, where) for name, where in imported() if INSTALLED_AS.get(name, name) not in known
+    }
+    assert not undeclared
 
 
 def test_the_install_command_is_told_and_the_error_can_be_pickled():

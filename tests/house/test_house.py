@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import calibrant as cal
 from calibrant import examples
 from calibrant._core.errors import InputError, UnknownOption
+from calibrant._measures.statistics import STATISTICS, Statistics
 
 SOURCE = Path(cal.__file__).parent
 
@@ -26,6 +28,36 @@ def test_importing_costs_no_heavy_package():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_root_costs_next_to_nothing():
+    """Not even NumPy: the command line must answer Ctrl-C before anything slow is imported."""
+    program = "import sys, calibrant._cli; print([m for m in ('numpy',) if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_lists_of_public_names_agree():
+    """What type checkers see, what is imported when it is first used, and `__all__`."""
+    typed = {
+        name.name: node.module
+        for block in ast.parse((SOURCE / "__init__.py").read_text()).body
+        if isinstance(block, ast.If)
+        for node in block.body
+        for name in node.names
+    }
+    assert typed == cal._MODULE_OF
+    assert {*typed, "__version__"} == set(cal.__all__) and cal.__all__ == sorted(cal.__all__)
+
+
+def test_public_modules_are_there_without_an_import_of_their_own():
+    program = (
+        "import calibrant as cal\n"
+        "print(cal.examples.names() and cal.scaling.load and cal.plots and cal.results and 'yes')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "yes", done.stderr
+    assert set(cal.__all__) <= set(dir(cal))
 
 
 def test_every_public_name_is_documented_and_there():
@@ -57,10 +89,7 @@ def test_options_are_keywords_and_typing_mistakes_are_caught(name):
 @pytest.mark.parametrize("measure", cal.catalogue(), ids=lambda m: f"{m.name}-{m.shapes[0]}")
 def test_catalogue_entries_are_complete(measure):
     assert measure.formula and measure.title and measure.reference
-    statistics = {"bins", "quantile_bins", "levels", "class_bins", "class_quantile_bins"}
-    statistics |= {"confidence_bins", "full_bins", "losses", "distribution", "above"}
-    statistics |= {"logit_grid", "smooth"}
-    assert measure.statistic in statistics
+    assert measure.statistic in STATISTICS and hasattr(Statistics, measure.statistic)
     assert measure.function.partition("(")[0] in cal.__all__
 
 

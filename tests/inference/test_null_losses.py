@@ -10,11 +10,11 @@ from calibrant._data.to_samples import to_samples
 from calibrant._inference.means import influences, mean_limits, null_losses, row_values
 from needs import need
 
-LOSSES = {
-    "brier": cal.brier_score, "log_loss": cal.log_loss, "spherical_loss": cal.spherical_loss,
-    "classification_error": cal.classification_error, "confidence_loss": cal.confidence_loss,
-}  # fmt: skip
-DISTANCES = {"dist_ce": cal.dist_ce, "ent_ce": cal.ent_ce, "rank_cs": cal.rank_cs}
+# Functions by the field of the sums of losses that they are the mean of.
+LOSSES = {m.loss: getattr(cal, m.function) for m in cal.catalogue() if m.statistic == "losses"}
+DISTANCES = {
+    m.loss: getattr(cal, m.function) for m in cal.catalogue() if m.statistic == "distribution"
+}
 
 
 @pytest.mark.parametrize("weighted", [False, True])

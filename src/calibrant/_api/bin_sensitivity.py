@@ -10,13 +10,9 @@ from calibrant._api.evaluate_samples import choose, describe_input, missing_note
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples
-from calibrant._measures.catalogue import Measure, Shape
+from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.bin_counts import BinCounts
 from calibrant.results._bin_sensitivity import BinSensitivity
-
-_QUICK = ("bins", "class_bins", "quantile_bins", "class_quantile_bins", "confidence_bins")
-# These are summed anew for each number of bins: only when they are asked for.
-_SLOW = ("above", "full_bins")
 
 
 @public
@@ -52,15 +48,15 @@ def bin_sensitivity(
     """
     counts = _whole_counts(bins)
     samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
-    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    shape = samples.shape
     chosen = choose(measures, shape)
     if measures is None:
-        chosen = tuple(m for m in chosen if m.statistic in _QUICK)
+        chosen = tuple(m for m in chosen if STATISTICS[m.statistic].merges)
     if not chosen:
         raise InputError("measures must name one measure or more")
     tables = BinCounts(samples, counts)
     values: dict[str, list[float]] = {m.name: [] for m in chosen}
-    flat = {m.name: m.compute(tables.summary) for m in chosen if not _has_bins(m)}
+    flat = {m.name: m.compute(tables.summary) for m in chosen if not m.is_binned}
     for count in counts:
         summary = tables.at(count)
         for m in chosen:
@@ -72,25 +68,12 @@ def bin_sensitivity(
     return BinSensitivity(
         bins=counts,
         values={name: tuple(column) for name, column in values.items()},
-        scales={m.name: _scale(m) for m in chosen},
+        scales={m.name: m.scale for m in chosen},
         flat=tuple(flat),
         n=samples.n,
         inferred=describe_input(samples, findings),
         notes=notes,
     )
-
-
-def _scale(measure: Measure) -> str:
-    if measure.notion in ("loss", "distribution"):
-        return measure.title
-    # Like is drawn with like: sums of squares over W^2 are a thousand times smaller than gaps.
-    if measure.name == "mce":
-        return "largest gap"
-    return "squared gap" if measure.power == 2 and _has_bins(measure) else "mean gap"
-
-
-def _has_bins(measure: Measure) -> bool:
-    return measure.statistic in (*_QUICK, *_SLOW)
 
 
 def _whole_counts(bins: Any) -> tuple[int, ...]:

@@ -12,16 +12,15 @@ import numpy as np
 
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index, limited
-from calibrant._api.slices import rows_of, slice_labels
+from calibrant._api.slices import slice_labels
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, check_some_left
-from calibrant._core.validation import public
+from calibrant._core.validation import check_level, public
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale
-from calibrant._measures.proportions import checked_level
 from calibrant._summaries.samples import Summary
 from calibrant.results._check import Check, Limit, Limited
 
@@ -81,9 +80,9 @@ def check(
     'undecided'
     """
     samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
-    limits = limits_of(at_most, at_least, "multiclass" if samples.multiclass else "binary")
+    limits = limits_of(at_most, at_least, samples.shape)
     rules = both_rules(bins)
-    level = checked_level(level)
+    level = check_level(level)
     check_some_left(samples.n)
     if point and groups is not None:
         raise InputError(
@@ -97,7 +96,7 @@ def check(
     for name in names:
         rows = np.flatnonzero(labels == name)
         own = None if index is None else np.unique(index[rows], return_inverse=True)[1]
-        results += _checked(rows_of(samples, rows), own, str(name), checks)
+        results += _checked(samples.take(rows), own, str(name), checks)
     return Check(tuple(results), samples.n, samples.n_missing, level, bool(point))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
-from calibrant._api.metrics.uncertainty import check_resamples, group_index
+from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import CalibrantError, InputError
-from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import OWN_LABELS, check_label_is_shared, pick
 from calibrant._data.samples import Samples
@@ -27,30 +26,13 @@ from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_
 from calibrant._inference.resampling import checked_votes
 from calibrant._inference.robustness import rank_robustness
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape, find
+from calibrant._measures.catalogue import Measure, Shape, find, listed
 from calibrant._summaries.samples import Summary
 from calibrant.results._comparison import Comparison
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
-
-_DEFAULT = {
-    "binary": ("ece", "lin_ce", "brier", "log_loss", "classification_error"),
-    "multiclass": (
-        "ece",
-        "classwise_ce",
-        "confidence_ce",
-        "brier",
-        "log_loss",
-        "classification_error",
-    ),
-}
-_ERRORS = {
-    "binary": ("ece", "lin_ce"),
-    "multiclass": ("ece", "confidence_ce_uncorrected", "confidence_ce", "classwise_ce"),
-}
-_LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
 
 
 @public
@@ -95,12 +77,11 @@ def compare(
     (['good', 'bad'], 'good')
     """
     check_resamples(n_resamples, seed)
-    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
-        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    check_level(level)
     samples = _to_samples(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
     first = next(iter(samples.values()))
-    shape: Shape = "multiclass" if first.multiclass else "binary"
-    chosen = choose(_DEFAULT[shape] if measures is None else measures, shape)
+    shape = first.shape
+    chosen = listed("compare", shape) if measures is None else choose(measures, shape)
     if not chosen:
         raise InputError("measures must name one measure or more")
     fixed, quantile = both_rules(bins)
@@ -178,7 +159,7 @@ def _drawn(
 ) -> list[NDArray[np.float64]]:
     """The measures in every draw; those of equal mass keep their bins beside another rule."""
     own = equal_mass_rule(quantile)
-    by_mass = tuple(m for m in chosen if m.name in EQUAL_MASS and own != quantile)
+    by_mass = tuple(m for m in chosen if m.equal_mass and own != quantile)
     others = tuple(m for m in chosen if m not in by_mass)
     by_measure = dict(
         zip(others, replicates(samples, others, fixed, quantile, draws), strict=True)
@@ -235,11 +216,12 @@ def _robustness(
 ) -> RankRobustness:
     """How each error orders the predictors at several numbers of bins, beside the losses."""
     errors: dict[tuple[str, int], list[float]] = {}
-    losses: dict[str, list[float]] = {name: [] for name in _LOSSES}
-    measured: list[Measure] = [find(name, shape) for name in _ERRORS[shape]]
+    chosen = listed("robustness", shape)
+    losses: dict[str, list[float]] = {m.name: [] for m in chosen if not m.is_error}
+    measured = [m for m in chosen if m.is_error]
     for each in samples.values():
         summary = Summary(each)
-        for name in _LOSSES:
+        for name in losses:
             losses[name].append(find(name, shape).compute(summary))
         for m in bin_counts:
             binned = Summary(each, EqualWidth(m), Quantile(m))

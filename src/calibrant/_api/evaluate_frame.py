@@ -23,7 +23,7 @@ from calibrant._api.slices import (
     slice_of_sums,
 )
 from calibrant._core.bin_tables import FIELDS
-from calibrant._core.binning import Edges, EqualWidth, Quantile, Rule, both_rules
+from calibrant._core.binning import EqualWidth, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._data.explain import check_not_swapped
 from calibrant._data.frame_samples import FrameSamples
@@ -33,7 +33,7 @@ from calibrant._engines import frames
 from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.slices import slice_groups
-from calibrant._measures.catalogue import Measure, Shape
+from calibrant._measures.catalogue import Measure
 from calibrant._summaries.frame import LEVELS_UP_TO, FrameSummary, summary_of
 from calibrant._summaries.requirements import holdings, known_measures, needs_fine_cells
 from calibrant._summaries.stream import StreamSummary
@@ -48,7 +48,7 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     fixed, truthful = both_rules(options.bins)
     _check_rules(fixed, truthful, by)
     names = None if options.measures is None else known_measures(options.measures)
-    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    shape = samples.shape
     chosen = choose(names, shape)
     cells = _cells(fixed, names)
     sums = frames.stream_sums(samples, cells, holdings(names, samples.multiclass))
@@ -84,7 +84,7 @@ def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> Non
     for rule in (fixed, truthful):
         if isinstance(rule, Quantile):
             frames.check_ranks(rule)
-    if by is not None and not isinstance(fixed, EqualWidth | Edges):
+    if by is not None and not fixed.is_fixed:
         raise InputError(
             f"by=... of a frame in another engine needs bins that are the same for all slices; got "
             f"{fixed}. Use a count, EqualWidth or Edges"
@@ -93,7 +93,7 @@ def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> Non
 
 def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
     """The cells to sum: the rule's own bins, with fine ones where something needs an order."""
-    if isinstance(fixed, EqualWidth | Edges):
+    if isinstance(fixed, FixedRule):
         return Cells(fixed, needs_fine_cells(names))
     return Cells(EqualWidth(1))
 
@@ -154,13 +154,13 @@ def _slices(
     asked: bool,
 ) -> Slices:
     """One evaluation per value of the columns, all of them from one query."""
-    assert isinstance(rule, EqualWidth | Edges)
-    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    assert isinstance(rule, FixedRule)
+    shape = samples.shape
     headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
     losses = any(m.statistic == "losses" for m in shown)
     cells, slices = Cells(rule, fine=False), []
     notes = not_of_sums(measures, shown) if asked else []
-    columns = samples.n_classes if samples.multiclass else 1
+    columns = samples.n_columns
     for label, sums in slice_groups(samples, by, cells, row_names, losses=losses):
         summary = StreamSummary(cells, sums.arrays, columns, sums.findings)
         if summary.bins.total_weight[0] > 0:

@@ -17,17 +17,17 @@ from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
+from calibrant._inference.budget import FULL_CLASSES
 from calibrant._measures.binned import binned_errors
-from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape, catalogue, find
+from calibrant._measures.catalogue import Measure, Shape, catalogue, equal_mass_names, find
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._measures.smooth import LS_SIGMA
+from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import linear_errors
-from calibrant._summaries.samples import Summary
+from calibrant._summaries.samples import SourceStatistics, Summary
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 
-# Full calibration sums a vector of k numbers in each of k m cells.
-FULL_UP_TO = 200
 LONG_FULL = "lin_ce: left out, for full calibration of so many classes takes long; ask by name"
 
 Intervals = Literal["none", "cheap", "all"]
@@ -64,7 +64,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
     asked = options.measures is not None
     fixed, quantile = both_rules(options.bins)
     summary = Summary(samples, fixed, quantile, together=not asked)
-    chosen = choose(options.measures, "multiclass" if samples.multiclass else "binary")
+    chosen = choose(options.measures, samples.shape)
     table, cuts = summary.table_with_cuts(summary.scalar, fixed)
     notes = equal_mass_note(chosen, quantile)
     if not asked:
@@ -146,7 +146,7 @@ def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> b
     """Whether an evaluation of everything includes the measure; by name it always can."""
     if measure.statistic == "full_bins":
         ranked = isinstance(rule, Quantile) and rule.ties == "rank"
-        return samples.n_classes <= FULL_UP_TO and not ranked
+        return samples.n_classes <= FULL_CLASSES and not ranked
     return soft or not measure.soft_only
 
 
@@ -160,7 +160,7 @@ def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
 
 
 def assemble(
-    summary: Any,
+    summary: SourceStatistics,
     chosen: tuple[Measure, ...],
     rules: dict[str, str],
     table: ReliabilityTable,
@@ -192,14 +192,14 @@ def assemble(
     return Evaluation(tuple(estimates), table, classes, inferred, every_note, recipe)
 
 
-def estimate_of(measure: Measure, summary: Any, rules: dict[str, str]) -> Estimate:
+def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, str]) -> Estimate:
     """One measure's value from a summary's statistics."""
     return Estimate(
         measure.name,
         measure.compute(summary),
         measure.title,
         summary.scalar if measure.notion == "scalar" else measure.notion,
-        rules.get(measure.name, rules.get(measure.statistic, "")),
+        rules.get(measure.name, rules.get(measure.statistic, "")) if measure.needs_order else "",
         measure.claims.truthful,
         measure.higher_is_better,
     )
@@ -208,7 +208,7 @@ def estimate_of(measure: Measure, summary: Any, rules: dict[str, str]) -> Estima
 def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
     """Which rule stands behind each statistic that a measure may read, or behind a measure."""
     return {
-        **dict.fromkeys(EQUAL_MASS, str(equal_mass_rule(quantile))),
+        **dict.fromkeys(equal_mass_names(), str(equal_mass_rule(quantile))),
         "bins": str(fixed),
         "class_bins": str(fixed),
         "quantile_bins": str(quantile),
@@ -216,14 +216,13 @@ def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
         "confidence_bins": str(quantile),
         "full_bins": f"top class x {quantile}",
         "levels": str(LevelSets()),
-        "brier_uncertainty": "",  # of the mean target alone
         "logit_grid": f"Gaussian noise, sigma {LS_SIGMA:g}",
         "smooth": "bandwidth at its fixed point",
     }
 
 
 def class_columns(
-    samples: Source, summary: Any, *, with_truthful: bool = True
+    samples: Source, summary: Statistics, *, with_truthful: bool = True
 ) -> dict[str, list[Any]]:
     """A row per class: mean prediction, mean target, errors; the worst first. The truthful error
     goes by each class's own quantile bins, which not every summary has.
@@ -282,7 +281,7 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
 
 def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
     """Which measures keep bins of equal mass where another rule was given for all."""
-    names = [measure.name for measure in chosen if measure.name in EQUAL_MASS]
+    names = [measure.name for measure in chosen if measure.equal_mass]
     own = equal_mass_rule(rule)
     if not names or own == rule:
         return ()

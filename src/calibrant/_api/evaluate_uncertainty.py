@@ -9,30 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.metrics.uncertainty import check_resamples, verdict_of
+from calibrant._api.metrics.uncertainty import verdict_of
 from calibrant._core.binning import Rule
+from calibrant._core.validation import check_level, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.budget import quick_measures, takes_long
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, Shape, catalogue
+from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
 from calibrant._measures.gap_scale import is_error
-from calibrant._measures.proportions import checked_level, design_effects
+from calibrant._measures.proportions import design_effects
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._uncertainty import ESTIMAND
-
-# Entries of (n, k) predictions, and classes, up to which measures of all classes are resampled
-# unasked.
-CLASSWISE_UP_TO = 500_000
-CLASSES_UP_TO = 100
-# Measures whose intervals take a second whatever the number of rows: resampled in bins.
-OF_BINS = (
-    "ece", "rmsce", "mce", "debiased_l2", "ks_error", "lin_ce", "confidence_ce",
-    "confidence_ce_uncorrected",
-)  # fmt: skip
-# Losses of (n, k) predictions are resampled in rows: of so many, n k, they take seconds.
-LOSSES = ("brier", "log_loss", "classification_error")
-LOSSES_UP_TO = 300_000
 
 _LONG = "to resample them takes long here; ask for them by name, with measures="
 _LONGER = "they take longer; measures= asks for some, intervals='all' for all"
@@ -58,18 +47,16 @@ def uncertainty_of(
     """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
-        samples, fixed, quantile, measures, checked_level(level), int(n_resamples), int(seed),
+        samples, fixed, quantile, measures, check_level(level), int(n_resamples), int(seed),
         groups, votes,
     )  # fmt: skip
 
 
 def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[Measure, ...]:
     """The measures whose intervals take about a second."""
-    shape: Shape = "multiclass" if samples.multiclass else "binary"
-    known = {m.name: m for m in catalogue(shape) if m.notion not in ("classwise", "full")}
     in_rows = samples.multiclass or groups is not None
-    losses = LOSSES if not in_rows or samples.predictions.size <= LOSSES_UP_TO else ()
-    return tuple(known[name] for name in (*OF_BINS, *losses) if name in known)
+    entries = samples.predictions.size if in_rows else 0
+    return quick_measures(catalogue(samples.shape), entries)
 
 
 def add_uncertainty(
@@ -128,7 +115,7 @@ def clustered(table: ReliabilityTable, samples: Samples, groups: Any) -> Reliabi
 def headline_of(measures: Sequence[Measure]) -> Measure | None:
     """The measure that a verdict is about: the ECE, or the first error that was asked for."""
     errors = [measure for measure in measures if is_error(measure)]
-    return next((m for m in errors if m.name == "ece"), errors[0] if errors else None)
+    return next((m for m in errors if m.name == HEADLINE), errors[0] if errors else None)
 
 
 def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
@@ -151,16 +138,8 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
 
 def _expensive(uncertainty: Uncertainty) -> set[str]:
     """Names of measures that take too long to resample unasked."""
-    samples = uncertainty.samples
-    entries, k = samples.n * samples.n_classes, samples.n_classes
-    too_large = samples.multiclass and (entries > CLASSWISE_UP_TO or k > CLASSES_UP_TO)
-    return {
-        measure.name
-        for measure in uncertainty.measures
-        if (too_large and measure.notion in ("classwise", "full", "distribution"))
-        # On soft labels a sweep seldom meets a fall, and tries as many bins as there are rows.
-        or (uncertainty.soft and measure.name == "sweep_ece")
-    }
+    samples, soft = uncertainty.samples, uncertainty.soft
+    return {m.name for m in uncertainty.measures if takes_long(m, samples, soft=soft)}
 
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.bin_tables import BinTable
-from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, Rule, as_rule, fixed_cuts
+from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
@@ -107,7 +107,7 @@ def classwise_reliability(
 def _tables(samples: Source, rule: Rule) -> list[tuple[BinTable, Cuts]]:
     """The bins of each class; where they are its own, with its own edges."""
     summary = Summary(samples)
-    if isinstance(rule, EqualWidth | Edges):
+    if rule.is_fixed:
         table = summary.table("classwise", rule)
         cuts = fixed_cuts(rule, samples.precision)
         return [(table.of_class(r), cuts) for r in range(table.n_classes)]

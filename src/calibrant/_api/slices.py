@@ -20,7 +20,7 @@ from calibrant._data.samples import Samples
 from calibrant._data.slice_names import row_names
 from calibrant._inference.streams import NO_FLOOR, StreamFloor, counts_once, noise_floor
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, Shape, find
+from calibrant._measures.catalogue import HEADLINE, Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale, is_error
 from calibrant._summaries.samples import Summary
 from calibrant._summaries.stream import StreamSummary
@@ -58,14 +58,12 @@ def sliced(
     chosen by name; with `judging`, slices have intervals and verdicts too.
     """
     labels, name = slice_labels(by, samples, data)
-    headline, shown = slice_measures(
-        measures, "multiclass" if samples.multiclass else "binary", asked=asked
-    )
+    headline, shown = slice_measures(measures, samples.shape, asked=asked)
     notes, slices = [], []
     names = list(dict.fromkeys(np.sort(labels).tolist()))
     for label in names:
         rows = np.flatnonzero(labels == label)
-        subset = rows_of(samples, rows)
+        subset = samples.take(rows)
         if subset.weights is not None and not (subset.weights > 0).any():
             notes.append(no_weight_note(label, rows.size))
             continue
@@ -212,7 +210,7 @@ def slice_measures(
     quick = [m for m in measures if m.statistic in ("bins", "losses")]
     shown = list(measures) if asked and not of_sums else quick
     errors = [m for m in shown if is_error(m) and (m.statistic == "bins" or not of_sums)]
-    ece = find("ece", shape)
+    ece = find(HEADLINE, shape)
     headline = errors[0] if errors and asked and ece not in errors else ece
     return headline, shown if headline in shown else [headline, *shown]
 
@@ -274,15 +272,3 @@ def _values(column: Any) -> NDArray[Any]:
     out = np.empty(len(series), dtype=object)
     out[:] = [None if null else value for value, null in pairs]
     return out
-
-
-def rows_of(samples: Samples, rows: NDArray[np.intp]) -> Samples:
-    """Some rows of samples."""
-    weights = None if samples.weights is None else samples.weights[rows]
-    return replace(
-        samples,
-        predictions=samples.predictions[rows],
-        targets=samples.targets[rows],
-        weights=weights,
-        kept=None,
-    )

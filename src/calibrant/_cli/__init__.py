@@ -1,170 +1,38 @@
-"""The command line: parse, call the front door, show. A file here is a verb, or what verbs share.
+"""The command line: a file here is a verb, or what verbs share.
 
-Exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; 3 it could
-not be done (bad input, a wrong option, a file that cannot be read or written); 130 interrupted.
+This file starts it. Nothing that takes long is imported before Ctrl-C is taken care of.
 """
 
 from __future__ import annotations
 
 import os
-import shlex
-import sys
-import warnings
+import signal
 from collections.abc import Sequence
-from typing import Any, TextIO
+from types import FrameType
+from typing import NoReturn
 
-from calibrant import __version__
-from calibrant._cli import (
-    audit,
-    check,
-    compare,
-    completion,
-    conventions,
-    demo,
-    info,
-    merge,
-    report,
-    reproduce,
-    scale,
-)
-from calibrant._cli.parsing import NOT_DONE, Parser
-from calibrant._core.errors import CalibrantError, CalibrantWarning
-
-VERBS = (
-    report, compare, check, scale, conventions, audit, reproduce, merge, info, demo, completion,
-)  # fmt: skip
 INTERRUPTED = 130
-_AFTER_HELP = (
-    "exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; "
-    "3 it could not be done; 130 interrupted"
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, and turn whatever happens into an exit code and at most one message."""
-    _open_streams()
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options: Any = None
+    """Run a command; Ctrl-C ends it with one line, also while modules are still imported."""
+    # Given arguments come from a program, whose handlers are its own.
+    ours = arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, _end)
+    from calibrant._cli.command import run
+
     try:
-        parser = build_parser()
-        options = parser.parse_args(given)
-        options.typed = shlex.join(["calibrant", *given])
-        if options.command is None:
-            parser.print_help()
-            return NOT_DONE
-        with warnings.catch_warnings():
-            _show_warnings(debug=options.debug)
-            code = options.run(options)
-        sys.stdout.flush()
-        return int(code or 0)
-    except BrokenPipeError:
-        # A reader such as `head` has seen enough; what was found out stays true.
-        _drop_output()
-        return int(getattr(options, "code", 0))
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return run(arguments)
     except KeyboardInterrupt:
-        return _ended("interrupted", INTERRUPTED, debug="--debug" in given)
-    except Exception as error:
-        return _ended(_said(error), NOT_DONE, debug="--debug" in given)
+        if not ours:
+            raise
+        _end()
 
 
-def _open_streams() -> None:
-    # Closed by who started us: nobody reads, but the exit code is still waited for.
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - open until the end
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a letter shows a question mark.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
-
-
-def build_parser() -> Parser:
-    """Every verb with its options."""
-    parser = Parser(
-        prog="calibrant",
-        description="Can these predicted probabilities be believed?",
-        epilog=_AFTER_HELP,
-    )
-    parser.add_argument("--version", action="version", version=f"calibrant {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for verb in VERBS:
-        verb.add(commands)
-    for sub in commands.choices.values():
-        # Before the verb or after it; what is not said after it must not undo what was before.
-        sub.add_argument(
-            "--debug", action="store_true", default=_unsaid(), help="show where an error comes from"
-        )
-    return parser
-
-
-def _unsaid() -> Any:
-    import argparse
-
-    return argparse.SUPPRESS
-
-
-def _said(error: Exception) -> str:
-    """An error as one message, in the words of the command line."""
-    from calibrant._cli.words import in_options
-
-    if isinstance(error, CalibrantError):
-        return in_options(str(error))
-    if isinstance(error, OSError) and error.strerror:
-        return f"{f'{error.filename}: ' if error.filename else ''}{error.strerror}"
-    if isinstance(error, MemoryError):
-        return "not enough memory for so many rows and bins: give fewer of them"
-    return (
-        f"something that should not happen: {type(error).__name__}: {error}. With --debug it is "
-        "shown where; please report it"
-    )
-
-
-def _ended(said: str, code: int, *, debug: bool) -> int:
-    from calibrant._cli.terminal import visible
-
-    if debug:
-        import traceback
-
-        for part in traceback.format_exception(*sys.exc_info()):
-            # The places have lines of their own; of a message no line break is one.
-            for line in part.splitlines() if part.startswith("  ") else [part.rstrip("\n")]:
-                print(visible(line), file=sys.stderr)
-    try:
-        sys.stdout.flush()
-    except OSError:  # a full disk
-        _drop_output()
-    print(f"calibrant: {visible(said)}", file=sys.stderr)
-    return code
-
-
-def _drop_output() -> None:
-    """What is still to be printed goes nowhere, so that Python does not try again at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _show_warnings(*, debug: bool) -> None:
-    """Cautions of Calibrant as a line each; those of other packages only for who looks for them."""
-    if debug:
-        return
-
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        from calibrant._cli.terminal import visible
-        from calibrant._cli.words import in_options
-
-        if str(message) not in shown:  # a verb may look at the same rows several times
-            shown.add(str(message))
-            print(f"calibrant: {visible(in_options(str(message)))}", file=sys.stderr)
-
-    shown: set[str] = set()
-    warnings.simplefilter("ignore")
-    warnings.simplefilter("always", CalibrantWarning)
-    warnings.showwarning = show
+def _end(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:
+    # Nothing is open yet, and an exception in the middle of an import may get lost on its way.
+    os.write(2, b"calibrant: interrupted\n")
+    os._exit(INTERRUPTED)

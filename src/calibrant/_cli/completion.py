@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from calibrant._cli.parsing import Parser
 from calibrant._core.errors import MissingExtra
 
 SHELLS = ("bash", "zsh", "fish")
@@ -31,13 +32,11 @@ def run(options: argparse.Namespace) -> None:
         import shtab
     except ImportError:
         raise MissingExtra("shtab", "cli", "shell completion") from None
-    from calibrant._cli import build_parser
-
-    parser = build_parser()
+    parser: Parser = options.parser
     for name, each in parser.verbs():
         each.description = parser.help_of(name)  # a line, where a menu has room for no more
         for action in each._actions:
-            told = FILES.get(str(action.metavar))
-            if told is not None:
-                action.complete = getattr(shtab, told)  # type: ignore[attr-defined]
+            kind = FILES.get(str(action.metavar))
+            if kind is not None:
+                action.complete = getattr(shtab, kind)  # type: ignore[attr-defined]
     print(shtab.complete(parser, shell=options.shell))

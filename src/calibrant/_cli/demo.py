@@ -40,10 +40,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    from calibrant import TemperatureScaling, compare, conventions, evaluate, examples
+    from calibrant import examples
+    from calibrant._api.compare import compare
+    from calibrant._api.conventions import conventions
+    from calibrant._api.evaluate import evaluate
     from calibrant._api.evaluate_samples import Options, evaluate_samples
     from calibrant._cli.tables import print_evaluation, print_table
     from calibrant._data.to_samples import to_samples
+    from calibrant.scaling import TemperatureScaling
 
     example = examples.load("fashion")
     rows = to_samples(example.test_labels, example.test_proba, classes=example.class_names)

@@ -6,9 +6,9 @@ import argparse
 import platform
 from typing import Any
 
-from calibrant import __version__
 from calibrant._cli.output import print_json, say
 from calibrant._cli.parsing import add_json
+from calibrant._core.version import __version__
 
 # What makes more formats, colours, figures and engines possible.
 PACKAGES = (
@@ -50,7 +50,8 @@ def installation() -> dict[str, Any]:
     from importlib import metadata
     from importlib.util import find_spec
 
-    from calibrant._engines.selection import available, kernels, n_threads
+    from calibrant._core.engine_choice import n_threads
+    from calibrant._engines.selection import available, kernels
 
     return {
         "calibrant": __version__,

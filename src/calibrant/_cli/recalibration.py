@@ -16,16 +16,11 @@ from calibrant._core.errors import InputError, StateError
 from calibrant._data.readers.columns import choose_columns, has_usual
 from calibrant._data.readers.find import find_files
 from calibrant._data.readers.source import open_reader
+from calibrant._inference.budget import COMPARED_PREDICTIONS
+from calibrant._measures.catalogue import listed
 from calibrant.results._rendering import Columns
 from calibrant.scaling import SCALERS, SameRows, Scaler, load
 from calibrant.scaling._predictions import to_predictions
-
-MEASURES = {
-    False: ("ece", "lin_ce", "brier", "log_loss", "classification_error"),
-    True: ("ece", "classwise_ce", "brier", "log_loss", "classification_error"),
-}
-# Predictions up to which the differences are resampled too.
-RESAMPLED = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +108,9 @@ def before_and_after(rows: Rows, after: NDArray[np.float64], found: Fitted, bins
     from calibrant._api.evaluate import evaluate
 
     predictions = to_predictions(rows.y_proba, from_logits=found.scaler.from_logits).probabilities()
-    names = MEASURES[rows.multiclass]
+    names = tuple(m.name for m in listed("scale", "multiclass" if rows.multiclass else "binary"))
     both = {"as reported": predictions, "recalibrated": after}
-    if predictions.size > RESAMPLED:
+    if predictions.size > COMPARED_PREDICTIONS:
         values = [
             evaluate(rows.y_true, p, bins=bins, measures=names, sample_weight=rows.sample_weight)
             for p in both.values()

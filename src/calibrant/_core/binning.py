@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,20 @@ def _bin_count(m: object) -> int:
     return count
 
 
+class BinningRule:
+    """What every rule says of itself, so that nobody need ask for its class."""
+
+    # Whether the edges are known before any prediction is seen.
+    is_fixed: ClassVar[bool] = False
+
+    @property
+    def drops_one(self) -> bool:
+        """Whether predictions of exactly 1 are in no bin."""
+        return False
+
+
 @dataclass(frozen=True)
-class EqualWidth:
+class EqualWidth(BinningRule):
     """Equal-width bins on [0, 1].
 
     ``closed="left"``: ``[(j-1)/m, j/m)``, the last one closed at 1 too. ``closed="right"``:
@@ -59,6 +71,12 @@ class EqualWidth:
     closed: Closed = "left"
     drop_one: bool = False
 
+    is_fixed: ClassVar[bool] = True
+
+    @property
+    def drops_one(self) -> bool:
+        return self.drop_one
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "m", _bin_count(self.m))
         one_of("closed", self.closed, ("left", "right"))
@@ -69,7 +87,7 @@ class EqualWidth:
 
 
 @dataclass(frozen=True)
-class Quantile:
+class Quantile(BinningRule):
     """Bins of equal mass.
 
     ``ties="together"``: equal predictions share the bin that holds the middle of their ranks; ranks
@@ -91,11 +109,13 @@ class Quantile:
 
 
 @dataclass(frozen=True)
-class Edges:
+class Edges(BinningRule):
     """Bins between edges of one's own, increasing, from 0 (or less) to 1 (or more)."""
 
     edges: tuple[float, ...]
     closed: Closed = "left"
+
+    is_fixed: ClassVar[bool] = True
 
     def __init__(self, edges: Sequence[float], closed: Closed = "left") -> None:
         try:
@@ -128,14 +148,15 @@ class Edges:
 
 
 @dataclass(frozen=True)
-class LevelSets:
+class LevelSets(BinningRule):
     """One bin per distinct prediction."""
 
     def __str__(self) -> str:
         return "exact level sets"
 
 
-Rule: TypeAlias = EqualWidth | Quantile | Edges | LevelSets
+FixedRule: TypeAlias = EqualWidth | Edges
+Rule: TypeAlias = FixedRule | Quantile | LevelSets
 Bins: TypeAlias = Rule | int | str | Sequence[float]
 
 _NAMED: dict[str, Rule] = {
@@ -147,7 +168,7 @@ _NAMED: dict[str, Rule] = {
 
 def as_rule(bins: Bins, *, default: type[EqualWidth] | type[Quantile] = EqualWidth) -> Rule:
     """The rule that `bins` means: a rule, a count (of `default` bins), a name, or edges."""
-    if isinstance(bins, EqualWidth | Quantile | Edges | LevelSets):
+    if isinstance(bins, Rule):
         return bins
     if isinstance(bins, str):
         if bins in _NAMED:
@@ -206,7 +227,7 @@ class Cuts:
         return np.searchsorted(self.inner, np.asarray(predictions, dtype=np.float64), side="right")
 
 
-def outer_edges(rule: EqualWidth | Edges) -> NDArray[np.float64]:
+def outer_edges(rule: FixedRule) -> NDArray[np.float64]:
     """The m + 1 edges of a fixed rule, as doubles."""
     if isinstance(rule, EqualWidth):
         # j / m is correctly rounded; multiples of 1/m (np.linspace) are not.
@@ -215,7 +236,7 @@ def outer_edges(rule: EqualWidth | Edges) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=16)
-def fixed_cuts(rule: EqualWidth | Edges, precision: np.dtype[Any]) -> Cuts:
+def fixed_cuts(rule: FixedRule, precision: np.dtype[Any]) -> Cuts:
     """The inner edges of a fixed rule for predictions of one precision.
 
     An edge is a double. A float32 prediction is compared with that double rounded to float32, so
@@ -226,7 +247,7 @@ def fixed_cuts(rule: EqualWidth | Edges, precision: np.dtype[Any]) -> Cuts:
         inner = inner.astype(precision).astype(np.float64)
     if rule.closed == "right":
         inner = np.nextafter(inner, np.inf)
-    if isinstance(rule, EqualWidth) and rule.drop_one:
+    if rule.drops_one:
         inner = np.append(inner, 1.0)  # 1.0 gets a bin of its own, which the caller takes off
     inner.flags.writeable = False  # kept: whoever asks next gets the same
     return Cuts(inner)

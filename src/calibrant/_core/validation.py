@@ -1,15 +1,19 @@
-"""What every public function checks of its arguments: keywords are known, rows stand side by side.
+"""Checks of options that several public functions share: levels, seeds, counts, keywords, indexes.
 
-Unknown keywords get the nearest known name. Rows are matched by position, so pandas objects whose
-indexes say something else are refused.
+Each returns the value in the type the code works with, or raises an InputError that names the
+argument, what it needs and what came. Unknown keywords get the nearest known name. Rows are matched
+by position, so pandas objects with different indexes are an error.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from calibrant._core.errors import InputError, UnknownOption, nearest
 
@@ -27,6 +31,62 @@ REASONS = {
 }
 # Arguments with an entry for each row.
 ROWS = ("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time")
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a real number; True and False are not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def check_level(level: Any) -> float:
+    """The confidence level of an interval."""
+    if not is_number(level) or not 0 < float(level) < 1:
+        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    return float(level)
+
+
+def check_tolerance(tolerance: Any, most: float = 1.0) -> float:
+    """A tolerance between 0 and `most`, the largest value of the measure."""
+    if not is_number(tolerance) or not 0 < float(tolerance) < most:
+        percentage = is_number(tolerance) and 1 <= float(tolerance) <= 100 and most == 1
+        raise InputError(
+            f"tolerance must be a number between 0 and {most:g}, such as 0.05: the largest error "
+            f"that would not matter; got {tolerance!r}"
+            + (". If it is a percentage, divide it by 100" if percentage else "")
+        )
+    return float(tolerance)
+
+
+def check_count(argument: str, value: Any, least: int, needs: str = "") -> int:
+    """A whole number that is not too small; `needs` says so in the argument's own words."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
+        needs = needs or f"a whole number, at least {least}"
+        raise InputError(f"{argument} must be {needs}; got {value!r}")
+    return int(value)
+
+
+def check_seed(seed: Any) -> int:
+    """The seed of a random generator."""
+    return check_count("seed", seed, 0, "a whole number, 0 or more")
+
+
+def check_resamples(n_resamples: Any, seed: Any) -> None:
+    """The number of resamples behind an interval or noise floor, and their seed."""
+    check_count(
+        "n_resamples",
+        n_resamples,
+        50,
+        "a whole number, at least 50: fewer do not give a 95% point",
+    )
+    check_seed(seed)
+
+
+def check_eps(eps: Any) -> float:
+    """How far from 0 and 1 predictions are moved before their logit is taken."""
+    # Below 1e-16, 1 - eps is 1 in floating point, which has no logit.
+    if not isinstance(eps, numbers.Real) or not 1e-16 <= float(eps) < 0.5:
+        raise InputError(f"eps must be a number from 1e-16 up to 1/2; got {eps!r}")
+    return float(eps)
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._data.links import OVERSHOOT
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.source import Source
-from calibrant._data.tolerances import OVERSHOOT
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._data.samples import Samples
-from calibrant._data.tolerances import ROW_SUM_TOLERANCE
+from calibrant._data.links import ROW_SUM_TOLERANCE
+from calibrant._data.samples import Samples, Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +45,17 @@ class FrameSamples:
     engine: ClassVar[str] = "calibrant._engines.frames"
 
     @property
+    def shape(self) -> Shape:
+        return "multiclass" if self.multiclass else "binary"
+
+    @property
     def n_classes(self) -> int:
         return len(self.predictions) if self.multiclass else 2
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of predictions: one for each class, or one for a binary problem."""
+        return len(self.predictions)
 
     @property
     def weighted(self) -> bool:

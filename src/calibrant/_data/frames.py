@@ -8,12 +8,12 @@ from typing import Any
 import narwhals as nw
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._data.checks import check_bool
 from calibrant._data.columns import check_column_order
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.labels import Titles, are_indices, named_once, number_of, taken
+from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 from calibrant._data.missing import check_missing
-from calibrant._data.to_samples import check_bool
-from calibrant._data.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
 
 def frame_to_samples(

@@ -1,4 +1,4 @@
-"""Logits to probabilities, and the one clipping rule."""
+"""Logits to probabilities, the one clipping rule, and how exact probabilities must be."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+# How far a prediction may overshoot [0, 1] (float32 softmax does) and be brought back, counted.
+OVERSHOOT = 1e-4
+# How far from 1 a row of predictions or of soft labels may sum, by the precision it was rounded to.
+ROW_SUM_TOLERANCE = 1e-4
+HALF_ROW_SUM_TOLERANCE = {"float16": 5e-3, "bfloat16": 4e-2}
+# Rows that sum to 1 less precisely than this are counted and told.
+ROW_SUM_TOLD = 1e-5
+
 
 # A prediction of 0 on what then happened has infinite log loss. Predictions below this floor are
 # lifted to it and counted, whether they came as probabilities or as logits: one such row must not

@@ -5,15 +5,17 @@ the pass that sums them, which is the only pass there is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._data.links import sigmoid, softmax
-from calibrant._data.tolerances import ROW_SUM_TOLERANCE
+from calibrant._data.links import ROW_SUM_TOLERANCE, sigmoid, softmax
 
 Notion: TypeAlias = Literal["binary", "confidence", "classwise", "full"]
+Shape: TypeAlias = Literal["binary", "multiclass"]
+# What rows are stored in: arrays or tensors.
+Values = TypeVar("Values", bound=Any)
 
 
 class BadRow(Exception):
@@ -38,31 +40,28 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """Predictions, targets and weights as they came, with shapes and types known to be right.
+class RowSamples(Generic[Values]):
+    """What samples in arrays and in tensors share: shapes and types are known to be right.
 
     Predictions are (n,) for binary problems and (n, k) for multiclass ones; targets (n,) or (n, k).
-    Only `calibrant._data` makes these. Nothing is copied or converted until a block is asked for.
     """
 
-    predictions: NDArray[Any]
-    targets: NDArray[Any]
-    weights: NDArray[Any] | None = None
+    predictions: Values
+    targets: Values
+    weights: Values | None = None
     from_logits: bool = False
     class_names: tuple[str, ...] | None = None
     inferred: tuple[str, ...] = ()
     # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
     row_sum_tolerance: float = ROW_SUM_TOLERANCE
-    # Rows that were left out, as the caller said, because something in them was missing.
+    # Rows that were dropped, as the caller asked, because something in them was missing.
     n_missing: int = 0
-    # Which of the rows that were given stayed; None where all did.
-    kept: NDArray[np.bool_] | None = None
     # How far from 1 a row of soft labels may sum, which need not be as precise as the predictions.
     label_sum_tolerance: float = ROW_SUM_TOLERANCE
     # The power of two by which weights that over- or underflow when squared were divided.
     weight_exponent: int = 0
-
-    engine: ClassVar[str] = "calibrant._engines.arrays"
+    # Which of the rows that were given stayed; None where all did.
+    kept: NDArray[np.bool_] | None = None
 
     @property
     def n(self) -> int:
@@ -70,11 +69,20 @@ class Samples:
 
     @property
     def multiclass(self) -> bool:
-        return self.predictions.ndim == 2
+        return bool(self.predictions.ndim == 2)
+
+    @property
+    def shape(self) -> Shape:
+        return "multiclass" if self.multiclass else "binary"
 
     @property
     def n_classes(self) -> int:
         return int(self.predictions.shape[1]) if self.multiclass else 2
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of predictions: one for each class, or one for a binary problem."""
+        return int(self.predictions.shape[1]) if self.multiclass else 1
 
     @property
     def weighted(self) -> bool:
@@ -82,16 +90,13 @@ class Samples:
 
     @property
     def soft_rows(self) -> bool:
-        return self.targets.ndim == 2
+        return bool(self.targets.ndim == 2)
 
-    def own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What belongs to these rows of something that has a value for each row as given."""
-        if self.kept is None or values.shape[:1] != self.kept.shape:
-            return values
-        return values[self.kept]
+    def take(self, rows: Any) -> Self:
+        """Some rows: a slice, row numbers, or a mask.
 
-    def row(self, number: int) -> Samples:
-        rows = slice(number, number + 1)
+        The mask of kept rows is about the rows as they were given, so the result has none.
+        """
         weights = None if self.weights is None else self.weights[rows]
         return replace(
             self,
@@ -100,6 +105,25 @@ class Samples:
             weights=weights,
             kept=None,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Samples(RowSamples[NDArray[Any]]):
+    """Predictions, targets and weights as arrays.
+
+    Only `calibrant._data` makes these. Nothing is copied or converted until a block is asked for.
+    """
+
+    engine: ClassVar[str] = "calibrant._engines.arrays"
+
+    def own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What belongs to these rows of something that has a value for each row as given."""
+        if self.kept is None or values.shape[:1] != self.kept.shape:
+            return values
+        return values[self.kept]
+
+    def row(self, number: int) -> Samples:
+        return self.take(slice(number, number + 1))
 
     def every_prediction_is_zero_or_one(self) -> bool:
         if self.from_logits:

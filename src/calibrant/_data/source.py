@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from calibrant._data.samples import Samples
+from calibrant._data.samples import Samples, Shape
 
 
 class Source(Protocol):
@@ -19,6 +19,14 @@ class Source(Protocol):
     @property
     def multiclass(self) -> bool:
         """Whether predictions are rows of class probabilities."""
+
+    @property
+    def shape(self) -> Shape:
+        """ "binary" or "multiclass"."""
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of predictions: one for each class, or one for a binary problem."""
 
     @property
     def n_classes(self) -> int:

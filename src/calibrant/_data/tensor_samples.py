@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._data.samples import Samples
-from calibrant._data.tolerances import ROW_SUM_TOLERANCE
+from calibrant._data.samples import RowSamples, Samples
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -20,7 +19,7 @@ _ARRAY_TYPES = {"torch.float16": np.float16, "torch.float64": np.float64}
 
 
 @dataclass(frozen=True, eq=False)
-class TensorSamples:
+class TensorSamples(RowSamples["Tensor"]):
     """Predictions, targets and weights as tensors, with shapes and types known to be right.
 
     Only `calibrant._data` makes these. Targets and weights lie where the sums are taken: on the
@@ -28,42 +27,7 @@ class TensorSamples:
     are then copied block by block.
     """
 
-    predictions: Tensor
-    targets: Tensor
-    weights: Tensor | None = None
-    from_logits: bool = False
-    class_names: tuple[str, ...] | None = None
-    inferred: tuple[str, ...] = ()
-    # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
-    row_sum_tolerance: float = ROW_SUM_TOLERANCE
-    # Rows that were left out, as the caller said, because something in them was missing.
-    n_missing: int = 0
-    # How far from 1 a row of soft labels may sum, which need not be as precise as the predictions.
-    label_sum_tolerance: float = ROW_SUM_TOLERANCE
-    # The power of two by which weights that over- or underflow when squared were divided.
-    weight_exponent: int = 0
-
     engine: ClassVar[str] = "calibrant._engines.tensors"
-
-    @property
-    def n(self) -> int:
-        return int(self.predictions.shape[0])
-
-    @property
-    def multiclass(self) -> bool:
-        return self.predictions.ndim == 2
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.predictions.shape[1]) if self.multiclass else 2
-
-    @property
-    def weighted(self) -> bool:
-        return self.weights is not None
-
-    @property
-    def soft_rows(self) -> bool:
-        return self.targets.ndim == 2
 
     @property
     def precision(self) -> np.dtype[Any]:
@@ -85,7 +49,7 @@ class TensorSamples:
         return None if self.weights is None else self.weights[start:stop].double()
 
     def row(self, number: int) -> Samples:
-        return self._part(slice(number, number + 1)).in_memory()
+        return self.take(slice(number, number + 1)).in_memory()
 
     def every_prediction_is_zero_or_one(self) -> bool:
         if self.from_logits:
@@ -108,14 +72,9 @@ class TensorSamples:
             self.inferred,
             self.row_sum_tolerance,
             self.n_missing,
-            label_sum_tolerance=self.label_sum_tolerance,
-            weight_exponent=self.weight_exponent,
-        )
-
-    def _part(self, rows: slice) -> TensorSamples:
-        weights = None if self.weights is None else self.weights[rows]
-        return replace(
-            self, predictions=self.predictions[rows], targets=self.targets[rows], weights=weights
+            self.label_sum_tolerance,
+            self.weight_exponent,
+            self.kept,
         )
 
 

@@ -12,11 +12,7 @@ from torch import Tensor
 
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import plain_tensor, precision_name, to_array
-from calibrant._data.labels import encode
-from calibrant._data.logits import kind_of_logits
-from calibrant._data.missing import check_missing, with_gaps
-from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64, precision_of
-from calibrant._data.to_samples import (
+from calibrant._data.checks import (
     check_bool,
     check_names,
     checked_predictions,
@@ -25,9 +21,13 @@ from calibrant._data.to_samples import (
     inferred_from,
     scaled_by,
     sum_tolerance,
-    tell_unless_stream,
+    warn_of_logits,
     weight_exponent,
 )
+from calibrant._data.labels import encode
+from calibrant._data.logits import kind_of_logits
+from calibrant._data.missing import check_missing, with_gaps
+from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64, precision_of
 
 Values = Tensor | NDArray[Any]
 
@@ -52,13 +52,13 @@ def tensors_to_samples(
     check_bool(from_logits)
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
     parts = {name: _detached(value, name) for name, value in parts.items() if value is not None}
-    n_missing = 0
+    kept: NDArray[np.bool_] | None = None
     if check_missing(missing) == "drop":
-        parts, n_missing = _without_missing(parts)
+        parts, kept = _without_missing(parts)
     predictions: Tensor = parts["y_proba"]
     shape = checked_predictions(_stand_in(predictions))
     targets = _values(parts["y_true"], "y_true")
-    if (0 in targets.shape or shape.shape[0] == 0) and not n_missing:
+    if (0 in targets.shape or shape.shape[0] == 0) and kept is None:
         raise InputError("y_true and y_proba must hold at least one row; got none")
     said: str | None = None
     if classes is not None:
@@ -71,7 +71,7 @@ def tensors_to_samples(
         checked_weights(_stand_in(weights), shape.shape[0])
     if from_logits:
         kind = kind_of_logits(predictions, _on_device, sum_tolerance(y_proba))
-        tell_unless_stream(kind, stream, shape.ndim == 2)
+        warn_of_logits(kind, stream, shape.ndim == 2)
     place = predictions.device if holds_float64(predictions.device) else torch.device("cpu")
     here, exponent = None, 0
     if weights is not None:
@@ -87,9 +87,10 @@ def tensors_to_samples(
         None if classes is None else tuple(str(name) for name in classes),
         (*inferred_from(like_targets, shape, from_logits, said), *scaled_by(exponent)),
         sum_tolerance(y_proba),
-        n_missing,
+        0 if kept is None else int(np.count_nonzero(~kept)),
         sum_tolerance(y_true),
         exponent,
+        kept,
     )
 
 
@@ -158,8 +159,8 @@ def _placed(values: Values, place: torch.device) -> Tensor:
     return torch.from_numpy(np.array(values, dtype=kind)).to(place)
 
 
-def _without_missing(parts: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    """The rows with nothing missing, and how many others there were."""
+def _without_missing(parts: dict[str, Any]) -> tuple[dict[str, Any], NDArray[np.bool_] | None]:
+    """The rows with nothing missing, and which they are; None where that is all."""
     device = parts["y_proba"].device
     held: dict[str, Values] = {}
     gaps = []
@@ -171,16 +172,15 @@ def _without_missing(parts: dict[str, Any]) -> tuple[dict[str, Any], int]:
             held[name], gone = with_gaps(value, name)
             gaps.append(torch.from_numpy(np.array(gone)))
     if len({tuple(value.shape[:1]) for value in held.values()}) > 1:  # told by the next checks
-        return parts, 0
+        return parts, None
     kept = torch.stack([gap.to(device) for gap in gaps]).any(dim=0).logical_not()
-    n_missing = kept.numel() - int(kept.sum())
-    if n_missing == 0:
-        return parts, 0
-    here = as_array(kept)
+    here: NDArray[np.bool_] = as_array(kept)
+    if here.all():
+        return parts, None
     return {
         name: value[kept.to(value.device)] if isinstance(value, Tensor) else value[here]
         for name, value in held.items()
-    }, n_missing
+    }, here
 
 
 def _rows_with_nan(values: Tensor) -> Tensor:

@@ -1,8 +1,7 @@
-"""The front gate: what the user gave becomes Samples, or a clear error."""
+"""What the user gave becomes Samples, or a clear error."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,17 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._data.arrays import precision_name, stays_on_device, to_array
+from calibrant._data.arrays import stays_on_device, to_array
+from calibrant._data.checks import (
+    check_bool,
+    check_names,
+    checked_predictions,
+    checked_targets,
+    checked_weights,
+    inferred_from,
+    scaled_by,
+    sum_tolerance,
+    warn_of_logits,
+    weight_exponent,
+)
 from calibrant._data.columns import check_column_order, is_lazy, pick
 from calibrant._data.labels import encode
-from calibrant._data.logits import LOG_PROBABILITIES, kind_of_logits, tell_kind_of_logits
+from calibrant._data.logits import kind_of_logits
 from calibrant._data.missing import check_missing, without_missing
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
-from calibrant._data.tolerances import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
-
-# The largest weight is in this range, or all are scaled: up to fourth powers are numbers.
-WEIGHTS = (2.0**-150, 2.0**150)
 
 
 def to_samples_in_place(
@@ -104,7 +111,7 @@ def to_samples(
             weights = np.ldexp(weights.astype(np.float64), -exponent)
     if from_logits:
         kind = kind_of_logits(predictions, lambda part: part.astype(np.float64), tolerance)
-        tell_unless_stream(kind, stream, predictions.ndim == 2)
+        warn_of_logits(kind, stream, predictions.ndim == 2)
     return Samples(
         predictions,
         targets,
@@ -114,146 +121,7 @@ def to_samples(
         (*inferred_from(targets, predictions, from_logits, said), *scaled_by(exponent)),
         tolerance,
         0 if kept is None else int(np.count_nonzero(~kept)),
-        kept,
         label_tolerance,
         exponent,
+        kept,
     )
-
-
-def tell_unless_stream(kind: str, stream: bool, multiclass: bool) -> None:
-    """What logits look like; that some rows of a stream are all below 0 tells nothing."""
-    if not (stream and kind == LOG_PROBABILITIES):
-        tell_kind_of_logits(kind, multiclass=multiclass)
-
-
-def weight_exponent(largest: float) -> int:
-    """The power of two that weights are divided by, which is exact: 0 unless their powers, which
-    variances need, would be too large or too small for numbers.
-    """
-    if not (math.isfinite(largest) and largest > 0) or WEIGHTS[0] <= largest <= WEIGHTS[1]:
-        return 0
-    return math.frexp(largest)[1]
-
-
-def scaled_by(exponent: int) -> tuple[str, ...]:
-    """What there is to tell of scaled weights."""
-    return (f"weights divided by 2^{exponent}",) if exponent else ()
-
-
-def sum_tolerance(rows: Any) -> float:
-    """How far from 1 rows may sum, by the precision in which they came."""
-    return HALF_ROW_SUM_TOLERANCE.get(precision_name(rows), ROW_SUM_TOLERANCE)
-
-
-def check_names(y_true: Any, y_proba: Any) -> None:
-    """An error for nothing at all, or for a column's name without a frame."""
-    for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
-        if value is None or isinstance(value, str):
-            raise InputError(
-                f"{argument} must be numbers; it is {value!r}: give an array, or name a "
-                "column of data=frame"
-            )
-
-
-def check_bool(from_logits: Any) -> bool:
-    """Whether the predictions are logits, if what was said of it can be read."""
-    if not isinstance(from_logits, bool | np.bool_):
-        raise InputError(f"from_logits must be True or False; got {from_logits!r}")
-    return bool(from_logits)
-
-
-def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
-    if array.dtype.kind in "OUSMmV":
-        what = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
-        hint = (
-            ": say which label is which column with classes=[...]"
-            if argument == "y_true"
-            else ": convert it to numbers"
-        )
-        raise InputError(f"{argument} must be numbers; it holds {what}{hint}")
-    if array.dtype.kind == "c":
-        raise InputError(f"{argument} must be real numbers; it holds complex ones")
-    return array
-
-
-def checked_predictions(predictions: NDArray[Any]) -> NDArray[Any]:
-    """Predictions, if they have a shape and a type that predictions can have."""
-    _numeric(predictions, "y_proba")
-    if predictions.ndim not in (1, 2):
-        raise InputError(
-            f"y_proba must have the shape (n,) for binary or (n, k) for multiclass predictions; "
-            f"got {predictions.shape}"
-        )
-    if predictions.ndim == 2 and predictions.shape[1] == 0:
-        raise InputError(
-            f"y_proba has the shape {predictions.shape}: it has no columns, where every class "
-            f"needs one"
-        )
-    if predictions.ndim == 2 and predictions.shape[1] < 2:
-        raise InputError(
-            f"y_proba has the shape {predictions.shape}: one column is one class only, where two "
-            f"are "
-            "needed. For a binary problem give the probability of class 1 as (n,): y_proba[:, 0]"
-        )
-    if predictions.dtype.kind == "f" and predictions.dtype.itemsize > 8:
-        return predictions.astype(np.float64)
-    return predictions
-
-
-def checked_targets(targets: NDArray[Any], predictions: NDArray[Any]) -> NDArray[Any]:
-    """Targets, if they fit the predictions."""
-    _numeric(targets, "y_true")
-    n = predictions.shape[0]
-    if targets.shape[:1] != (n,):
-        raise InputError(
-            f"y_true and y_proba must have the same number of rows; got {targets.shape[0]} and {n}"
-            if targets.ndim
-            else f"y_true must have one entry per row; got a single {targets.item()!r}"
-        )
-    if targets.ndim == 2 and targets.shape == (n, 1):
-        targets = targets[:, 0]
-    if predictions.ndim == 1 and targets.ndim != 1:
-        raise InputError(
-            f"y_true has the shape {targets.shape} while y_proba is (n,): binary predictions need "
-            "targets of the shape (n,). If there are several classes, give y_proba as (n, k); the "
-            "order is (y_true, y_proba)"
-        )
-    if predictions.ndim == 2 and targets.ndim == 2 and targets.shape != predictions.shape:
-        raise InputError(
-            f"y_true and y_proba must have the same classes; got {targets.shape[1]} and "
-            f"{predictions.shape[1]} columns"
-        )
-    if targets.ndim > 2:
-        raise InputError(f"y_true must have the shape (n,) or (n, k); got {targets.shape}")
-    return targets
-
-
-def checked_weights(sample_weight: Any, n: int) -> NDArray[Any]:
-    """Weights, if there is one a row."""
-    weights = _numeric(to_array(sample_weight, "sample_weight"), "sample_weight")
-    if weights.shape != (n,):
-        raise InputError(
-            f"sample_weight must have one weight per row, the shape ({n},); got {weights.shape}"
-        )
-    return weights
-
-
-def inferred_from(
-    targets: NDArray[Any], predictions: NDArray[Any], from_logits: bool, labels: str | None = None
-) -> tuple[str, ...]:
-    """What the shapes and types were taken to mean, and the labels by their classes; the result
-    echoes it.
-    """
-    kind = "logits" if from_logits else "probabilities"
-    said = [
-        f"multiclass {kind}, {predictions.shape[1]} classes"
-        if predictions.ndim == 2
-        else f"binary {kind}"
-    ]
-    if targets.ndim == 2:
-        said.append("targets are rows of class probabilities")
-    elif labels is not None:
-        said.append(labels)
-    elif predictions.ndim == 2:
-        said.append("targets are class indices")
-    return tuple(said)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._core.binning import Cuts, Edges, EqualWidth, fixed_cuts, outer_edges
+from calibrant._core.binning import Cuts, FixedRule, fixed_cuts, outer_edges
 
 N_LINEAR = 2048
 OCTAVES = range(11, 41)
@@ -33,7 +33,7 @@ def cell_edges() -> NDArray[np.float64]:
 class Cells:
     """The cells of a stream whose ordinary bins follow `rule`; without `fine`, those bins alone."""
 
-    rule: EqualWidth | Edges
+    rule: FixedRule
     fine: bool = True
 
     @property
@@ -53,7 +53,7 @@ class Cells:
         _, is_rule = self._nominal
         starts = np.concatenate([[0], np.flatnonzero(is_rule) + 1])
         sums = np.add.reduceat(cells, starts, axis=0)[None]
-        if isinstance(self.rule, EqualWidth) and self.rule.drop_one:
+        if self.rule.drops_one:
             return BinTable(sums[:, :-1].copy(), sums[:, -1].copy())
         return BinTable(sums)
 
@@ -64,12 +64,12 @@ class Cells:
 
 # Streams ask for these with every update: the last few are kept.
 @lru_cache(maxsize=16)
-def _nominal(rule: EqualWidth | Edges, fine: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _nominal(rule: FixedRule, fine: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """All inner edges in order, and which of them are the rule's. The order never depends on the
     precision of the predictions: states of float32 and float64 streams add up.
     """
     own = outer_edges(rule)[1:-1]
-    if isinstance(rule, EqualWidth) and rule.drop_one:
+    if rule.drops_one:
         own = np.append(own, 1.0)
     if not fine:
         return own, np.ones(own.size, dtype=np.bool_)
@@ -79,7 +79,7 @@ def _nominal(rule: EqualWidth | Edges, fine: bool) -> tuple[NDArray[np.float64],
 
 
 @lru_cache(maxsize=16)
-def _cuts(rule: EqualWidth | Edges, fine: bool, precision: np.dtype[Any]) -> Cuts:
+def _cuts(rule: FixedRule, fine: bool, precision: np.dtype[Any]) -> Cuts:
     edges, is_rule = _nominal(rule, fine)
     inner = edges.astype(precision).astype(np.float64) if precision.itemsize < 8 else edges.copy()
     inner[is_rule] = fixed_cuts(rule, precision).inner

@@ -1,8 +1,7 @@
-"""Which kernels are in use, and how many threads."""
+"""Which kernels are in use."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
@@ -51,13 +50,3 @@ def engine(name: str) -> Iterator[None]:
         yield
     finally:
         chosen.reset(token)
-
-
-def n_threads() -> int:
-    """Threads for large samples: CALIBRANT_THREADS, or two where there are two cores."""
-    asked = os.environ.get("CALIBRANT_THREADS")
-    if asked is None:
-        return min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-    if not asked.isdigit() or int(asked) < 1:
-        raise InputError(f"CALIBRANT_THREADS must be a whole number from 1; got {asked!r}")
-    return int(asked)

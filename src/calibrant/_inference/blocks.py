@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.budget import MAX_BLOCKS
+
 Array = NDArray[np.float64]
 
-# Rows, or clusters, are dealt into at most this many blocks.
-MAX_BLOCKS = 1000
 # Of fewer clusters two signs alone have too few arrangements (Webb, 2023, doi:10.1111/caje.12661).
 FEW_BLOCKS = 12
 _WEBB = np.sqrt([0.5, 1.0, 1.5])

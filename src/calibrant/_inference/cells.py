@@ -67,7 +67,7 @@ class Problem:
 
 def problem_of(samples: Samples, notion: Notion, rule: Rule) -> Problem | None:
     """The problem in the bins of a rule; None where the rule drops rows."""
-    if getattr(rule, "drop_one", False):
+    if rule.drops_one:
         return None
     _, cuts, findings = bin_table(samples, notion, rule)
     u, z, w, _ = whole_problem(samples, notion)

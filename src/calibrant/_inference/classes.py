@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.budget import BLOCK_ENTRIES, DRAWN_LABELS
 from calibrant._inference.family import (
     FACTORS,
     MEMBERS,
@@ -28,10 +29,6 @@ Array = NDArray[np.float64]
 # Residuals and weights of every place, (draws, places), to the measure's value of each draw.
 Errors = Callable[[Array, Array], Array]
 
-# Rows times draws up to which labels are drawn row by row.
-DRAWN_LABELS = 20_000_000
-# Blocks times places up to which blocks are summed place by place.
-BLOCK_ENTRIES = 30_000_000
 # Expected events below which a place's outcomes are drawn by themselves.
 FEW_EVENTS = 3.0
 

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from calibrant._data.links import logit, sigmoid
 from calibrant._inference.blocks import Blocks, blocks_of
+from calibrant._inference.budget import SINGLE_ROWS_OF_MEMBER
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.logistic import fit_logistic, why_not_estimable
 from calibrant._inference.null import outcome_noise
@@ -55,8 +56,6 @@ SHAPES = ("threshold", "smooth", "sure")
 FACTORS = (5.0, 3.5, 2.75, 2.25, 1.75, 1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0)
 # Members that are looked at first; further ones as far as a gap needs to vanish.
 MEMBERS = (-6.0, -4.5, -3.5, -2.75, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 6.5)
-# Rows times draws up to which weighted outcomes are drawn one by one.
-SINGLE_ROWS = 20_000_000
 # Predictions weigh as much as this many rows in the standard error of a bin's outcomes: a bin
 # without any event is not known to have none.
 PRIOR_ROWS = 2.0
@@ -258,7 +257,7 @@ class Family:
         if self.outcomes:
             rates = self._rates(shape, t)
             noise = outcome_noise(
-                self.problem, cells, rates, self.n_draws, rng, single_rows=SINGLE_ROWS
+                self.problem, cells, rates, self.n_draws, rng, single_rows=SINGLE_ROWS_OF_MEMBER
             )
             wz = self._w * rates + noise
             return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0))

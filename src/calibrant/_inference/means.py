@@ -25,7 +25,9 @@ _BLOCK = 1 << 20
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
-    """The losses of every row by name; with `distribution` the distances of distributions."""
+    """The losses of every row by field of `LossSums`; with `distribution` the distances of
+    distributions.
+    """
     parts: dict[str, list[Array]] = {}
     for p, q in _rows(samples):
         found = _distances(p, q) if distribution else _losses(p, q, samples.multiclass)
@@ -65,18 +67,18 @@ def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:
     size = np.sqrt(np.einsum("ij,ij->i", p, p))
     return {
         "brier": square if multiclass else square / 2.0,
-        "log_loss": -np.einsum("ij,ij->i", q, np.log(np.maximum(p, LOG_FLOOR))),
-        "spherical_loss": 1.0 - np.einsum("ij,ij->i", p, q) / np.where(size > 0, size, 1.0),
-        "classification_error": 1.0 - hit,
-        "confidence_loss": 1.0 - hit + (c - hit) ** 2,
+        "log": -np.einsum("ij,ij->i", q, np.log(np.maximum(p, LOG_FLOOR))),
+        "spherical": 1.0 - np.einsum("ij,ij->i", p, q) / np.where(size > 0, size, 1.0),
+        "classification": 1.0 - hit,
+        "confidence": 1.0 - hit + (c - hit) ** 2,
     }
 
 
 def _distances(p: Array, q: Array) -> dict[str, Array]:
     return {
-        "dist_ce": total_variation(p, q),
-        "ent_ce": np.abs(entropy(p) - entropy(q)),
-        "rank_cs": same_ranking(p, q),
+        "distribution": total_variation(p, q),
+        "entropy": np.abs(entropy(p) - entropy(q)),
+        "rank": same_ranking(p, q),
     }
 
 
@@ -114,7 +116,7 @@ def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
     return spread * _abc(-point, lean), spread * _abc(point, lean), spread
 
 
-def few_event_limits(samples: Samples, name: str, level: float) -> tuple[float, float]:
+def few_event_limits(samples: Samples, loss: str, level: float) -> tuple[float, float]:
     """How far limits lie from the mean loss of a binary problem in which one outcome is rare.
 
     What a handful of events scatters by, or none, the rows do not tell: the limits of their number
@@ -125,7 +127,7 @@ def few_event_limits(samples: Samples, name: str, level: float) -> tuple[float, 
     z = np.asarray(samples.block(0, samples.n).targets, dtype=np.float64)
     rare = 1.0 if z.sum() <= samples.n / 2 else 0.0
     values = [
-        row_values(replace(samples, targets=np.full(samples.n, target)), distribution=False)[name]
+        row_values(replace(samples, targets=np.full(samples.n, target)), distribution=False)[loss]
         for target in (0.0, 1.0)
     ]
     cost = values[int(rare)] - values[1 - int(rare)]
@@ -174,10 +176,10 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
 
     return {
         "brier": about(1.0 + squares[:, None] - 2.0 * p),
-        "log_loss": about(log),
-        "spherical_loss": about(1.0 - p / size[:, None]),
-        "classification_error": hit(np.zeros_like(c), np.ones_like(c)),
-        "confidence_loss": hit((1.0 - c) ** 2, 1.0 + c * c),
+        "log": about(log),
+        "spherical": about(1.0 - p / size[:, None]),
+        "classification": hit(np.zeros_like(c), np.ones_like(c)),
+        "confidence": hit((1.0 - c) ** 2, 1.0 + c * c),
     }
 
 

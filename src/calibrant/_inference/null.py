@@ -16,14 +16,11 @@ from numpy.typing import NDArray
 
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import Blocks
+from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._measures.catalogue import Measure
 
 Array = NDArray[np.float64]
-
-# Numbers drawn at a time, and rows times draws up to which weighted outcomes are drawn singly.
-CHUNK = 1 << 22
-SINGLE_ROWS = 100_000_000
 
 
 def null_drawn(
@@ -64,7 +61,7 @@ def outcome_noise(
     order = np.argsort(cells.index, kind="stable")
     of_row, w = rates[cells.index[order]], problem.weights[order]
     firsts = np.searchsorted(cells.index[order], np.arange(cells.size))
-    step = max(1, CHUNK // problem.n)
+    step = max(1, DRAWN_NUMBERS // problem.n)
     parts = []
     for start in range(0, n_draws, step):
         hits = rng.random((min(step, n_draws - start), problem.n), dtype=np.float32) < of_row
@@ -97,16 +94,5 @@ def drawn_samples(
 
 
 def null_mean(measure: Measure, problem: Problem) -> float | None:
-    """The exact mean of a truthful error under the predictions (Lu et al., theorem 3.1), or None.
-
-    Calibrated predictions have residuals of mean 0, so ``E[sum_B R_B^2] = sum_i w_i^2 u_i (1 -
-    u_i)`` whatever the bins.
-    """
-    if measure.name not in ("lin_ce", "confidence_ce", "confidence_ce_uncorrected"):
-        return None
-    w, u = problem.weights, problem.u
-    total = float(w.sum())
-    variance = float((w * w * u * (1.0 - u)).sum()) / total**2
-    if measure.name == "confidence_ce":  # with its correction
-        return variance + float((w * w * (1.0 - u)).sum()) / total**2
-    return variance
+    """The exact mean of a measure under calibrated predictions, where one is known."""
+    return None if measure.null_mean is None else measure.null_mean(problem.u, problem.weights)

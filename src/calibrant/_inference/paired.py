@@ -16,26 +16,15 @@ from calibrant._core.loss_sums import LossSums
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.losses import loss_sums
+from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.means import Influences, mean_limits
 from calibrant._inference.tails import quantile
 from calibrant._measures.catalogue import Measure
+from calibrant._measures.statistics import STATISTICS, OnlyLosses
 from calibrant._summaries.samples import Summary
 
 Array = NDArray[np.float64]
-
-# Rows are dealt into at most this many lots, which are resampled whole.
-MOST_LOTS = 1000
-# Resamples of measures that must be computed anew for each.
-WHOLE_RESAMPLES = 200
-_TABLES = {
-    "bins": ("scalar", "fixed"),
-    "quantile_bins": ("scalar", "quantile"),
-    "confidence_bins": ("confidence", "quantile"),
-    "class_bins": ("classwise", "fixed"),
-    "class_quantile_bins": ("classwise", "quantile"),
-}
-
 
 # Members of the family at which a predictor's scatter is known; between them it is interpolated.
 PAIRED_MEMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -64,9 +53,9 @@ class Scatter:
         if len(self.errors) == 1:
             only: Array = self.errors[0]
             return only
-        place = float(np.interp(t, PAIRED_MEMBERS, np.arange(len(PAIRED_MEMBERS))))
-        first = min(int(place), len(PAIRED_MEMBERS) - 2)
-        share = place - first
+        position = float(np.interp(t, PAIRED_MEMBERS, np.arange(len(PAIRED_MEMBERS))))
+        first = min(int(position), len(PAIRED_MEMBERS) - 2)
+        share = position - first
         out: Array = (1.0 - share) * self.errors[first] + share * self.errors[first + 1]
         return out
 
@@ -111,9 +100,9 @@ def difference_limits(
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """How often each lot of rows was drawn in each resample: the same for every predictor."""
+    """How often each block of rows was drawn in each resample: the same for every predictor."""
 
-    lots: NDArray[np.intp]
+    blocks: NDArray[np.intp]
     counts: Array
 
     @property
@@ -128,18 +117,18 @@ def draw_blocks(
     groups: NDArray[np.intp] | None = None,
     weights: NDArray[Any] | None = None,
 ) -> Draws:
-    """Draws of rows dealt into lots at random, or of whole groups; each holds some weight."""
+    """Draws of rows dealt into blocks at random, or of whole groups; each has some weight."""
     rng = np.random.default_rng((seed, 7))
-    lots = groups
-    if lots is None:
-        lots = rng.permutation(n) % min(n, MOST_LOTS)
-    n_blocks = int(lots.max()) + 1
-    held = np.bincount(lots, weights, n_blocks)
+    blocks = groups
+    if blocks is None:
+        blocks = rng.permutation(n) % min(n, MAX_BLOCKS)
+    n_blocks = int(blocks.max()) + 1
+    weight = np.bincount(blocks, weights, n_blocks)
     counts = np.zeros((n_resamples, n_blocks))
     for row in counts:
-        while not row @ held > 0:  # rows of weight 0 alone have no value
+        while not row @ weight > 0:  # rows of weight 0 alone have no value
             row[:] = np.bincount(rng.integers(0, n_blocks, n_blocks), minlength=n_blocks)
-    return Draws(lots.astype(np.intp), counts)
+    return Draws(blocks.astype(np.intp), counts)
 
 
 def replicates(
@@ -151,21 +140,21 @@ def replicates(
     n_whole: int = WHOLE_RESAMPLES,
 ) -> list[Array]:
     """Each measure's value in every resample (fewer where a measure must be computed anew)."""
-    found: dict[Any, Any] = {}
+    shared: dict[Any, Any] = {}
     out: list[Array] = []
     for measure in measures:
         if measure.statistic == "losses":
-            if "losses" not in found:
-                found["losses"] = _drawn_losses(samples, draws)
-            out.append(np.array([measure.compute(held) for held in found["losses"]]))
+            if "losses" not in shared:
+                shared["losses"] = _drawn_losses(samples, draws)
+            out.append(np.array([measure.compute(losses) for losses in shared["losses"]]))
             continue
-        kind = _TABLES.get(measure.statistic)
-        if kind is not None and measure.of_tables is not None:
-            rule = fixed if kind[1] == "fixed" else quantile
-            if kind not in found:
-                found[kind] = _drawn_tables(samples, kind[0], rule, draws)
-            if found[kind] is not None:
-                per_class = [measure.of_tables(table) for table in found[kind]]
+        statistic, formula = STATISTICS[measure.statistic], measure.table_formula
+        if statistic.merges and formula is not None:
+            rule = fixed if statistic.binning == "fixed" else quantile
+            if statistic not in shared:
+                shared[statistic] = _drawn_tables(samples, statistic.problem, rule, draws)
+            if shared[statistic] is not None:
+                per_class = [formula(table) for table in shared[statistic]]
                 out.append(np.mean(per_class, axis=0))
                 continue
         out.append(_drawn_whole(samples, measure, fixed, quantile, draws, n_whole))
@@ -174,7 +163,7 @@ def replicates(
 
 def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> list[BinTable] | None:
     """For each class (or the one scalar problem) a table whose classes are the resamples."""
-    if getattr(rule, "drop_one", False):
+    if rule.drops_one:
         return None
     if notion == "classwise":
         problems = [problem_of(column, "binary", rule) for column in class_columns(samples)]
@@ -189,46 +178,24 @@ def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> li
 def drawn_table(problem: Problem, draws: Draws) -> BinTable:
     """The problem's table in every resample, each a class of the result."""
     w, u, z = problem.weights, problem.u, problem.z
-    key = draws.lots * problem.m + problem.bins
+    key = draws.blocks * problem.m + problem.bins
     sums = np.zeros((draws.counts.shape[0], problem.m, len(FIELDS)))
     squares = ((2, w * w), (7, w * z * z), (8, w * w * z))
     for j, column in ((1, w), (3, w * u), (4, w * z), *squares):
-        per_lot = np.bincount(key, column, draws.n_blocks * problem.m)
-        sums[:, :, j] = draws.counts @ per_lot.reshape(draws.n_blocks, problem.m)
+        per_block = np.bincount(key, column, draws.n_blocks * problem.m)
+        sums[:, :, j] = draws.counts @ per_block.reshape(draws.n_blocks, problem.m)
     sums[:, :, 0] = sums[:, :, 1]
     return BinTable(sums, has_squares=False)
 
 
-@dataclass(frozen=True, eq=False)
-class _Held:
-    losses: LossSums
-
-
-def _drawn_losses(samples: Samples, draws: Draws) -> list[_Held]:
-    order = np.argsort(draws.lots, kind="stable")
-    ends = np.searchsorted(draws.lots[order], np.arange(draws.n_blocks + 1))
-    weights = None if samples.weights is None else samples.weights[order]
-    sorted_samples = replace(
-        samples,
-        predictions=samples.predictions[order],
-        targets=samples.targets[order],
-        weights=weights,
+def _drawn_losses(samples: Samples, draws: Draws) -> list[OnlyLosses]:
+    order = np.argsort(draws.blocks, kind="stable")
+    ends = np.searchsorted(draws.blocks[order], np.arange(draws.n_blocks + 1))
+    in_order = samples.take(order)
+    per_block = np.stack(
+        [loss_sums(in_order.take(slice(a, b)))[0].sums for a, b in pairwise(ends.tolist())]
     )
-    per_lot = np.stack([
-        loss_sums(_rows(sorted_samples, int(a), int(b)))[0].sums
-        for a, b in pairwise(ends)
-    ])  # fmt: skip
-    return [_Held(LossSums(row, samples.n_classes)) for row in draws.counts @ per_lot]
-
-
-def _rows(samples: Samples, start: int, stop: int) -> Samples:
-    weights = None if samples.weights is None else samples.weights[start:stop]
-    return replace(
-        samples,
-        predictions=samples.predictions[start:stop],
-        targets=samples.targets[start:stop],
-        weights=weights,
-    )
+    return [OnlyLosses(LossSums(row, samples.n_classes)) for row in draws.counts @ per_block]
 
 
 def _drawn_whole(
@@ -237,7 +204,7 @@ def _drawn_whole(
     base = 1.0 if samples.weights is None else samples.weights.astype(np.float64)
     values = []
     for counts in draws.counts[:n_whole]:
-        drawn = replace(samples, weights=counts[draws.lots] * base)
+        drawn = replace(samples, weights=counts[draws.blocks] * base)
         try:
             values.append(measure.compute(Summary(drawn, fixed, quantile)))
         except InputError:

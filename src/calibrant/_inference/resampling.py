@@ -1,4 +1,4 @@
-"""Samples to be judged: which problems they hold."""
+"""Resampler: one set of samples, and the scalar problems that its measures are formulas of."""
 
 from __future__ import annotations
 
@@ -14,22 +14,16 @@ from calibrant._core.errors import InputError
 from calibrant._data.samples import Notion, Samples
 from calibrant._inference.blocks import Blocks, blocks_of
 from calibrant._inference.cells import Problem, problem_of
-from calibrant._measures.catalogue import EQUAL_MASS, THRESHOLD, Measure
+from calibrant._measures.catalogue import THRESHOLD, Measure
+from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
 
 Array = NDArray[np.float64]
 
-# Which problem and which rule a measure's statistic is of.
-_KEYS = {
-    "bins": ("scalar", "fixed"),
-    "quantile_bins": ("scalar", "quantile"),
-    "confidence_bins": ("confidence", "quantile"),
-}
-
 
 @dataclass
 class Resampler:
-    """One set of samples to be judged, and its problems."""
+    """One set of samples to be resampled, and its problems by notion and binning."""
 
     samples: Samples
     fixed: Rule
@@ -48,14 +42,7 @@ class Resampler:
         if weights is None or (weights > 0).all() or not (weights > 0).any():
             return
         held = np.flatnonzero(weights > 0)
-        s = self.samples
-        self.samples = replace(
-            s,
-            predictions=s.predictions[held],
-            targets=s.targets[held],
-            weights=weights[held],
-            kept=None,
-        )
+        self.samples = self.samples.take(held)
         if self.groups is not None:
             self.groups = np.unique(self.groups[held], return_inverse=True)[1].astype(np.intp)
         if np.ndim(self.votes):
@@ -96,12 +83,15 @@ class Resampler:
 
     def binned(self, measure: Measure) -> tuple[tuple[str, str], Problem] | None:
         """The binned problem that a measure is a formula of, or None."""
-        key = _KEYS.get(measure.statistic)
+        statistic = STATISTICS[measure.statistic]
+        key: tuple[str, str] = (statistic.problem, statistic.binning)
         if measure.statistic == "above" and not self.samples.multiclass:
             key = ("above", "quantile")
-        if key is None or measure.of_tables is None:
+        elif not statistic.merges or statistic.over_classes:
             return None
-        if measure.name in EQUAL_MASS:
+        if measure.table_formula is None:
+            return None
+        if measure.equal_mass:
             key = (key[0], "equal mass")
         if self.samples.multiclass:  # the scalar problem is that of the top label: one for both
             key = ("scalar", key[1])

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._inference.budget import STREAM_DRAWS
 from calibrant._inference.tails import upper_tail
 
 Array = NDArray[np.float64]
 
-N_DRAWS = 1000
 # Bins with less than this are put together before two streams are compared: of hard labels the
 # variance of their outcomes' sum, of soft ones rows. Sums of so little are not yet normal.
 LEAST_VARIANCE, LEAST_AFTER, LEAST_ROWS = 3.0, 1.0, 10.0
@@ -59,11 +59,11 @@ def noise_floor(
     n = np.maximum(np.rint(trials), np.ceil(mean)).astype(np.int64)
     chance = np.divide(mean, n, out=np.zeros_like(mean), where=n > 0)
     rng = np.random.default_rng((seed, 5))
-    sums = np.repeat(table.sums, N_DRAWS, axis=0)
-    outcomes = rng.binomial(n, np.clip(chance, 0.0, 1.0), (N_DRAWS, n.size))
+    sums = np.repeat(table.sums, STREAM_DRAWS, axis=0)
+    outcomes = rng.binomial(n, np.clip(chance, 0.0, 1.0), (STREAM_DRAWS, n.size))
     for field in ("sum_wz", "sum_wz2", "sum_w2z"):
         sums[:, :, FIELDS.index(field)] = outcomes
-    drawn = statistic(BinTable(sums, np.repeat(table.dropped, N_DRAWS, axis=0)))
+    drawn = statistic(BinTable(sums, np.repeat(table.dropped, STREAM_DRAWS, axis=0)))
     return StreamFloor(float(np.quantile(drawn, 0.95)), upper_tail(drawn, value))
 
 

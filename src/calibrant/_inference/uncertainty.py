@@ -1,4 +1,4 @@
-"""What each measure's value is worth: the way that fits the measure, chosen and carried out."""
+"""Uncertainty: confidence intervals and noise floors of measures, each by the way that fits it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule, equal_mass_rule
 from calibrant._inference.blocks import summed
 from calibrant._inference.bootstrap import basic_limits
+from calibrant._inference.budget import TABLE_ENTRIES, few_draws, many_draws
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, table_of
 from calibrant._inference.classes import ClassFamily, Errors
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
@@ -37,13 +38,12 @@ from calibrant._inference.paired import (
 from calibrant._inference.places import class_places, full_places, recalibrated
 from calibrant._inference.resampling import Resampler
 from calibrant._inference.tails import lower_tail, upper_chance, upper_tail
-from calibrant._measures.catalogue import EQUAL_MASS, Measure
+from calibrant._measures.catalogue import Measure
+from calibrant._measures.statistics import STATISTICS
 from calibrant.results._uncertainty import Interval, NoiseFloor
 
 Array = NDArray[np.float64]
 
-# Entries of a table of all classes that are measured at a time.
-CHUNK = 1 << 21
 # Outcomes of the rarer kind below which limits rest on the predictions more than on the outcomes.
 FEW_EVENTS = 5
 INVERTED = "test inversion over a least-favourable family"
@@ -105,23 +105,24 @@ class Uncertainty(Resampler):
         self, measure: Measure, value: float
     ) -> tuple[float, float, str, float | None, float | None]:
         """Limits, method, standard error of the value, and the estimate without its bias."""
-        if measure.statistic in ("losses", "distribution"):
+        way = measure.interval_method
+        if way == "mean":
             low, high, error = mean_limits(self._influences(measure), self.level)
             if self._few_events and measure.notion == "loss" and self.samples.weights is None:
-                fewest, most = few_event_limits(self.samples, measure.name, self.level)
+                fewest, most = few_event_limits(self.samples, measure.loss, self.level)
                 low, high = min(low, fewest), max(high, most)
             kind = "clusters" if self.groups is not None else "rows"
             return value + low, value + high, f"BCa limits of a mean of {kind}", error, value
-        if measure.name == "brier_uncertainty":
+        if way == "rate":
             low, high = uncertainty_limits(self.plain_problem, self.groups, self.level)
             return low, high, "limits of the rate", None, value
-        if measure.name == "brier_discrimination":
-            found = discrimination_limits(
+        if way == "discrimination":
+            limits = discrimination_limits(
                 self.plain_problem, self.plain_problem.fine_cells, self.blocks,
                 self._few_draws, self.level, self.seed,
             )  # fmt: skip
-            return found.low, found.high, INVERTED, None, found.estimate
-        inverted = self._inverted(measure, value)
+            return limits.low, limits.high, INVERTED, None, limits.estimate
+        inverted = self._inverted(measure, value) if way == "inversion" else None
         if inverted is not None:
             return inverted
         drawn = self._resampled(measure)
@@ -135,45 +136,43 @@ class Uncertainty(Resampler):
         self, measure: Measure, value: float
     ) -> tuple[float, float, str, float | None, float | None] | None:
         """Limits by test inversion; None where a measure has no family."""
-        found, error, correction = None, None, 0.0
+        limits, error, correction = None, None, 0.0
         binned = self.binned(measure)
+        formula, of_cells = measure.table_formula, measure.cell_formula
         if binned is not None:
             key, problem = binned
-            formula = measure.of_tables
             assert formula is not None
             population = measure.of_population or formula
             correction = self._correction(measure, problem)
             family = self._family(key, problem, problem.coarse_cells, self._many_draws)
-            found = _of_family(
+            limits = _of_family(
                 family, lambda drawn: formula(drawn.tables()), value, self.level,
                 lambda drawn: population(drawn.tables()),
             )  # fmt: skip
             # How much the value itself varies from sample to sample.
             error = float(formula(family.member("threshold", 0.0)[1].tables()).std(ddof=1))
-        elif measure.of_cells is not None:
+        elif of_cells is not None:
             cells = self.plain_problem.fine_cells
             family = self._family("cells", self.plain_problem, cells, self._few_draws)
-            seen = float(measure.of_cells(as_seen(cells))[0])
-            found = _of_family(
-                family, measure.of_cells, seen, self.level, shapes=("threshold", "smooth")
-            )
+            seen = float(of_cells(as_seen(cells))[0])
+            limits = _of_family(family, of_cells, seen, self.level, shapes=("threshold", "smooth"))
         else:
             classes = self._class_family(measure)
             if classes is not None:
                 family_, errors = classes
-                found = invert(
+                limits = invert(
                     value, lambda shape, t: family_.member(shape, t, errors),
                     {shape: family_.grid(shape) for shape in SHAPES}, self.level,
                 )  # fmt: skip
-        if found is None:
+        if limits is None:
             return None
-        low = found.low
+        low = limits.low
         # Whether the data can be told from calibrated ones, the noise floor says.
         floor = self._null_values(measure)
         if floor is not None:
             p = upper_tail(floor[0], self._on_null_scale(measure, value))
             low = 0.0 if p > (1.0 - self.level) / 2.0 else low
-        return low, found.high + correction, INVERTED, error, found.estimate
+        return low, limits.high + correction, INVERTED, error, limits.estimate
 
     @staticmethod
     def _correction(measure: Measure, problem: Problem) -> float:
@@ -182,9 +181,9 @@ class Uncertainty(Resampler):
         """
         if measure.notion != "confidence" or measure.of_population is None:
             return 0.0
-        table = table_of(problem)
-        assert measure.of_tables is not None
-        return max(0.0, float(measure.of_tables(table)[0] - measure.of_population(table)[0]))
+        table, formula = table_of(problem), measure.table_formula
+        assert formula is not None
+        return max(0.0, float(formula(table)[0] - measure.of_population(table)[0]))
 
     def _family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
         if key not in self._families:
@@ -193,12 +192,11 @@ class Uncertainty(Resampler):
 
     @property
     def _many_draws(self) -> int:
-        return max(200, self.n_resamples * 2 // 5)
+        return many_draws(self.n_resamples)
 
     @property
     def _few_draws(self) -> int:
-        """Draws where a measure costs more than a sum over bins; limits are of a fitted law."""
-        return max(100, self.n_resamples // 8)
+        return few_draws(self.n_resamples)
 
     def _influences(self, measure: Measure) -> Influences:
         """What rows or clusters move a mean by."""
@@ -208,7 +206,7 @@ class Uncertainty(Resampler):
             self._wholes[key] = row_values(self.samples, distribution=distribution)
         weights = self.samples.weights
         w = None if weights is None else weights.astype(np.float64)
-        return influences(self._wholes[key][measure.name], w, self.groups)
+        return influences(self._wholes[key][measure.loss], w, self.groups)
 
     def _resampled(self, measure: Measure) -> Array:
         """The measure's value in resamples of the rows, for one that has no family."""
@@ -226,7 +224,7 @@ class Uncertainty(Resampler):
         """How the measure of a sample scatters about its true value, resample by resample: the same
         resamples for every predictor on the same rows.
         """
-        if measure.statistic in ("losses", "distribution"):
+        if measure.interval_method == "mean":
             parts = self._influences(measure)
             if self.groups is None:
                 moved = summed(self.blocks.index, parts.moved, self.blocks.size)
@@ -246,29 +244,33 @@ class Uncertainty(Resampler):
         """The predictions that a measure with a kink at a gap of 0 is of."""
         if measure.power != 1:
             return None
-        classes = None if self.binned(measure) or measure.of_cells else self._class_family(measure)
+        scalar = self.binned(measure) or measure.cell_formula
+        classes = None if scalar else self._class_family(measure)
         return self.plain_problem.u if classes is None else classes[0].places.u
 
     def _common_members(self, measure: Measure) -> list[tuple[float, Array]] | None:
         """True value and draws in members of the family that is common to several predictors."""
-        binned = self.binned(measure)
-        if binned is not None and measure.of_tables is not None:
+        if measure.interval_method != "inversion":
+            return None
+        binned, formula, of_cells = (
+            self.binned(measure),
+            measure.table_formula,
+            measure.cell_formula,
+        )
+        if binned is not None and formula is not None:
             key, problem = binned
-            formula, population = measure.of_tables, measure.of_population or measure.of_tables
+            population = measure.of_population or formula
             family = self._common_family(key, problem, problem.coarse_cells, self._many_draws)
             both = (family.member("threshold", t) for t in PAIRED_MEMBERS)
             return [
                 (float(population(truth.tables())[0]), formula(drawn.tables()))
                 for truth, drawn in both
             ]
-        if measure.of_cells is not None:
+        if of_cells is not None:
             problem = self.plain_problem
             family = self._common_family("cells", problem, problem.fine_cells, self._few_draws)
             both = (family.member("threshold", t) for t in PAIRED_MEMBERS)
-            return [
-                (float(measure.of_cells(truth)[0]), measure.of_cells(drawn))
-                for truth, drawn in both
-            ]
+            return [(float(of_cells(truth)[0]), of_cells(drawn)) for truth, drawn in both]
         return self._common_classes(measure)
 
     def _common_family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
@@ -280,10 +282,10 @@ class Uncertainty(Resampler):
         return self._families["common", key]
 
     def _common_classes(self, measure: Measure) -> list[tuple[float, Array]] | None:
-        found = self._class_family(measure)
-        if found is None:
+        classes = self._class_family(measure)
+        if classes is None:
             return None
-        own, formula = found
+        own, formula = classes
         key = ("common", id(own))
         if key not in self._classes:
             family = ClassFamily(own.places, self.blocks, self._many_draws, self.seed, common=True)
@@ -296,26 +298,26 @@ class Uncertainty(Resampler):
 
     def _class_family(self, measure: Measure) -> tuple[ClassFamily, Errors] | None:
         """The family of an error over all classes, and its formula; None for others."""
-        rules = {
-            "class_bins": self.fixed, "class_quantile_bins": self.quantile, "above": self.quantile,
-            "full_bins": self.quantile,
-        }  # fmt: skip
-        rule = rules.get(measure.statistic)
-        if rule is not None and measure.name in EQUAL_MASS:
+        statistic = STATISTICS[measure.statistic]
+        if not statistic.over_classes or measure.interval_method != "inversion":
+            return None
+        rule = self.fixed if statistic.binning == "fixed" else self.quantile
+        if measure.equal_mass:
             rule = equal_mass_rule(rule)
-        if rule is None or getattr(rule, "drop_one", False):
+        if rule.drops_one:
             return None
         key = (measure.statistic, str(rule))
         if key not in self._classes:
             self._classes[key] = self._class_places(measure.statistic, rule)
-        found = self._classes[key]
-        if found is None:
+        classes = self._classes[key]
+        if classes is None:
             return None
-        family, k = found
-        if measure.statistic == "full_bins":
-            return family, _vector_errors(k)
-        assert measure.of_tables is not None
-        return family, _table_errors(measure.of_tables, k)
+        family, k = classes
+        if statistic.problem == "full":
+            assert measure.of_vectors is not None
+            return family, _vector_errors(measure.of_vectors, k)
+        assert measure.table_formula is not None
+        return family, _table_errors(measure.table_formula, k)
 
     def _class_places(self, statistic: str, rule: Rule) -> tuple[ClassFamily, int] | None:
         if statistic == "full_bins":
@@ -324,9 +326,9 @@ class Uncertainty(Resampler):
             places = class_places(self.samples, rule, above=statistic == "above")
         if places is None:
             return None
-        found, k = places
-        rates = recalibrated(found, self.samples)
-        return ClassFamily(found, self.blocks, self._many_draws, self.seed, rates), k
+        own, k = places
+        rates = recalibrated(own, self.samples)
+        return ClassFamily(own, self.blocks, self._many_draws, self.seed, rates), k
 
     # --- noise floors ----------------------------------------------------------------------------
 
@@ -343,7 +345,7 @@ class Uncertainty(Resampler):
         if binned is not None and not self.soft and self.groups is None:
             exact = null_mean(measure, binned[1])
         seen = self._on_null_scale(measure, value)
-        scale = value / seen if seen > 0 and measure.of_cells is not None else 1.0
+        scale = value / seen if seen > 0 and measure.cell_formula is not None else 1.0
         better = measure.higher_is_better
         p, p_low = upper_tail(drawn, seen), lower_tail(drawn, seen)
         return NoiseFloor(
@@ -361,26 +363,30 @@ class Uncertainty(Resampler):
 
     def _on_null_scale(self, measure: Measure, value: float) -> float:
         """The value as the null is drawn: on cells, where measures are not of bins."""
-        if self.binned(measure) is None and measure.of_cells is not None:
-            return float(measure.of_cells(as_seen(self.plain_problem.fine_cells))[0])
+        of_cells = measure.cell_formula
+        if self.binned(measure) is None and of_cells is not None:
+            return float(of_cells(as_seen(self.plain_problem.fine_cells))[0])
         return value
 
     def _null_values(self, measure: Measure) -> tuple[Array, str] | None:
         """The measure's value in samples whose predictions are right, and how they were drawn."""
         scatter = self.soft or self.groups is not None
         method = SCATTER if scatter else OUTCOMES
-        binned = self.binned(measure)
-        if binned is not None and measure.of_tables is not None:
+        binned, formula, of_cells = (
+            self.binned(measure),
+            measure.table_formula,
+            measure.cell_formula,
+        )
+        if binned is not None and formula is not None:
             key, problem = binned
             drawn = self._null_drawn(key, problem, problem.fine_cells, self.n_resamples)
-            return measure.of_tables(drawn.tables()), method
-        if measure.of_cells is not None:
+            return formula(drawn.tables()), method
+        if of_cells is not None:
             key_: Any = ("null", measure.name)
             if key_ not in self._null:
                 problem = self.plain_problem
-                draws = max(200, self.n_resamples * 2 // 5)
-                cells = self._null_drawn("cells", problem, problem.fine_cells, draws)
-                self._null[key_] = measure.of_cells(cells)
+                cells = self._null_drawn("cells", problem, problem.fine_cells, self._many_draws)
+                self._null[key_] = of_cells(cells)
             return self._null[key_], method
         classes = self._class_family(measure)
         if classes is not None:
@@ -398,8 +404,8 @@ class Uncertainty(Resampler):
         if ("drawn", key) not in self._null:
             rng = np.random.default_rng((self.seed, 5))
             self._null["drawn", key] = null_drawn(problem, cells, self.blocks, n_draws, rng)
-        found: Drawn = self._null["drawn", key]
-        return found
+        drawn: Drawn = self._null["drawn", key]
+        return drawn
 
     def _null_rows(self, measure: Measure) -> tuple[Array, str]:
         """Whole samples drawn row by row: predictions equal to the distributions of labels."""
@@ -413,9 +419,9 @@ class Uncertainty(Resampler):
                 summary = self.summary(sample)
                 values.append([m.compute(summary) for m in group])
             self._null[key] = np.array(values)
-        said = "outcomes" if self.votes is None else "votes"
+        what = "outcomes" if self.votes is None else "votes"
         drawn: Array = self._null[key][:, group.index(measure)]
-        return drawn, f"{said} drawn from the predictions"
+        return drawn, f"{what} drawn from the predictions"
 
     def _loss_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
         """Of losses the law under the predictions is known: mean, variance, skewness."""
@@ -423,7 +429,7 @@ class Uncertainty(Resampler):
             return None
         if "losses" not in self._null:
             self._null["losses"] = null_losses(self.samples)
-        mean, spread, skew = self._null["losses"][measure.name]
+        mean, spread, skew = self._null["losses"][measure.loss]
         if spread > 0:
             x = (value - mean) / spread
             p, p_low = upper_chance(x, skew), upper_chance(-x, -skew)
@@ -464,7 +470,7 @@ def _table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
 
     def errors(residual: Array, weight: Array) -> Array:
         m = residual.shape[1] // k
-        step = max(1, CHUNK // residual.shape[1])
+        step = max(1, TABLE_ENTRIES // residual.shape[1])
         out = []
         for start in range(0, residual.shape[0], step):
             r, w = residual[start : start + step], weight[start : start + step]
@@ -473,9 +479,10 @@ def _table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
                 sums[:, :, FIELDS.index(name)] = w.reshape(-1, m)
             sums[:, :, FIELDS.index("sum_wz")] = r.reshape(-1, m)
             table = BinTable(sums, has_squares=False)
-            held = table.total_weight > 0  # a resample may hold no row of a class
-            values = np.where(held, formula(table), 0.0) if held.all() else _some(formula, table)
-            count = np.maximum(held.reshape(len(r), k).sum(axis=1), 1)
+            nonempty = table.total_weight > 0  # a resample may have no row of a class
+            whole = nonempty.all()
+            values = np.where(nonempty, formula(table), 0.0) if whole else _some(formula, table)
+            count = np.maximum(nonempty.reshape(len(r), k).sum(axis=1), 1)
             out.append(values.reshape(len(r), k).sum(axis=1) / count)
         return np.concatenate(out)
 
@@ -487,12 +494,6 @@ def _some(formula: Callable[[BinTable], Array], table: BinTable) -> Array:
         return np.nan_to_num(formula(table))
 
 
-def _vector_errors(k: int) -> Errors:
-    """Squared norms of cells over the squared total, for residuals (draws, cells k)."""
-
-    def errors(residual: Array, weight: Array) -> Array:
-        total = weight.sum(axis=1) / k
-        out: Array = np.einsum("ij,ij->i", residual, residual) / total**2
-        return out
-
-    return errors
+def _vector_errors(formula: Callable[[Array, Array], Array], k: int) -> Errors:
+    """A formula of vector predictions, for residuals (draws, cells k)."""
+    return lambda residual, weight: formula(residual, weight.sum(axis=1) / k)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import VectorTable
-from calibrant._core.errors import InputError
+from calibrant._core.validation import check_tolerance
 from calibrant._measures.catalogue import Measure, catalogue
-from calibrant._measures.proportions import is_number
+from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import linear_error
 
 
@@ -43,7 +44,7 @@ class GapScale:
         return self.offset + self.spread * gap**self.power
 
 
-def gap_scale(measure: Measure, summary: Any) -> GapScale:
+def gap_scale(measure: Measure, summary: Statistics) -> GapScale:
     """The scale of a measure of these rows; its own where it is no square of gaps.
 
     ``sum_B R_B^2 / W^2`` has the spread ``sum_B (W_B / W)^2``, its mean over classes for classwise
@@ -52,7 +53,7 @@ def gap_scale(measure: Measure, summary: Any) -> GapScale:
     """
     if measure.power == 1:
         return GapScale(rate=measure.rate)
-    if measure.statistic == "levels":
+    if not measure.is_binned:  # a mean over rows
         return GapScale(measure.power, rate=measure.rate)
     table = getattr(summary, measure.statistic)
     if isinstance(table, VectorTable):
@@ -63,25 +64,18 @@ def gap_scale(measure: Measure, summary: Any) -> GapScale:
     return GapScale(measure.power, _spread(shares), offset)
 
 
-def _spread(shares: Any) -> float:
+def _spread(shares: NDArray[np.float64]) -> float:
     # Bins that hold nothing (a rule that drops every row) leave the scale as it is.
     return float(np.square(shares).sum(axis=1).mean()) or 1.0
 
 
 def is_error(measure: Measure) -> bool:
     """Whether a measure is a calibration error: near 0 where predictions are calibrated."""
-    return measure.notion not in ("loss", "distribution") and measure.claims.complete is not None
+    return measure.is_error
 
 
 def checked_tolerance(tolerance: Any, measure: str = "ece") -> float:
     """A tolerance that can be kept and broken: of gaps between 0 and 1, of a loss on its scale."""
     ends = [m.high for m in catalogue() if m.name == measure and not is_error(m)]
     most = min(max(ends, default=1.0), 1e3)
-    if not is_number(tolerance) or not 0 < float(tolerance) < most:
-        percentage = is_number(tolerance) and 1 <= float(tolerance) <= 100 and most == 1
-        raise InputError(
-            f"tolerance must be a number between 0 and {most:g}, such as 0.05: the largest error "
-            f"that would not matter; got {tolerance!r}"
-            + (". If it is a percentage, divide it by 100" if percentage else "")
-        )
-    return float(tolerance)
+    return check_tolerance(tolerance, most)

@@ -6,6 +6,7 @@ does to the other. Everything here is (draws, cells); u, the mean prediction of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -68,14 +69,32 @@ def brier_miscalibrations(sums: CellSums) -> Array:
 
 def sweep_errors(sums: CellSums) -> Array:
     """The error of a sweep over the number of bins, of each draw."""
+    return each_draw(sums, sweep_error)
+
+
+def each_draw(sums: CellSums, formula: Callable[[BinTable], float]) -> Array:
+    """A formula of level sets, of each draw: its cells of some weight are the levels."""
     out = np.empty(sums.w.shape[0])
     for i, (w, wu, wz) in enumerate(zip(sums.w, sums.wu, sums.wz, strict=True)):
-        held = w > 0
-        levels = np.zeros((1, int(held.sum()), len(FIELDS)))
+        nonempty = w > 0
+        levels = np.zeros((1, int(nonempty.sum()), len(FIELDS)))
         for name, column in (("n", w), ("sum_w", w), ("sum_wu", wu), ("sum_wz", wz)):
-            levels[0, :, FIELDS.index(name)] = column[held]
-        out[i] = sweep_error(BinTable(levels, has_squares=False))
+            levels[0, :, FIELDS.index(name)] = column[nonempty]
+        out[i] = formula(BinTable(levels, has_squares=False))
     return out
+
+
+def levels_of_draws(sums: CellSums) -> BinTable:
+    """The cells of every draw as level sets, a draw being a class of the table."""
+    levels = np.zeros((*sums.w.shape, len(FIELDS)))
+    for name, column in (
+        ("n", sums.w),
+        ("sum_w", sums.w),
+        ("sum_wu", sums.wu),
+        ("sum_wz", sums.wz),
+    ):
+        levels[:, :, FIELDS.index(name)] = column
+    return BinTable(levels, has_squares=False)
 
 
 def ls_eces(sums: CellSums) -> Array:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, ratio
-from calibrant._core.errors import InputError, one_of
+from calibrant._core.errors import one_of
+from calibrant._core.validation import check_level
 
 Array = NDArray[np.float64]
 METHODS = ("wilson", "clopper-pearson", "normal", "beta")
@@ -18,17 +16,6 @@ METHODS = ("wilson", "clopper-pearson", "normal", "beta")
 def is_hard(table: BinTable) -> bool:
     """Whether all targets are 0 or 1: only then is their sum of squares their sum."""
     return bool(np.allclose(table.sum_wz2, table.sum_wz, rtol=1e-12, atol=1e-12))
-
-
-def checked_level(level: Any) -> float:
-    """The level of an interval, if it is one."""
-    if not is_number(level) or not 0 < float(level) < 1:
-        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
-    return float(level)
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
 def design_effects(
@@ -79,7 +66,7 @@ def mean_target_limits(
     """
     from scipy import special
 
-    level = checked_level(level)
+    level = check_level(level)
     hard = is_hard(table)
     method = one_of("method", method or ("wilson" if hard else "beta"), METHODS)
     n = ratio(table.sum_w[0] ** 2, table.sum_w2[0])

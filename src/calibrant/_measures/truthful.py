@@ -49,3 +49,27 @@ def corrected_errors(table: BinTable) -> NDArray[np.float64]:
 def confidence_correction(table: BinTable) -> float:
     """The correction of a scalar problem."""
     return float(confidence_corrections(table)[0])
+
+
+def vector_linear_errors(
+    residual: NDArray[np.float64], total: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """LinCE of vector predictions in many samples: residuals (samples, cells times classes)."""
+    out: NDArray[np.float64] = np.einsum("ij,ij->i", residual, residual) / total**2
+    return out
+
+
+def linear_null_mean(u: NDArray[np.float64], w: NDArray[np.float64]) -> float:
+    """The exact mean of LinCE where predictions are calibrated (Lu et al., theorem 3.1).
+
+    Calibrated predictions have residuals of mean 0, so ``E[sum_B R_B^2] = sum_i w_i^2 u_i (1 -
+    u_i)`` whatever the bins.
+    """
+    total = float(w.sum())
+    return float((w * w * u * (1.0 - u)).sum()) / total**2
+
+
+def corrected_null_mean(u: NDArray[np.float64], w: NDArray[np.float64]) -> float:
+    """The exact mean of the truthful confidence error where predictions are calibrated."""
+    total = float(w.sum())
+    return linear_null_mean(u, w) + float((w * w * (1.0 - u)).sum()) / total**2

@@ -31,15 +31,13 @@ from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.quantiles import quantile_table
 from calibrant._measures.catalogue import THRESHOLD, Measure
+from calibrant._summaries.requirements import in_frame
 from calibrant._summaries.samples import none_above
 from calibrant._summaries.smooth import SmoothSummary
 from calibrant._summaries.stream import StreamSummary
 
 # As many as the first query brings groups.
 LEVELS_UP_TO = 1 << 15
-# Each class's own quantile bins, and vectors of all classes, make long queries: so many unasked.
-CLASSES_UP_TO = 20
-BY_CLASS = ("class_quantile_bins", "above", "full_bins")
 
 
 @dataclass
@@ -59,9 +57,7 @@ class FrameSummary(StreamSummary):
         """Whether an evaluation of everything includes the measure; by name it always can."""
         if measure.statistic == "distribution":
             return self.losses.has_distribution
-        if measure.statistic == "full_bins" and isinstance(self.truthful, LevelSets):
-            return False
-        return self.n_columns <= CLASSES_UP_TO or measure.statistic not in BY_CLASS
+        return in_frame(measure, self.n_columns, self.truthful)
 
     @cached_property
     def table(self) -> tuple[BinTable, Cuts]:
@@ -114,7 +110,7 @@ class FrameSummary(StreamSummary):
     def _table(
         self, notion: Notion, rule: Rule, cells: NDArray[np.float64]
     ) -> tuple[BinTable, Cuts]:
-        if isinstance(rule, EqualWidth | Edges):
+        if rule.is_fixed:
             return self.cells.bins(cells), fixed_cuts(rule, self.samples.precision)
         if isinstance(rule, LevelSets):
             return frames.bin_table(self.samples, notion, rule)[:2]
@@ -122,7 +118,7 @@ class FrameSummary(StreamSummary):
 
     @cached_property
     def class_bins(self) -> BinTable:
-        if isinstance(self.fixed, EqualWidth | Edges):
+        if self.fixed.is_fixed:
             return without_dropped(self.sums["classwise"].copy(), self.fixed, True)
         return frames.classwise_table(self.samples, self.fixed)[0]
 
@@ -177,7 +173,7 @@ def summary_of(
     samples: FrameSamples, sums: StreamSums, cells: Cells, fixed: Rule, truthful: Rule
 ) -> FrameSummary:
     """The summary of a frame's sums."""
-    columns = samples.n_classes if samples.multiclass else 1
+    columns = samples.n_columns
     return FrameSummary(
         cells, sums.arrays, columns, sums.findings, fixed == truthful, False, samples, fixed,
         truthful,

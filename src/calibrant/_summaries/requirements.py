@@ -1,23 +1,18 @@
-"""Which sums a stream must hold for which measures."""
+"""Which sums a measure requires, and which sources can give it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from calibrant._core.binning import LevelSets, Rule
 from calibrant._core.errors import InputError
 from calibrant._engines.arrays.streams import HOLDINGS
 from calibrant._measures.catalogue import Measure, Shape, canonical, catalogue, nearest_measure
+from calibrant._measures.statistics import STATISTICS
 
-# Beside the cells, which are always there.
-_NEEDS = {
-    "class_bins": "classwise",
-    "class_quantile_bins": "classwise",
-    "losses": "losses",
-    "distribution": "losses",
-    "logit_grid": "logits",
-    "smooth": "residuals",
-}
-_ORDERED = ("quantile_bins", "confidence_bins", "levels", "full_bins")
+# Each class's own quantile bins, and vectors of all classes, make long queries: up to so many
+# classes a frame of another engine is asked for them without being told to.
+FRAME_CLASSES = 20
 
 
 def known_measures(names: Iterable[str]) -> tuple[str, ...]:
@@ -41,24 +36,62 @@ def needs_fine_cells(names: tuple[str, ...] | None) -> bool:
     """Whether the bins alone are not enough: something needs the predictions in order."""
     if names is None:
         return True
-    every = _statistics(names, False) | _statistics(names, True)
-    return not every.isdisjoint(_ORDERED)
+    return any(STATISTICS[s].is_ordered for k in (False, True) for s in _statistics(names, k))
 
 
 def holdings(names: tuple[str, ...] | None, multiclass: bool) -> frozenset[str]:
     """The arrays to sum for these measures; None means all."""
     if names is None:
-        every = set(HOLDINGS)
+        sums = set(HOLDINGS)
     else:
-        statistics = _statistics(names, multiclass)
-        every = {"cells", *(_NEEDS[s] for s in statistics if s in _NEEDS)}
-        if "confidence_bins" in statistics:
-            every.add("top_cells")
-    return frozenset(every - ({"top_cells"} if multiclass else {"classwise"}))
+        needed = {STATISTICS[s].sums for s in _statistics(names, multiclass)}
+        sums = {"cells", *needed} - {""}
+    return frozenset(sums - ({"top_cells"} if multiclass else {"classwise"}))
 
 
 def is_available(measure: Measure, names: tuple[str, ...] | None, multiclass: bool) -> bool:
     """Whether a stream that sums for the measures of these names has the sums of this one too."""
-    if measure.statistic in _ORDERED and not needs_fine_cells(names):
+    if STATISTICS[measure.statistic].is_ordered and not needs_fine_cells(names):
         return False
     return holdings((measure.name,), multiclass) <= holdings(names, multiclass)
+
+
+def in_stream(measure: Measure, *, own_bins: bool, approximate: bool) -> bool:
+    """Whether a stream gives the measure, were its labels of the right kind.
+
+    `own_bins` where a rule of fixed bins is that of all measures; `approximate` where quantile
+    bins, and predictions in order, may be taken from cells.
+    """
+    statistic = STATISTICS[measure.statistic]
+    if not statistic.in_streams:
+        return False
+    if statistic.has_class_quantiles:
+        return own_bins and not measure.equal_mass
+    return approximate or not is_from_cells(measure, own_bins=own_bins)
+
+
+def is_from_cells(measure: Measure, *, own_bins: bool) -> bool:
+    """Whether the measure needs the predictions in order, which a stream's cells give only
+    nearly.
+    """
+    statistic = STATISTICS[measure.statistic]
+    if statistic.merges and statistic.is_ordered:
+        return not own_bins or measure.equal_mass
+    return statistic.binning == "levels" and measure.needs_order
+
+
+def in_frame(measure: Measure, n_columns: int, truthful: Rule) -> bool:
+    """Whether an evaluation of everything in a frame includes the measure; by name it always
+    can.
+    """
+    statistic = STATISTICS[measure.statistic]
+    if statistic.problem == "full" and isinstance(truthful, LevelSets):
+        return False
+    by_class = statistic.over_classes and statistic.binning == "quantile"
+    return n_columns <= FRAME_CLASSES or not by_class
+
+
+def follows_rule(measure: Measure) -> bool:
+    """Whether a rule of fixed bins, given for all measures, lets a stream give the measure."""
+    statistic = STATISTICS[measure.statistic]
+    return statistic.merges and statistic.binning == "quantile" and not measure.equal_mass

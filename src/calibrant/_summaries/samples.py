@@ -1,11 +1,11 @@
-"""Summary: every statistic of one set of samples, each computed when a measure first asks."""
+"""Summary: the statistics of one set of samples, each computed when a measure first asks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import BinTable, VectorTable, squared
 from calibrant._core.binning import (
     Cuts,
-    Edges,
     EqualWidth,
     LevelSets,
     Quantile,
@@ -33,6 +32,7 @@ from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
 from calibrant._measures.smooth import LS_SIGMA
+from calibrant._measures.statistics import Statistics
 from calibrant._summaries.smooth import SmoothSummary
 
 NOTIONS = ("binary", "confidence", "classwise", "full")
@@ -56,9 +56,28 @@ def resolve_notion(samples: Source, notion: str | None) -> Notion:
     return notion  # type: ignore[return-value]
 
 
+class SourceStatistics(Statistics, Protocol):
+    """The statistics of a source, with what computing them has found out about its rows."""
+
+    @property
+    def scalar(self) -> Notion:
+        """The scalar problem: "binary", or "confidence" for (n, k) predictions."""
+        ...
+
+    @property
+    def findings(self) -> Findings:
+        """What was clipped or tolerated, and whether labels are soft."""
+        ...
+
+    @property
+    def n_logits_clipped(self) -> int:
+        """Predictions moved to the ends of the logit grid."""
+        ...
+
+
 @dataclass
 class Summary:
-    """Statistics of samples on demand, and what was found on the way.
+    """`Statistics` of samples, each computed when a measure first asks for it.
 
     `fixed` is the rule of the ordinary measures, `quantile` that of the truthful ones.
     """
@@ -123,7 +142,7 @@ class Summary:
         """One read of (n, k) predictions: the ordinary bins of every class, the top label,
         losses.
         """
-        assert isinstance(self.fixed, EqualWidth | Edges)
+        assert self.fixed.is_fixed
         cuts = fixed_cuts(self.fixed, self.samples.precision)
         with explained(self.samples):
             total = self.engine.matrix_sums(
@@ -134,9 +153,7 @@ class Summary:
 
     @property
     def _fused(self) -> bool:
-        plain = isinstance(self.fixed, EqualWidth | Edges) and not getattr(
-            self.fixed, "drop_one", False
-        )
+        plain = self.fixed.is_fixed and not self.fixed.drops_one
         return self.together and self.samples.multiclass and plain
 
     @cached_property

@@ -1,4 +1,4 @@
-"""StreamSummary: the statistics that measures read, put together from a stream's sums."""
+"""StreamSummary: the statistics of a stream, put together from its sums."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable, squared
-from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant._core.loss_sums import LossSums
 from calibrant._data.samples import Notion
 from calibrant._engines.cells import Cells
 from calibrant._engines.protocol import Findings
-from calibrant._measures.catalogue import EQUAL_MASS, Measure
+from calibrant._measures.catalogue import Measure
 from calibrant._measures.ordered import merge_levels
 from calibrant._measures.smooth import smooth_ece_of_grid
+from calibrant._measures.statistics import NoStatistics
+from calibrant._summaries.requirements import in_stream, is_from_cells
 from calibrant._summaries.smooth import is_fine_enough
 
 
 @dataclass
-class StreamSummary:
-    """What the catalogue's measures read, put together from a stream's sums."""
+class StreamSummary(NoStatistics):
+    """The `Statistics` of a stream, put together from its sums."""
 
     cells: Cells
     sums: dict[str, NDArray[np.float64]]
@@ -40,21 +41,14 @@ class StreamSummary:
         return "confidence" if self.n_columns > 1 else "binary"
 
     def has(self, measure: Measure) -> bool:
-        """Whether a stream's sums give the value that the rows themselves would."""
+        """Whether these sums give the value that the rows themselves would, or nearly would."""
         if measure.statistic == "distribution":
             return self.losses.has_distribution
-        if measure.statistic in ("above", "full_bins"):
-            return False
-        if measure.statistic == "class_quantile_bins":
-            return self.own_bins and measure.name not in EQUAL_MASS
-        return self.approximate or not self.is_from_cells(measure)
+        return in_stream(measure, own_bins=self.own_bins, approximate=self.approximate)
 
     def is_from_cells(self, measure: Measure) -> bool:
-        """Whether the measure goes by predictions in order, which the cells tell only nearly."""
-        if measure.statistic in ("quantile_bins", "confidence_bins"):
-            return not self.own_bins or measure.name in EQUAL_MASS
-        # The uncertainty is that of the mean target, which any cells give.
-        return measure.statistic == "levels" and measure.name != "brier_uncertainty"
+        """Whether the measure needs the predictions in order, which cells give only nearly."""
+        return is_from_cells(measure, own_bins=self.own_bins)
 
     @cached_property
     def bins(self) -> BinTable:
@@ -85,7 +79,7 @@ class StreamSummary:
     @cached_property
     def class_bins(self) -> BinTable:
         sums = self.sums["classwise"]
-        if isinstance(self.cells.rule, EqualWidth) and self.cells.rule.drop_one:
+        if self.cells.rule.drops_one:
             return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), squared(sums))
         return BinTable(sums.copy(), has_squares=squared(sums))
 

@@ -9,6 +9,7 @@ import calibrant as cal
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError, MissingExtra
 from calibrant._core.validation import public
+from calibrant._measures.catalogue import listed
 
 try:
     import datasets  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -16,7 +17,7 @@ try:
 except ImportError as error:
     raise MissingExtra("evaluate", "evaluate", "a metric of Hugging Face evaluate") from error
 
-MEASURES = ("ece", "smooth_ece", "brier", "log_loss")
+MEASURES = tuple(m.name for m in listed("metric", "binary"))
 
 _INPUTS = """
 Calibration metric:

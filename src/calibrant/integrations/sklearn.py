@@ -76,10 +76,9 @@ def scorer(
     function, fixed = _call_of(entry)
     methods = resolve_methods(response_method, from_logits)
     return MeasureScorer(
-        entry.name,
+        entry,
         function,
         {**fixed, **_checked(entry, function, fixed, options)},
-        sign=1 if entry.higher_is_better else -1,
         methods=methods,
         pos_label=pos_label,
     )
@@ -94,16 +93,17 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
 
     def __init__(
         self,
-        name: str,
+        measure: Measure,
         function: Callable[..., Any],
         options: dict[str, Any],
         *,
-        sign: int,
         methods: tuple[str, ...],
         pos_label: Any,
     ) -> None:
+        sign = 1 if measure.higher_is_better else -1
         super().__init__(_takes, sign, options, methods)
-        self.name = name
+        self.name = measure.name
+        self._attribute = measure.attribute
         self.function = function
         self.pos_label = pos_label
 
@@ -135,8 +135,8 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
             problem.y_true, problem.y_proba, sample_weight=sample_weight, classes=problem.classes,
             from_logits=problem.from_logits, **self._kwargs,
         )  # fmt: skip
-        if not isinstance(value, float):  # a part of the decomposed Brier score
-            value = getattr(value, self.name.removeprefix("brier_"))
+        if self._attribute:  # a part of the decomposed Brier score
+            value = getattr(value, self._attribute)
         return float(self._sign * value)
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, ratio
-from calibrant._core.binning import Cuts, Edges, EqualWidth, LevelSets, Rule, outer_edges
+from calibrant._core.binning import Cuts, FixedRule, LevelSets, Rule, outer_edges
 from calibrant._measures.binned import binned_error
 from calibrant._measures.proportions import is_hard, mean_target_limits
 from calibrant.results._notebook import Drawing, boxed, html_table, side_by_side
@@ -56,7 +56,7 @@ class ReliabilityTable:
 
     def _edges(self) -> tuple[list[float], list[float]]:
         m = self.table.n_bins
-        if isinstance(self.rule, EqualWidth | Edges):
+        if isinstance(self.rule, FixedRule):
             edges = outer_edges(self.rule)
         elif isinstance(self.rule, LevelSets):
             values = self.table.mean_u[0]

@@ -70,7 +70,7 @@ class HistogramBinning(OneVsRest):
     def _rule(self) -> EqualWidth | Quantile | Edges:
         rule = as_rule(self.bins)
         by_rank = isinstance(rule, Quantile) and rule.ties == "rank"
-        dropping = isinstance(rule, EqualWidth) and rule.drop_one
+        dropping = rule.drops_one
         if isinstance(rule, LevelSets) or by_rank or dropping:
             raise InputError(
                 f"bins={self.bins!r} does not give every new prediction one bin: use a number of "

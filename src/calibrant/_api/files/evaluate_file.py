@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.evaluate_samples import (
-    FULL_UP_TO,
     LONG_FULL,
     assemble,
     choose,
@@ -22,16 +21,17 @@ from calibrant._api.evaluate_samples import (
 from calibrant._api.files.exact import FileSummary
 from calibrant._api.files.refinement import Refiner
 from calibrant._api.files.sums import Plan, Tally
-from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, Quantile, Rule, both_rules
+from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
+from calibrant._data.checks import check_bool
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
-from calibrant._data.to_samples import check_bool
-from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape
-from calibrant._summaries.requirements import known_measures
+from calibrant._inference.budget import FULL_CLASSES
+from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
+from calibrant._summaries.requirements import in_stream, known_measures
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
@@ -88,7 +88,7 @@ def evaluate_file(
     0.25
     """
     fixed, quantile = both_rules(bins)
-    if not isinstance(fixed, EqualWidth | Edges):
+    if not isinstance(fixed, FixedRule):
         raise InputError(
             f"bins={bins!r}: files need bins that are fixed before the rows are seen, a count, "
             "EqualWidth or Edges. With a count, measures that go by quantile bins have as many"
@@ -112,10 +112,10 @@ def _check_available(names: tuple[str, ...] | None, plan: Plan, multiclass: bool
     """An error, before anything is read, for a measure that one pass cannot give."""
     if names is None or plan.exact:
         return
-    kept = plan.tally().total.summary(columns=2 if multiclass else 1, approximate=True)
+    own_bins = plan.tally().total.own_bins
     for measure in choose(names, "multiclass" if multiclass else "binary"):
         # Whether labels are soft, as distances between distributions need, is not known yet.
-        if measure.statistic != "distribution" and not kept.has(measure):
+        if not in_stream(measure, own_bins=own_bins, approximate=True):
             raise InputError(
                 f"the measure {measure.name!r} takes more than one pass: drop exact=False"
             )
@@ -214,7 +214,7 @@ def _kept(
         notes.append(
             f"{', '.join(absent)}: left out, for they take more than one pass (exact=False)"
         )
-    if summary.n_columns > FULL_UP_TO and any(m.statistic == "full_bins" for m in kept):
+    if summary.n_columns > FULL_CLASSES and any(m.statistic == "full_bins" for m in kept):
         kept = tuple(measure for measure in kept if measure.statistic != "full_bins")
         notes.append(LONG_FULL)
     approximate = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
@@ -232,7 +232,7 @@ def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
     approximate = f"{fixed.m} quantile bins from {cells}"
     if not summary.own_bins:
         out |= {"quantile_bins": approximate, "confidence_bins": approximate}
-    return out | {"levels": cells, **dict.fromkeys(EQUAL_MASS, approximate)}
+    return out | {"levels": cells, **dict.fromkeys(equal_mass_names(), approximate)}
 
 
 def _reliability(tally: Tally, summary: StreamSummary) -> ReliabilityTable:

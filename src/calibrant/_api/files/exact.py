@@ -23,7 +23,7 @@ from calibrant._core.grid import UnitGrid
 from calibrant._data.samples import Notion
 from calibrant._engines.arrays.counting import stack
 from calibrant._engines.refine import Refinement, refine
-from calibrant._measures.catalogue import EQUAL_MASS, THRESHOLD, Measure
+from calibrant._measures.catalogue import THRESHOLD, Measure
 from calibrant._measures.smooth import smooth_ece_of_grid
 from calibrant._summaries.samples import none_above
 from calibrant._summaries.smooth import MOST_UNIT_CELLS, is_fine_enough
@@ -58,7 +58,7 @@ class FileSummary(StreamSummary):
     def _refined(self) -> dict[Key, Refinement]:
         """The quantile bins of every problem that a measure goes by."""
         problems = {key: self._problem(key) for key in self._keys()}
-        if any(m.statistic == "levels" and m.name != "brier_uncertainty" for m in self.measures):
+        if any(m.statistic == "levels" and m.needs_order for m in self.measures):
             self.refiner.levels_of.add(self.scalar)
         refine(problems, self.refiner.read_spans)
         return problems
@@ -67,7 +67,7 @@ class FileSummary(StreamSummary):
         out: set[Key] = set()
         columns: list[Column] = list(range(self.n_columns)) if self.n_columns > 1 else [self.scalar]
         for measure in self.measures:
-            by_mass = not self.own_bins or measure.name in EQUAL_MASS
+            by_mass = not self.own_bins or measure.equal_mass
             if measure.statistic == "above":
                 out |= {(column, ABOVE) for column in columns if self._is_above(column)}
             elif not by_mass:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.slices import no_weight_note, ranked_slices, rows_of, slice_of_sums
+from calibrant._api.slices import no_weight_note, ranked_slices, slice_of_sums
 from calibrant._api.streaming.accumulator import Accumulator
-from calibrant._core.binning import Edges, EqualWidth
+from calibrant._core.binning import FixedRule
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Names
 from calibrant._data.samples import Samples
@@ -27,7 +27,7 @@ class SliceSums:
     """The sums of every slice seen so far."""
 
     by: tuple[str, ...]
-    rule: EqualWidth | Edges
+    rule: FixedRule
     from_logits: bool
     measures: tuple[Measure, ...]
     headline: Measure
@@ -38,9 +38,9 @@ class SliceSums:
     def add(self, names: Sequence[Names], samples: Samples) -> None:
         """The rows of a batch to their slices."""
         for key, rows in _rows_by_key(names):
-            subset = rows_of(samples, rows)
+            subset = samples.take(rows)
             sums = self._of(key)
-            sums.add(sums.sums_of(subset), subset.n_classes if subset.multiclass else 1)
+            sums.add(sums.sums_of(subset), subset.n_columns)
 
     def merge(self, other: SliceSums) -> None:
         for key, sums in other.sums.items():

@@ -13,7 +13,7 @@ from calibrant._api.evaluate_samples import choose
 from calibrant._api.files.slices import SliceSums
 from calibrant._api.slices import not_of_sums, slice_measures
 from calibrant._api.streaming.accumulator import Accumulator
-from calibrant._core.binning import Edges, EqualWidth
+from calibrant._core.binning import Edges, FixedRule
 from calibrant._core.errors import InputError
 from calibrant._data.labels import Titles
 from calibrant._data.readers.batches import Batch
@@ -24,11 +24,10 @@ from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.passes import scalar_sums
 from calibrant._engines.arrays.streams import NO_SQUARES, StreamSums, stream_sums
 from calibrant._engines.cells import N_LINEAR, Cells
-from calibrant._measures.catalogue import THRESHOLD, Shape
+from calibrant._measures.catalogue import THRESHOLD
+from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.requirements import holdings, needs_fine_cells
 
-# Statistics of each class's own quantile bins.
-BY_CLASS = ("above", "class_quantile_bins")
 # Cells of all classes in total, about.
 MOST_CLASS_CELLS = 1 << 16
 
@@ -50,7 +49,7 @@ class Plan:
     """What to make of the rows."""
 
     chosen: Chosen
-    rule: EqualWidth | Edges
+    rule: FixedRule
     measures: tuple[str, ...] | None
     from_logits: bool
     # Whether the files may be read again: each class then has cells of its own, to begin with.
@@ -85,8 +84,8 @@ class Plan:
         """The cells of each class against the rest (classes x cells x fields), or of the one
         problem of (n,) predictions, if a measure goes by quantiles of those.
         """
-        chosen = choose(self.measures, "multiclass" if samples.multiclass else "binary")
-        if not self.exact or not any(measure.statistic in BY_CLASS for measure in chosen):
+        chosen = choose(self.measures, samples.shape)
+        if not self.exact or not any(STATISTICS[m.statistic].has_class_quantiles for m in chosen):
             return None
         columns = class_columns(samples) if samples.multiclass else [samples]
         cuts = class_cells(samples.n_classes).cuts(samples.precision)
@@ -124,7 +123,7 @@ class Tally:
             sums = self.plan.sums_of(samples)
             by_class = self.plan.class_sums(samples)
         try:
-            self.total.add(sums, samples.n_classes if samples.multiclass else 1)
+            self.total.add(sums, samples.n_columns)
         except InputError as error:
             raise InputError(f"{batch.file}: {error}") from None
         self._add_classes(by_class)
@@ -141,7 +140,7 @@ class Tally:
     def _slices(self, samples: Samples) -> SliceSums:
         if self.slices is None:
             plan = self.plan
-            shape: Shape = "multiclass" if samples.multiclass else "binary"
+            shape = samples.shape
             chosen, asked = choose(plan.measures, shape), plan.measures is not None
             headline, shown = slice_measures(chosen, shape, asked=asked, of_sums=True)
             self.slices = SliceSums(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
 from calibrant._core.errors import InputError, check_weight_total
-from calibrant._core.validation import public
+from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
 from calibrant._data.samples import Samples
@@ -246,10 +245,8 @@ def cox_calibration(
     >>> round(fit.slope, 3), round(fit.intercept_at_slope_1, 3)
     (1.07, -0.087)
     """
-    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
-        raise InputError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
-    if not isinstance(eps, numbers.Real) or not 1e-16 <= float(eps) < 0.5:
-        raise InputError(f"eps must be a number from 1e-16 up to 1/2; got {eps!r}")
+    check_level(level)
+    check_eps(eps)
     problem, clusters = _scalar_problem(
         y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, Quantile(1)
     )
@@ -307,11 +304,6 @@ def _bins_of_rows(u: NDArray[np.float64], rule: Rule, cuts: Cuts) -> NDArray[np.
         bins[np.argsort(u, kind="stable")] = rank_bins(u.size, rule.m)
         return bins
     return cuts.find(u)
-
-
-def check_seed(seed: Any) -> None:
-    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or int(seed) < 0:
-        raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}")
 
 
 _NEEDS_OUTCOMES = "{} needs outcomes (0 or 1); y_true holds soft labels"

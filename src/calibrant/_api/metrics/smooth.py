@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
-from calibrant._core.validation import public
+from calibrant._core.validation import check_count, check_eps, public
 from calibrant._data.samples import Notion
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples_in_place
@@ -77,7 +77,7 @@ def ls_ece(
     """
     one_of("noise", noise, NOISES)
     one_of("method", method, ("exact", "monte-carlo"))
-    _check_eps(eps)
+    check_eps(eps)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     resolved = _resolved(samples, notion)
     summary = SmoothSummary(samples, resolved, eps)
@@ -223,9 +223,7 @@ def _check_logit_sigma(sigma: Any) -> None:
 
 
 def _check_draws(n_draws: Any, rng: Any) -> None:
-    whole = isinstance(n_draws, numbers.Integral) and not isinstance(n_draws, bool)
-    if not whole or int(n_draws) < 1:
-        raise InputError(f"n_draws must be a whole number, 1 or more; got {n_draws!r}")
+    check_count("n_draws", n_draws, 1, "a whole number, 1 or more")
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise InputError(
             f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(0); "
@@ -244,9 +242,3 @@ def _width(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
             f"{smallest_sigma():.1e}. Use noise='uniform', which needs none"
         )
     return float(sigma)
-
-
-def _check_eps(eps: Any) -> None:
-    # Below 1e-16, 1 - eps is 1 in floating point, which has no logit.
-    if not isinstance(eps, numbers.Real) or not 1e-16 <= float(eps) < 0.5:
-        raise InputError(f"eps must be a number from 1e-16 up to 1/2; got {eps!r}")

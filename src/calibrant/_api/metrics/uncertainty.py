@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError
-from calibrant._core.validation import public
+from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
@@ -22,14 +21,11 @@ from calibrant._inference.resampling import checked_votes
 from calibrant._inference.uncertainty import SOFT_HAVE_NO_FLOOR, Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
-from calibrant._measures.proportions import checked_level
 from calibrant._summaries.samples import Summary
 from calibrant.results._check import FEWEST_ROWS, Limit, Limited
 from calibrant.results._rendering import in_full, percent, told_apart
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
 
-# A fault in a share s of all rows makes an error of s; of a root of a mean of squares, its root.
-ROOTS = ("rmsce", "debiased_l2")
 # To show that an error is exactly 0, no number of rows is enough.
 MOST_TO_PASS = 10**12
 
@@ -106,7 +102,7 @@ def interval(
     >>> found.low > 0.1, 0.25 in found
     (True, True)
     """
-    level = checked_level(level)
+    level = check_level(level)
     samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
@@ -151,7 +147,7 @@ def verdict(
     >>> cal.verdict([0, 1, 1, 0, 1, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.7]).verdict
     'not enough data'
     """
-    level, tolerance = checked_level(level), checked_tolerance(tolerance, measure)
+    level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
     samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
@@ -261,7 +257,7 @@ def limited(
 ) -> Limited:
     """A limit compared with an interval, as `check` and `verdict` do."""
     samples, groups = uncertainty.samples, uncertainty.groups
-    measure = find(limit.measure, "multiclass" if samples.multiclass else "binary")
+    measure = find(limit.measure, samples.shape)
     return Limited(
         limit, where, samples.n, interval.value, interval,
         effective_n=effective_rows(samples, groups),
@@ -289,9 +285,12 @@ def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale
     low, high = measure.low, math.sqrt(high) if scale.power == 2 else high
     value = scale.gap(limit.value)
     share = max(value - low if limit.kind == "max" else high - value, 0.0) / (high - low)
-    if measure.name in ROOTS:
+    # A fault in a share s of the rows makes an error of s; of the root of a mean square, its root.
+    if measure.gaps == "root":
         share **= 2
-    if measure.name == "mce":  # a bin of its own is enough for a fault; it is taken to be average
+    if (
+        measure.gaps == "largest"
+    ):  # a bin of its own is enough for a fault; it is taken to be average
         share /= getattr(rule, "m", 1)
     if not share:
         return MOST_TO_PASS
@@ -326,17 +325,6 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     return index
 
 
-def check_resamples(n_resamples: Any, seed: Any) -> None:
-    whole = isinstance(n_resamples, numbers.Integral) and not isinstance(n_resamples, bool)
-    if not whole or int(n_resamples) < 50:
-        raise InputError(
-            f"n_resamples must be a whole number, at least 50: fewer are too few for a 95 % point; "
-            f"got {n_resamples!r}"
-        )
-    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or int(seed) < 0:
-        raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}")
-
-
 def _measured(
     samples: Samples,
     measure: str,
@@ -351,7 +339,7 @@ def _measured(
     """What gives a measure its interval, the measure, and the statistics it reads."""
     check_resamples(n_resamples, seed)
     fixed, quantile = both_rules(bins)
-    chosen = find(measure, "multiclass" if samples.multiclass else "binary")
+    chosen = find(measure, samples.shape)
     uncertainty = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
         checked_votes(votes, samples),

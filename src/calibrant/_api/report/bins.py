@@ -4,20 +4,21 @@ for soft labels a second time, with each label replaced by the likeliest outcome
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.metrics.smooth import smooth_curve
 from calibrant._api.report.every_bin_count import COUNTS, RULES, every_bin_count
-from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.budget import is_small_over_classes
 from calibrant._measures.catalogue import Shape, find
 from calibrant._measures.proportions import design_effects
+from calibrant._measures.statistics import OneTable
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._report import BinSensitivity, BinView
@@ -31,8 +32,6 @@ _TRUTHFUL: dict[Shape, tuple[str, ...]] = {
 }
 # Errors over all classes cost a pass for each number of bins: a few numbers, of moderate problems.
 _CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
-_CLASS_ENTRIES = 500_000
-_CLASSES = 100
 NOT_OVER_CLASSES = (
     "Errors over all classes are not here: with this many rows or classes each number of bins "
     "takes long."
@@ -40,21 +39,6 @@ NOT_OVER_CLASSES = (
 _CLASSWISE = (
     ("classwise_ece", "equal-width"), ("ace", "quantile"), ("classwise_ce", "quantile"),
 )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class _OneTable:
-    """One table under every name by which a formula asks for its bins."""
-
-    bins: BinTable
-
-    @property
-    def quantile_bins(self) -> BinTable:
-        return self.bins
-
-    @property
-    def confidence_bins(self) -> BinTable:
-        return self.bins
 
 
 def bin_views(
@@ -104,7 +88,7 @@ def _view(
             return replace(table, design=design_effects(bins, z, w, groups, m))
 
         tables = {rule: tuple(map(with_bars, each)) for rule, each in tables.items()}
-    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    shape = samples.shape
     names = {rule: _GAPS + (_TRUTHFUL[shape] if rule == truthful else ()) for rule in RULES}
     values = {
         rule: {
@@ -118,7 +102,7 @@ def _view(
 
 def measured(name: str, shape: Shape, table: ReliabilityTable) -> float:
     """A catalogued measure of one table."""
-    return find(name, shape).compute(_OneTable(table.table))
+    return find(name, shape).compute(OneTable(table.table))
 
 
 def _hardened(samples: Samples) -> Samples:
@@ -142,8 +126,7 @@ def sensitivity(samples: Samples, view: BinView) -> tuple[BinSensitivity, ...]:
 
 def over_classes(samples: Samples) -> bool:
     """Whether errors over all classes are cheap enough for several numbers of bins."""
-    small = samples.predictions.size <= _CLASS_ENTRIES and samples.n_classes <= _CLASSES
-    return samples.multiclass and small
+    return samples.multiclass and is_small_over_classes(samples)
 
 
 def _over_classes(samples: Samples) -> list[BinSensitivity]:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.slices import rows_of
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.validation import N_RESAMPLES
@@ -20,7 +19,7 @@ from calibrant._data.samples import Samples
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.paired import draw_blocks, replicates
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, Shape, find
+from calibrant._measures.catalogue import Measure, listed
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._report import BeforeAfter, Change, spoken
@@ -43,10 +42,6 @@ TRIED = 20_000
 # Rows a class that a map with parameters for each class needs, and classes that it may have.
 ROWS_A_CLASS, MOST_CLASSES = 20, 100
 AS_THEY_ARE = "as they are"
-_MEASURES: dict[Shape, tuple[str, ...]] = {
-    "binary": ("ece", "lin_ce", "log_loss", "brier"),
-    "multiclass": ("ece", "confidence_ce", "log_loss", "brier"),
-}
 
 
 def before_after(
@@ -63,7 +58,7 @@ def before_after(
     if max(fitted.size, rest.size) > most:
         fitted, rest = fitted[:most], np.sort(rest[:most])
         split += f"; {most:,} rows of each half are enough here"
-    training, before = rows_of(samples, fitted), rows_of(samples, rest)
+    training, before = samples.take(fitted), samples.take(rest)
     trial = _tried(training, _renumbered(groups, fitted))
     if trial.chosen is None:
         return f"No map helps enough. {trial.why}"
@@ -121,7 +116,7 @@ def _tried(samples: Samples, groups: NDArray[np.intp] | None) -> _Trial:
     must raise neither, and lower one of them by more than chance easily does.
     """
     most = max(1000, TRIED // samples.n_classes)
-    rows = rows_of(samples, np.arange(min(samples.n, most)))
+    rows = samples.take(np.arange(min(samples.n, most)))
     groups = None if groups is None else _renumbered(groups, np.arange(rows.n))
     own = to_predictions(_plain(rows), from_logits=rows.from_logits).probabilities()
     losses = {AS_THEY_ARE: _losses(own, rows)}
@@ -171,8 +166,8 @@ def _cross_fitted(
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             for j in range(n_folds):
-                rest = rows_of(samples, np.flatnonzero(fold != j))
-                here = rows_of(samples, np.flatnonzero(fold == j))
+                rest = samples.take(np.flatnonzero(fold != j))
+                here = samples.take(np.flatnonzero(fold == j))
                 scaler.fit(rest.targets, _plain(rest), sample_weight=rest.weights)
                 out[fold == j] = scaler.transform(_plain(here))
     except CalibrantError:
@@ -286,8 +281,8 @@ def _changes(
     before: Samples, after: Samples, rule: Rule, quantile: Rule,
     groups: NDArray[np.intp] | None, level: float, seed: int,
 ) -> tuple[Change, ...]:  # fmt: skip
-    shape: Shape = "multiclass" if before.multiclass else "binary"
-    measures = [find(name, shape) for name in _MEASURES[shape]]
+    shape = before.shape
+    measures = list(listed("recalibration", shape))
     losses = tuple(m for m in measures if m.statistic == "losses")
     draws = draw_blocks(before.n, N_RESAMPLES, seed, groups, before.weights)
     drawn = [replicates(rows, losses, rule, quantile, draws) for rows in (before, after)]

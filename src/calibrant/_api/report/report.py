@@ -15,7 +15,7 @@ from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._measures.catalogue import Shape
+from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._conventions import Conventions
 from calibrant.results._glossary import entry
@@ -72,7 +72,7 @@ def report(
             level=level, groups=index, votes=votes, seed=seed, by=by, data=data,
         ),
     )  # fmt: skip
-    shape: Shape = "multiclass" if samples.multiclass else "binary"
+    shape = samples.shape
     fixed, quantile = both_rules(bins)
     views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
     change = before_after(
@@ -93,7 +93,7 @@ def report(
         sentences(evaluation),
         evaluation,
         headlines(evaluation, shape),
-        grouped(evaluation),
+        grouped(evaluation, shape),
         views,
         sensitivity(samples, views[0]),
         change if isinstance(change, BeforeAfter) else None,
@@ -108,7 +108,7 @@ def _with_ece(measures: Iterable[str] | None) -> list[str] | None:
     """The measures asked for, and the one that the answer and the diagram go by."""
     if measures is None or isinstance(measures, str):
         return measures  # type: ignore[return-value] # a text is an error of choose()
-    return list(dict.fromkeys(["ece", *measures]))
+    return list(dict.fromkeys([HEADLINE, *measures]))
 
 
 def _count(rule: Rule) -> int | None:

@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
+from calibrant._measures.catalogue import GROUPS, Shape, catalogue, listed
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._rendering import shortened, shown
 from calibrant.results._slices import Slice, Slices
 from calibrant.results._uncertainty import Verdict
 
-_FIRST = {
-    "binary": ("ece", "smooth_ece", "lin_ce", "brier", "log_loss"),
-    "multiclass": (
-        "ece", "smooth_ece", "classwise_ece", "confidence_ce", "brier", "log_loss",
-        "classification_error",
-    ),
-}  # fmt: skip
-_GROUPS = (
-    ("Errors over bins", "gaps between mean prediction and mean target, bin by bin",
-     ("ece", "rmsce", "mce", "debiased_l2", "ace", "tace", "confidence_ce_uncorrected")),
-    ("Errors without bins", "smoothed, or in order of the predictions",
-     ("smooth_ece", "ls_ece", "ks_error", "sweep_ece")),
-    ("Truthful errors", "in expectation smallest for the true probabilities",
-     ("lin_ce", "confidence_ce", "classwise_ce")),
-    ("Over all classes", "every class against the rest",
-     ("classwise_ece",)),
-    ("Losses", "calibration and sharpness together",
-     ("brier", "log_loss", "spherical_loss", "classification_error", "confidence_loss")),
-    ("The Brier score taken apart", "miscalibration less discrimination plus uncertainty",
-     ("brier_miscalibration", "brier_discrimination", "brier_uncertainty")),
-    ("Whole distributions", "soft labels against whole predictions",
-     ("dist_ce", "ent_ce", "rank_cs")),
-)  # fmt: skip
-
 Groups = tuple[tuple[str, str, tuple[str, ...]], ...]
 
 
-def headlines(evaluation: Evaluation, shape: str) -> tuple[str, ...]:
+def headlines(evaluation: Evaluation, shape: Shape) -> tuple[str, ...]:
     """The few measures that a reader should see first."""
-    soft = ("dist_ce",) if "dist_ce" in evaluation else ()
-    return tuple(name for name in (*_FIRST[shape], *soft) if name in evaluation)
+    return tuple(m.name for m in listed("headline", shape) if m.name in evaluation)
 
 
-def grouped(evaluation: Evaluation) -> Groups:
+def grouped(evaluation: Evaluation, shape: Shape) -> Groups:
     """Every measure of the evaluation, by what kind of thing it is."""
     groups = []
-    for title, what, names in _GROUPS:
-        present = tuple(name for name in names if name in evaluation)
-        if present:
-            groups.append((title, what, present))
-    placed = {name for _, _, names in groups for name in names}
-    others = tuple(name for name in evaluation.values if name not in placed)
-    return (*groups, *((("Others", "", others),) if others else ()))
+    for key, (title, what) in GROUPS.items():
+        own = [m for m in catalogue(shape) if m.group == key and m.name in evaluation]
+        if own:
+            ranked = sorted(own, key=lambda m: m.rank)
+            groups.append((title, what, tuple(m.name for m in ranked)))
+    return tuple(groups)
 
 
 def answer(verdict: Verdict | None) -> str:

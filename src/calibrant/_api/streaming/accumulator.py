@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.evaluate_samples import assemble, choose, rule_names
-from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, as_rule, both_rules
+from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, FixedRule, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
@@ -32,9 +32,11 @@ from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
-from calibrant._measures.catalogue import EQUAL_MASS, Measure, Shape
+from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
 from calibrant._summaries.requirements import (
+    follows_rule,
     holdings,
+    in_stream,
     is_available,
     known_measures,
     needs_fine_cells,
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
 
 # A logit of 1 as a probability.
 SIGMOID_OF_1 = 1.0 / (1.0 + math.exp(-1.0))
-# Statistics that come from the stream's own bins where a rule was given for all measures.
-_BY_RULE = ("quantile_bins", "confidence_bins", "class_quantile_bins")
 
 
 class Accumulator:
@@ -86,12 +86,12 @@ class Accumulator:
         approximate: bool = False,
     ) -> None:
         rule = as_rule(bins)
-        if not isinstance(rule, EqualWidth | Edges):
+        if not isinstance(rule, FixedRule):
             raise InputError(
                 f"an Accumulator needs bins that are fixed before the data are seen; got {rule}. "
                 "Use a count, EqualWidth or Edges"
             )
-        self.rule: EqualWidth | Edges = rule
+        self.rule: FixedRule = rule
         # A rule is for all measures; with a count the truthful ones have quantile bins.
         self.own_bins = both_rules(bins)[1] == rule
         self.from_logits = from_logits
@@ -123,7 +123,7 @@ class Accumulator:
         )  # fmt: skip
         with explained(samples):
             sums = self.sums_of(samples)
-        return self.add(sums, samples.n_classes if samples.multiclass else 1)
+        return self.add(sums, samples.n_columns)
 
     def sums_of(self, samples: Source) -> StreamSums:
         """What `update` would add for these samples, summed where they lie."""
@@ -168,14 +168,11 @@ class Accumulator:
             )
         return self
 
-    def summary(
-        self, *, columns: int | None = None, approximate: bool | None = None
-    ) -> StreamSummary:
-        """The statistics of what was added so far; `columns` before anything was."""
-        columns = self._n_classes if columns is None else columns
+    def summary(self, *, approximate: bool | None = None) -> StreamSummary:
+        """The statistics of what was added so far."""
         nearly = self.approximate if approximate is None else _flag(approximate)
         return StreamSummary(
-            self._cells, self._state, columns, self._findings, self.own_bins, nearly
+            self._cells, self._state, self._n_classes, self._findings, self.own_bins, nearly
         )
 
     def evaluate(
@@ -269,9 +266,9 @@ class Accumulator:
     def _instead(self, measure: Measure) -> str:
         """What a stream has instead of a measure that needs the samples."""
         out = ""
-        if measure.statistic in _BY_RULE and measure.name not in EQUAL_MASS:
+        if follows_rule(measure):
             out += f", or a rule for all measures, such as bins=EqualWidth({self.rule.m})"
-        if self.summary(approximate=True).has(measure):
+        if in_stream(measure, own_bins=self.own_bins, approximate=True):
             out += f", or approximate=True for its value from {self._cells.m} cells"
         return out
 
@@ -279,16 +276,13 @@ class Accumulator:
         self, summary: StreamSummary, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]
     ) -> tuple[str, ...]:
         """Which measures are not there, and which come from cells."""
-        approximate = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
-        notes = (
-            [f"approximate, from {self._cells.m} cells: {', '.join(approximate)}"]
-            if approximate
-            else []
-        )
+        notes = []
+        near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
+        if near:
+            notes.append(f"approximate, from {self._cells.m} cells: {', '.join(near)}")
         absent = [m for m in chosen if m not in kept and m.statistic != "distribution"]
         if absent:
-            wide = self.summary(approximate=True)
-            some = any(wide.has(m) for m in absent)
+            some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in absent)
             cells = f"; approximate=True takes some from {self._cells.m} cells" if some else ""
             notes.append(
                 f"{', '.join(m.name for m in absent)}: left out, for a stream does not keep the "
@@ -313,7 +307,7 @@ class Accumulator:
         return rule_names(self.rule, self.rule) | {
             "quantile_bins": own,
             "confidence_bins": own,
-            **dict.fromkeys(EQUAL_MASS, quantile),
+            **dict.fromkeys(equal_mass_names(), quantile),
             "levels": f"{self._cells.m} cells",
         }
 
@@ -410,7 +404,7 @@ class Accumulator:
         """The accumulator of a recipe with these arrays."""
         _check_recipe(recipe)
         rule = recipe["rule"]
-        bins: EqualWidth | Edges = (
+        bins: FixedRule = (
             EqualWidth(rule["m"], rule["closed"], rule["drop_one"])
             if rule["kind"] == "equal-width"
             else Edges(rule["edges"], rule["closed"])

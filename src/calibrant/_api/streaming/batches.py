@@ -16,7 +16,6 @@ from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import BadRow, Samples
-from calibrant._data.source import Source
 from calibrant._data.times import Times, microseconds
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._engines.arrays.streams import StreamSums
@@ -58,18 +57,14 @@ def batch_of(
         n = sums.n_rows + sums.n_missing
         _one_each(us, n)
         if not windows:
-            return Batch([], _columns(samples), n)
-        return Batch([(windows[0][0], sums)], _columns(samples))
+            return Batch([], samples.n_columns, n)
+        return Batch([(windows[0][0], sums)], samples.n_columns)
     rows = to_samples(**given)
     _one_each(us, rows.n + rows.n_missing)
     positions = _positions(given) if rows.n_missing else None
     with explained(rows):
         parts = [(start, _sums(stream, rows, which, positions)) for start, which in windows]
-    return Batch(parts, _columns(rows), int(missing.sum()))
-
-
-def _columns(samples: Source) -> int:
-    return samples.n_classes if samples.multiclass else 1
+    return Batch(parts, rows.n_columns, int(missing.sum()))
 
 
 def _times(time: Any, data: Any, missing: str) -> Times:
@@ -132,16 +127,8 @@ def _sums(
         kept = positions[rows]
         rows = kept[kept >= 0]
         n_missing = int(kept.size - rows.size)
-    weights = None if samples.weights is None else samples.weights[rows]
-    subset = replace(
-        samples,
-        predictions=samples.predictions[rows],
-        targets=samples.targets[rows],
-        weights=weights,
-        n_missing=n_missing,
-    )
     try:
-        return stream.sums_of(subset)
+        return stream.sums_of(replace(samples.take(rows), n_missing=n_missing))
     except BadRow as bad:
         row = rows.start + bad.row if isinstance(rows, slice) else int(rows[bad.row])
         raise BadRow(row) from None

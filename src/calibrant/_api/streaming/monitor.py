@@ -16,17 +16,16 @@ from calibrant._api.streaming.accumulator import Accumulator, check_same_recipe
 from calibrant._api.streaming.batches import batch_of
 from calibrant._api.streaming.spans import window_width
 from calibrant._api.streaming.sums import WindowedSums
-from calibrant._core.binning import Bins, Edges, EqualWidth
+from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
 from calibrant._data.times import moment, single
+from calibrant._measures.catalogue import listed
+from calibrant._summaries.requirements import in_stream
 from calibrant.results._windows import Windows
 
 if TYPE_CHECKING:
     from calibrant._core.state_file import Saved
-
-# The measures of a window by default: of bins and losses, a kilobyte (docs/monitoring.md).
-MEASURES = ("ece", "brier", "log_loss", "classification_error", "rmsce", "mce")
 
 
 class Monitor:
@@ -69,12 +68,13 @@ class Monitor:
         is_count = isinstance(keep, numbers.Integral) and not isinstance(keep, bool) and keep > 0
         if keep is not None and not is_count:
             raise InputError(f"keep must be a number of windows, at least 1, or None; got {keep!r}")
-        chosen = MEASURES if measures is None else measures
+        if measures is None:  # bins and losses: a kilobyte a window (docs/monitoring.md)
+            measures = tuple(m.name for m in listed("monitor", "binary"))
         blank = Accumulator(
             bins=bins,
             from_logits=from_logits,
             classes=classes,
-            measures=None if chosen == "all" else chosen,
+            measures=None if measures == "all" else measures,
             missing=missing,
             approximate=approximate,
         )
@@ -117,9 +117,10 @@ class Monitor:
         """An error for measures that no window would ever show, before weeks of rows are in."""
         if self.measures is None:
             return
-        empty = self._sums.blank.summary(columns=columns)
+        blank = self._sums.blank
         for measure in choose(self.measures, "multiclass" if columns > 1 else "binary"):
-            if measure.statistic != "distribution" and not empty.has(measure):
+            # Whether labels are soft, as distances between distributions need, is not known yet.
+            if not in_stream(measure, own_bins=blank.own_bins, approximate=blank.approximate):
                 raise InputError(
                     f"the measure {measure.name!r} needs the samples themselves, which a Monitor "
                     "does not keep: drop it from measures, or see approximate= of Accumulator"
@@ -258,7 +259,7 @@ class Monitor:
         return self._sums.keep
 
     @property
-    def rule(self) -> EqualWidth | Edges:
+    def rule(self) -> FixedRule:
         """The bins."""
         return self._sums.blank.rule
 

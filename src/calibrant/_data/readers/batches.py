@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._data.checks import inferred_from
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Role, place_of
 from calibrant._data.readers.columns import Chosen, Told
 from calibrant._data.readers.find import File
 from calibrant._data.readers.named_labels import numbered
 from calibrant._data.samples import BadRow, Samples
-from calibrant._data.to_samples import inferred_from, to_samples
+from calibrant._data.to_samples import to_samples
 
 
 @dataclass(frozen=True, eq=False)

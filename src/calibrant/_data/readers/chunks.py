@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.errors import InputError
 from calibrant._data.readers.find import File
 
 # A label is a number or a name, and a name where it could be either and is told to be one;
@@ -99,3 +100,24 @@ class Place:
 def place_of(file: File, row: int, line: Callable[[int], int] | None) -> str:
     """Where a row is, in words: lines are counted from 1, as editors do, rows from 0."""
     return f"{file}, row {row}" if line is None else f"{file}, line {line(row)}"
+
+
+def plain_number(text: str) -> float | None:
+    """The number that a text is; None if it is anything else."""
+    if "_" in text:  # Python's own way to write 1_000
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def not_a_number(place: str, name: str, text: str) -> InputError:
+    """The error for a text where a number is needed."""
+    shown = text if len(text) <= 40 else text[:37] + "..."
+    hint = ""
+    if text.strip().endswith("%"):
+        hint = ". Percentages are not guessed: divide them by 100"
+    elif plain_number(text.replace(",", ".", 1)) is not None:
+        hint = ". Decimals need a point, not a comma"
+    return InputError(f"{place}: {name} is {shown!r}, which is not a number{hint}")

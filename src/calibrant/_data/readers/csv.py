@@ -8,8 +8,7 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import arrow, is_text, names, readable, values
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Place
-from calibrant._data.readers.csv_ends import open_quote
-from calibrant._data.readers.csv_lines import GAPS, first_fault, header_of, line_of
+from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of, open_quote
 from calibrant._data.readers.find import File
 
 # Bytes parsed at a time. Arrow reads some thirty such blocks ahead, and a row must fit into one:

@@ -10,9 +10,16 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Reader
+from calibrant._data.readers.chunks import (
+    Chunk,
+    Column,
+    Field,
+    Names,
+    Reader,
+    not_a_number,
+    plain_number,
+)
 from calibrant._data.readers.find import File
-from calibrant._data.readers.plain_numbers import not_a_number, plain_number
 
 # How Hive, Spark and others write that there is no value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Column, Field, Names
+from calibrant._data.readers.chunks import Column, Field, Names, not_a_number, plain_number
 from calibrant._data.readers.find import File
-from calibrant._data.readers.plain_numbers import not_a_number, plain_number
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from calibrant._core.errors import InputError, nearest
 from calibrant._data.labels import Lookup, are_indices, named_once, short, taken
 from calibrant._data.readers.chunks import Chunk, Column, Names, place_of
 from calibrant._data.readers.columns import Chosen
-from calibrant._data.readers.csv_lines import EMPTY
+from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 
 MISSING, UNKNOWN = -1, -2

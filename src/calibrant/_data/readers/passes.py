@@ -13,10 +13,10 @@ from itertools import chain, islice
 from threading import Event
 from typing import TypeVar
 
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.progress import RowProgress
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.source import FileRows, Piece
-from calibrant._engines.selection import n_threads
 
 T = TypeVar("T")
 

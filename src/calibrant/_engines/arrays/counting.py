@@ -13,14 +13,13 @@ from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import (
     ROUNDING,
     Cuts,
-    Edges,
-    EqualWidth,
     LevelSets,
     Quantile,
     Rule,
     fixed_cuts,
     rank_bins,
 )
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
@@ -34,7 +33,6 @@ from calibrant._engines.arrays.passes import (
 )
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.protocol import Findings
-from calibrant._engines.selection import n_threads
 
 # Columns that are copied out together: as many float32 as fill a cache line.
 COLUMN_GROUP = 16
@@ -63,7 +61,7 @@ def classwise_table(
     samples: Samples, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Findings]:
     """The table of every class against the rest, each with its own bins."""
-    if isinstance(rule, EqualWidth | Edges):
+    if rule.is_fixed:
         cuts = fixed_cuts(rule, samples.precision)
         total = matrix_sums(samples, classwise=cuts, squares=squares)
         assert total.classwise is not None
@@ -108,14 +106,7 @@ def rows_above(samples: Samples, threshold: float) -> Samples | None:
     rows = np.flatnonzero(above)
     if rows.size == 0:
         return None
-    weights: NDArray[Any] | None = None if samples.weights is None else samples.weights[rows]
-    return replace(
-        samples,
-        predictions=whole[rows],
-        targets=samples.targets[rows],
-        weights=weights,
-        from_logits=False,
-    )
+    return replace(samples, predictions=whole, from_logits=False).take(rows)
 
 
 def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
@@ -132,7 +123,7 @@ def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
 
 def without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> BinTable:
     """Sums per class and bin as a table; what the rule drops is set apart."""
-    if isinstance(rule, EqualWidth) and rule.drop_one:
+    if rule.drops_one:
         return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), has_squares=squares)
     return BinTable(sums, has_squares=squares)
 

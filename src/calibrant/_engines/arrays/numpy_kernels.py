@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
-from calibrant._data.links import LOG_FLOOR, clip_to_floor
-from calibrant._data.tolerances import OVERSHOOT, ROW_SUM_TOLD
+from calibrant._data.links import LOG_FLOOR, OVERSHOOT, ROW_SUM_TOLD, clip_to_floor
 from calibrant._engines.protocol import (
     BAD_ROW,
     N_CLIPPED,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._data.samples import BadRow, Block, Notion, Samples
 from calibrant._engines.protocol import (
@@ -27,7 +28,7 @@ from calibrant._engines.protocol import (
     new_status,
     scalar_block,
 )
-from calibrant._engines.selection import kernels, n_threads
+from calibrant._engines.selection import kernels
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -135,7 +136,7 @@ def scalar_sums(
         # The compiled kernel cuts a lane into blocks itself where nothing must be converted.
         whole_lanes = engine.name == "native" and notion == "binary" and samples.is_plain
         rows = max(1, samples.n) if whole_lanes else scalar_block(cuts)
-    entries = samples.n_classes if samples.multiclass else 1
+    entries = samples.n_columns
     parts = in_lanes(samples.n, entries, rows, work)
     return sum((p[0] for p in parts[1:]), parts[0][0]), sum((p[1] for p in parts), Findings())
 

@@ -133,7 +133,7 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
             return state
 
         rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
-        return in_lanes(samples.n, samples.n_classes if samples.multiclass else 1, rows, work)
+        return in_lanes(samples.n, samples.n_columns, rows, work)
 
     def cells() -> tuple[Any, Feed]:
         mass, status = np.zeros(N_CELLS + 1), new_status()

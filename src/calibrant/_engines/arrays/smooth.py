@@ -115,7 +115,7 @@ def _one(samples: Samples, notion: Notion, shape: tuple[int, int], add: Callable
         return state, Findings.from_status(status), int(status[N_LOGIT_CLIPPED])
 
     rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
-    entries = samples.n_classes if samples.multiclass else 1
+    entries = samples.n_columns
     size = shape[0] * shape[1]
     # A deposit costs ten times a bin's sums: threads are worth it earlier.
     parts = in_lanes(samples.n, entries, rows, work, state_size=size // 8, threads_from=LANES_FROM)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import VectorTable
-from calibrant._core.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import rank_order
 from calibrant._engines.arrays.passes import matrix_sums, row_block
@@ -47,7 +47,7 @@ def vector_table(
             total = _grown(total, d * m)
         np.add.at(total.sum_w, index, w)
         np.add.at(total.residual, index, w[:, None] * (u - z))
-    if cuts is not None and isinstance(rule, EqualWidth) and rule.drop_one:
+    if cuts is not None and rule.drops_one:
         total.residual[cuts.m - 1 :: cuts.m] = 0.0  # in no bin, but of the weight
     return total, findings
 
@@ -85,7 +85,7 @@ def _range(
 
 def _cuts(samples: Samples, rule: Rule, phi: NDArray[np.float64] | None) -> Cuts:
     """The cuts of the largest coordinate."""
-    if isinstance(rule, EqualWidth | Edges):
+    if rule.is_fixed:
         return fixed_cuts(rule, samples.precision if phi is None else np.dtype(np.float64))
     assert isinstance(rule, Quantile)
     if phi is None:

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.tolerances import OVERSHOOT
+from calibrant._data.links import OVERSHOOT
 from calibrant._engines.frames.expressions import (
     Expr,
     Float64,

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import narwhals as nw
 
 from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.links import ROW_SUM_TOLD
 from calibrant._data.samples import Notion
-from calibrant._data.tolerances import ROW_SUM_TOLD
 from calibrant._engines.frames.columns import (
     has_weights,
     prediction_names,

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
-from calibrant._core.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.binning import (
+    Cuts,
+    Edges,
+    EqualWidth,
+    FixedRule,
+    LevelSets,
+    Quantile,
+    Rule,
+    fixed_cuts,
+)
 from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._core.grid import STREAM_SPACING, STREAM_UNIT_CELLS, LogitGrid
 from calibrant._data.frame_samples import FrameSamples
@@ -74,7 +83,7 @@ def classwise_table(
 ) -> tuple[BinTable, Findings]:
     """The table of every class against the rest, each with its own bins."""
     findings = matrix_sums(samples).findings
-    if isinstance(rule, EqualWidth | Edges):
+    if isinstance(rule, FixedRule):
         sums = class_sums(samples, fixed_cuts(rule, samples.precision))
         return without_dropped(sums, rule, True), findings
     if isinstance(rule, LevelSets):

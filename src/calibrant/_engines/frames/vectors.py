@@ -59,7 +59,7 @@ def vector_table(
     table = VectorTable(np.zeros(d * cuts.m), np.zeros((d * cuts.m, d)))
     np.add.at(table.sum_w, index, found["w"].to_numpy())
     np.add.at(table.residual, index, found.select(*residuals).to_numpy())
-    if getattr(rule, "drop_one", False):
+    if rule.drops_one:
         table.residual[cuts.m - 1 :: cuts.m] = 0.0  # in no bin, but of the weight
     return table, findings
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from calibrant._core.binning import Cuts
+from calibrant._data.links import OVERSHOOT, ROW_SUM_TOLD
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
-from calibrant._data.tolerances import OVERSHOOT, ROW_SUM_TOLD
 from calibrant._engines.protocol import N_CLIPPED, N_ROWS_OFF
 from calibrant._engines.tensors.tally import Tally
 

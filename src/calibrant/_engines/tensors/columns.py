@@ -87,13 +87,7 @@ def rows_above(samples: TensorSamples, threshold: float) -> TensorSamples | None
     rows = above.nonzero()[:, 0]
     if rows.numel() == 0:
         return None
-    return replace(
-        samples,
-        predictions=whole[rows],
-        targets=samples.targets[rows],
-        weights=None if samples.weights is None else samples.weights[rows],
-        from_logits=False,
-    )
+    return replace(samples, predictions=whole, from_logits=False).take(rows)
 
 
 def _log_normaliser(samples: TensorSamples) -> Tensor:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._core.binning import Cuts, Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.binning import Cuts, FixedRule, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
@@ -43,7 +43,7 @@ def bin_table(
     samples: TensorSamples, notion: Notion, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Cuts, Findings]:
     """The table of a scalar notion (binary, confidence), with the cuts that were used."""
-    if isinstance(rule, EqualWidth | Edges):
+    if isinstance(rule, FixedRule):
         cuts = fixed_cuts(rule, samples.precision)
         sums, findings = scalar_sums(samples, notion, cuts, squares=squares)
         return without_dropped(sums[None], rule, squares), cuts, findings
@@ -96,7 +96,7 @@ def classwise_table(
     samples: TensorSamples, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Findings]:
     """The table of every class against the rest, each with its own bins."""
-    if isinstance(rule, EqualWidth | Edges):
+    if rule.is_fixed:
         read = plain_row_pass if squares else row_pass  # fused kernels leave squares out
         total = read(samples, fixed_cuts(rule, samples.precision), None, False)
         assert total.classwise is not None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import VectorTable
-from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.binning import LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, edges_of, row_blocks
@@ -43,7 +43,7 @@ def vector_table(
         largest, top = property_.scaled(u).max(dim=1)
         cell = top * m + torch.bucketize(largest, edges, right=True)
         _add(weight, residual, cell, u - z, w)
-    if isinstance(rule, EqualWidth) and rule.drop_one:
+    if rule.drops_one:
         residual[m - 1 :: m] = 0.0  # in no bin, but of the weight
     findings, (sum_w, sums) = resolved(tally, weight, residual)
     return VectorTable(sum_w, sums), findings
@@ -80,7 +80,7 @@ class _Property:
 
 def _edges(samples: TensorSamples, rule: Rule, property_: _Property) -> Tensor:
     """The inner edges of the largest coordinate."""
-    if isinstance(rule, EqualWidth | Edges):
+    if rule.is_fixed:
         own = samples.precision if property_.phi is None else np.dtype(np.float64)
         return edges_of(fixed_cuts(rule, own), samples.place)
     assert isinstance(rule, Quantile)

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant._core.binning import Bins, as_rule
 from calibrant._core.errors import InputError, one_of
-from calibrant._core.validation import public
+from calibrant._core.validation import check_count, public
 from calibrant._measures.catalogue import Shape, canonical, catalogue, find, nearest_measure
 from calibrant._research.audits import bin_sensitivity as sensitivity
 from calibrant._research.audits import continuity as jumps
@@ -73,8 +73,7 @@ def audit(
     {'truth': 0.375, 'lie': 0.1875, 'standard_error': 0.0}
     """
     wanted = _wanted(properties)
-    if isinstance(n_draws, bool) or not isinstance(n_draws, int) or n_draws < 2:
-        raise InputError(f"n_draws must be a whole number, at least 2; got {n_draws!r}")
+    check_count("n_draws", n_draws, 2)
     if shape is not None:
         one_of("shape", shape, _SHAPES)
     if bins is not None:

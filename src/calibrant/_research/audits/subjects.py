@@ -22,10 +22,6 @@ Array = NDArray[np.float64]
 Function = Callable[..., Any]
 Weights = Array | None
 
-_BINNED = (
-    "bins", "class_bins", "quantile_bins", "class_quantile_bins", "confidence_bins", "full_bins",
-    "above",
-)  # fmt: skip
 _DEFAULT_BINS = 15
 
 
@@ -77,7 +73,7 @@ class Subject:
 
     @property
     def binned(self) -> bool:
-        return self.measure is not None and self.measure.statistic in _BINNED
+        return self.measure is not None and self.measure.is_binned
 
     @property
     def notion(self) -> str:
@@ -109,12 +105,12 @@ def limit_values(
     for i, subject in enumerate(subjects):
         if subject.measure is None:
             continue
-        if subject.name == "ls_ece":
+        if subject.measure.statistic == "logit_grid":
             found[i] = ls_ece(y, predictions, sigma="schedule", sample_weight=weights)
         # Sums of squares over W^2 fall like 1/m in m bins whatever the predictions: their limit is
         # that of m times the value, which changes neither the order of predictors nor who is
         # truthful.
-        elif subject.measure.power == 2 and subject.measure.statistic in _BINNED:
+        elif subject.measure.power == 2 and subject.measure.is_binned:
             found[i] *= m
     return found
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import numbers
 import os
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, one_of
+from calibrant._core.validation import check_seed
 
 if TYPE_CHECKING:
     from calibrant._research.papers.folder import Reproduction
@@ -79,8 +79,4 @@ def reproduce(
 
 
 def _seed(seed: Any) -> int | None:
-    if seed is None:
-        return None
-    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
-        raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}")
-    return int(seed)
+    return None if seed is None else check_seed(seed)

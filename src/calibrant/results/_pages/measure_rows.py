@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from calibrant._measures.catalogue import HEADLINE, entry_of
 from calibrant.results._evaluation import Estimate
 from calibrant.results._rendering import shown
 from calibrant.results._uncertainty import Interval, NoiseFloor
@@ -30,7 +31,7 @@ def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
         "notion": estimate.notion,
         "rule": estimate.rule,
         "better": "higher" if estimate.higher_is_better else "lower",
-        "bar": _bar(estimate, interval, floor, tolerance if estimate.name == "ece" else None),
+        "bar": _bar(estimate, interval, floor, tolerance if estimate.name == HEADLINE else None),
     }
 
 
@@ -70,7 +71,7 @@ def _bar(
     if floor:
         # An error that calibrated predictions show is anything from 0; a loss has a place of its
         # own.
-        from_zero = estimate.notion != "loss" and not estimate.name.startswith("brier_")
+        from_zero = entry_of(estimate.name).group not in ("losses", "decomposition")
         low, high = sorted((0.0 if from_zero else floor.mean, floor.upper))
         noise = (at(low), round(at(high) - at(low), 2))
     span = None

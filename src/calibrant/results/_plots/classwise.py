@@ -5,15 +5,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant._core.binning import Bins
-from calibrant._core.errors import InputError
-from calibrant._core.validation import public
+from calibrant._core.validation import check_count, public
 from calibrant.results._class_tables import ClasswiseReliability
 from calibrant.results._plots.canvas import Drawn, panels
 from calibrant.results._plots.diagram_parts import CURVE, x_label_of, y_label_of
@@ -137,8 +135,7 @@ class ClasswiseDisplay(Drawn):
         `cap` is the largest number of classes shown, `level` that of the intervals (None: without),
         `counts` for the columns of rows, `color` of the curves.
         """
-        if not isinstance(cap, numbers.Integral) or cap < 1:
-            raise InputError(f"cap must be a whole number of classes, at least 1; got {cap!r}")
+        check_count("cap", cap, 1, "a whole number of classes, at least 1")
         n = min(int(cap), len(self.tables))
         across = min(_ACROSS, n)
         down = math.ceil(n / across)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._core.errors import InputError
+from calibrant._core.validation import check_count
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, GREY
 
@@ -24,9 +23,7 @@ _ROW = 0.17
 
 def checked_cap(cap: Any) -> int:
     """How many rows are drawn at most."""
-    if isinstance(cap, bool) or not isinstance(cap, numbers.Integral) or cap < 1:
-        raise InputError(f"cap must be a whole number of rows, at least 1; got {cap!r}")
-    return int(cap)
+    return check_count("cap", cap, 1, "a whole number of rows, at least 1")
 
 
 def height_of(n: int) -> float:

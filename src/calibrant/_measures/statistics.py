@@ -1,0 +1,270 @@
+"""Statistics: what a measure reads, and what each statistic takes to compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NoReturn, Protocol
+
+from calibrant._core.bin_tables import BinTable, VectorTable
+from calibrant._core.errors import NotDefined
+from calibrant._core.grid import LogitGrid
+from calibrant._core.loss_sums import LossSums
+
+
+class Statistics(Protocol):
+    """The statistics of one set of samples, whether an array, a frame, a file or a stream has them.
+
+    A measure reads these and nothing else. A source without a statistic raises `NotDefined`.
+    """
+
+    @property
+    def bins(self) -> BinTable:
+        """The scalar problem (P(y = 1), or the top label) in the ordinary bins."""
+        ...
+
+    @property
+    def quantile_bins(self) -> BinTable:
+        """The scalar problem in bins of equal mass, or in the rule given for all measures."""
+        ...
+
+    @property
+    def equal_mass_bins(self) -> BinTable:
+        """The scalar problem in bins of equal mass, whatever rule was given."""
+        ...
+
+    @property
+    def confidence_bins(self) -> BinTable:
+        """The top-label problem in the rule of `quantile_bins`."""
+        ...
+
+    @property
+    def levels(self) -> BinTable:
+        """The scalar problem with a bin for each distinct prediction, in order."""
+        ...
+
+    @property
+    def class_bins(self) -> BinTable:
+        """Each class against the rest in the ordinary bins."""
+        ...
+
+    @property
+    def class_quantile_bins(self) -> BinTable:
+        """Each class against the rest in the rule of `quantile_bins`."""
+        ...
+
+    @property
+    def class_equal_mass_bins(self) -> BinTable:
+        """Each class against the rest in bins of equal mass, whatever rule was given."""
+        ...
+
+    @property
+    def full_bins(self) -> VectorTable:
+        """The whole distribution as a vector prediction, by cell."""
+        ...
+
+    @property
+    def losses(self) -> LossSums:
+        """Sums of the proper losses."""
+        ...
+
+    @property
+    def distribution(self) -> LossSums:
+        """Sums of distances between predicted and target distributions."""
+        ...
+
+    @property
+    def logit_grid(self) -> LogitGrid:
+        """The scalar problem as masses on the logit grid."""
+        ...
+
+    @property
+    def smooth(self) -> float:
+        """The smooth calibration error at its fixed point."""
+        ...
+
+    def above(self, threshold: float) -> BinTable:
+        """Predictions above a threshold in bins of equal mass, for each class that has any."""
+        ...
+
+
+class NoStatistics:
+    """`Statistics` of a source that has none; subclasses override those that they have."""
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise NotDefined(f"these data do not give the statistic {name!r}")
+
+    @property
+    def bins(self) -> BinTable:
+        self._refuse("bins")
+
+    @property
+    def quantile_bins(self) -> BinTable:
+        self._refuse("quantile_bins")
+
+    @property
+    def equal_mass_bins(self) -> BinTable:
+        self._refuse("equal_mass_bins")
+
+    @property
+    def confidence_bins(self) -> BinTable:
+        self._refuse("confidence_bins")
+
+    @property
+    def levels(self) -> BinTable:
+        self._refuse("levels")
+
+    @property
+    def class_bins(self) -> BinTable:
+        self._refuse("class_bins")
+
+    @property
+    def class_quantile_bins(self) -> BinTable:
+        self._refuse("class_quantile_bins")
+
+    @property
+    def class_equal_mass_bins(self) -> BinTable:
+        self._refuse("class_equal_mass_bins")
+
+    @property
+    def full_bins(self) -> VectorTable:
+        self._refuse("full_bins")
+
+    @property
+    def losses(self) -> LossSums:
+        self._refuse("losses")
+
+    @property
+    def distribution(self) -> LossSums:
+        self._refuse("distribution")
+
+    @property
+    def logit_grid(self) -> LogitGrid:
+        self._refuse("logit_grid")
+
+    @property
+    def smooth(self) -> float:
+        self._refuse("smooth")
+
+    def above(self, threshold: float) -> BinTable:
+        self._refuse("above")
+
+
+class OneTable(NoStatistics):
+    """One bin table of a scalar problem, under every name by which a measure may ask for it."""
+
+    def __init__(self, table: BinTable) -> None:
+        self._table = table
+
+    @property
+    def bins(self) -> BinTable:
+        return self._table
+
+    @property
+    def quantile_bins(self) -> BinTable:
+        return self._table
+
+    @property
+    def equal_mass_bins(self) -> BinTable:
+        return self._table
+
+    @property
+    def confidence_bins(self) -> BinTable:
+        return self._table
+
+    @property
+    def levels(self) -> BinTable:
+        return self._table
+
+    @property
+    def class_bins(self) -> BinTable:
+        return self._table
+
+    @property
+    def class_quantile_bins(self) -> BinTable:
+        return self._table
+
+    @property
+    def class_equal_mass_bins(self) -> BinTable:
+        return self._table
+
+    def above(self, threshold: float) -> BinTable:
+        return self._table
+
+
+class OnlyLosses(NoStatistics):
+    """Sums of losses, and nothing else."""
+
+    def __init__(self, losses: LossSums) -> None:
+        self._losses = losses
+
+    @property
+    def losses(self) -> LossSums:
+        return self._losses
+
+
+Problem = Literal["scalar", "confidence", "classwise", "full", "rows"]
+Binning = Literal["fixed", "quantile", "levels", ""]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """Which problem a statistic is of, in which bins, and what it takes to compute it.
+
+    Parameters
+    ----------
+    problem : {"scalar", "confidence", "classwise", "full", "rows"}
+        P(y = 1) or the top label; always the top label; each class against the rest; the whole
+        distribution; or row by row.
+    binning : {"fixed", "quantile", "levels", ""}
+        The rule of the ordinary measures, that of the truthful ones, a bin for each distinct
+        prediction, or no bins.
+    sums : str, default ""
+        The array that a stream must sum for it, beside its cells.
+    merges : bool, default False
+        Whether bins of one count can be put together from finer ones, so that many bin counts and
+        many resamples come from one read of the rows.
+    in_streams : bool, default True
+        Whether a stream can ever give it: sums of one pass do.
+    """
+
+    problem: Problem
+    binning: Binning = ""
+    sums: str = ""
+    merges: bool = False
+    in_streams: bool = True
+
+    @property
+    def is_binned(self) -> bool:
+        """Whether its value depends on a rule of binning."""
+        return self.binning in ("fixed", "quantile")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether it needs the predictions of a scalar problem in order."""
+        return self.binning in ("quantile", "levels") and self.problem != "classwise"
+
+    @property
+    def has_class_quantiles(self) -> bool:
+        """Whether it is of quantile bins that each class has for itself."""
+        return self.problem == "classwise" and self.binning == "quantile"
+
+    @property
+    def over_classes(self) -> bool:
+        """Whether it is a table over all classes."""
+        return self.problem in ("classwise", "full")
+
+
+STATISTICS = {
+    "bins": Statistic("scalar", "fixed", merges=True),
+    "quantile_bins": Statistic("scalar", "quantile", merges=True),
+    "confidence_bins": Statistic("confidence", "quantile", "top_cells", merges=True),
+    "levels": Statistic("scalar", "levels"),
+    "class_bins": Statistic("classwise", "fixed", "classwise", merges=True),
+    "class_quantile_bins": Statistic("classwise", "quantile", "classwise", merges=True),
+    "above": Statistic("classwise", "quantile", in_streams=False),
+    "full_bins": Statistic("full", "quantile", in_streams=False),
+    "losses": Statistic("rows", sums="losses"),
+    "distribution": Statistic("rows", sums="losses"),
+    "logit_grid": Statistic("scalar", sums="logits"),
+    "smooth": Statistic("scalar", sums="residuals"),
+}
