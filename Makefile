@@ -1,38 +1,61 @@
 # Everything runs in one virtual environment, made on first use.
 PYTHON ?= python3
 VENV ?= .venv
+DIST ?= dist
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
 BIN := $(VENV)/bin
+endif
+PIP := $(BIN)/python -m pip install --quiet
 KERNELS := $(wildcard src/calibrant/_engines/arrays/*.pyx src/calibrant/_engines/arrays/*.h)
+BUILT := $(VENV)/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
+# The inner loop: laws and twins of every measure on hard labels and compiled sums, and house rules.
+QUICK := -k "not soft and not numpy" tests/house/test_house.py tests/house/test_project_files.py \
+	tests/laws/test_catalogue_laws.py tests/oracles/test_twins.py
 
-.PHONY: demo test docs bench clean
+.PHONY: demo quick lint test docs bench dist clean
 
-$(BIN)/python:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(PIP) --upgrade pip
 
-$(VENV)/.demo: $(BIN)/python pyproject.toml setup.py $(KERNELS)
-	$(BIN)/python -m pip install --quiet --editable '.[cli,report]'
+$(VENV)/.demo: $(BUILT)
+	$(PIP) --editable '.[cli,report]'
 	touch $@
 
-$(VENV)/.test: $(BIN)/python pyproject.toml setup.py $(KERNELS)
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	touch $@ $(VENV)/.demo
+$(VENV)/.docs: $(BUILT)
+	$(PIP) --editable '.[docs]'
+	touch $@
+
+$(VENV)/.test: $(BUILT)
+	$(PIP) --editable '.[test]'
+	touch $@ $(VENV)/.demo $(VENV)/.docs
 
 demo: $(VENV)/.demo
 	$(BIN)/calibrant demo
 
-test: $(VENV)/.test
+lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/lint-imports
 
-docs: $(VENV)/.test
+quick: lint
+	$(BIN)/python -m pytest -n 2 -q $(QUICK) $(PYTEST_ARGS)
+
+test: lint
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
+
+docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open build/site/index.html"
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
 
+dist: $(VENV)/.test
+	$(BIN)/python -m build --outdir $(DIST) .
+
 clean:
-	rm -rf $(VENV) build src/*.egg-info src/calibrant/_engines/arrays/*.c src/calibrant/_engines/arrays/*.so
+	rm -rf $(VENV) $(DIST) build src/*.egg-info src/calibrant/_engines/arrays/*.c src/calibrant/_engines/arrays/*.so

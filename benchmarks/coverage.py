@@ -30,9 +30,8 @@ from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, class_columns
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.binned import binned_errors
 from calibrant._measures.catalogue import Measure, catalogue
-from calibrant._measures.truthful import linear_errors
+from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
 
 Array = NDArray[Any]
@@ -41,6 +40,8 @@ Draw = Callable[[int, np.random.Generator], tuple[Array, Array]]
 FIXED, MASS = EqualWidth(15), Quantile(15)
 # Rows that stand for infinitely many.
 VERY_MANY = 200_000
+# The same for measures that take too long on so many.
+FEW = 2000
 ALPHA = 0.05
 
 
@@ -164,6 +165,7 @@ KINDS: dict[str, dict[str, Population]] = {
     "soft": _each(_FEW, labels="votes") | _each(_RIGHT, labels="votes", calibrated=True),
     "scattered": _each(_FEW, labels="scattered")
     | _each(_RIGHT, labels="scattered", calibrated=True),
+    "exact": _each({**_FEW, "3 classes": network(3, 1.6)}, labels="exact"),
     "classes": {
         f"{k} classes, {name}": Population(network(k, t), t == 1.0)
         for k in (3, 10)
@@ -195,6 +197,8 @@ def samples_of(population: Population, n: int, reps: int, seed: int = 0) -> Iter
                 y = (np.cumsum(q, axis=1) < rng.random(n)[:, None]).sum(axis=1)
             else:
                 y = (rng.random(n) < q).astype(np.int64)
+        elif population.labels == "exact":
+            y = q
         else:
             if population.labels == "scattered":  # right on average, not row by row
                 q = rng.beta(4 * q + 1e-9, 4 * (1 - q) + 1e-9)
@@ -224,26 +228,30 @@ class Truth:
 
     def value(self, measure: Measure, like: Samples) -> float:
         """The measure in the population, in the bins of a sample."""
-        scattered = self.population.labels != "outcomes" and measure.statistic in (
-            "losses", "distribution",
-        )  # fmt: skip
+        by_rows = STATISTICS[measure.statistic].problem == "rows"
+        scattered = self.population.labels not in ("outcomes", "exact") and by_rows
         if self.population.calibrated and measure.statistic != "losses" and not _part(measure):
             return 0.0
-        if measure.statistic in _IN_BINS:
+        if measure.is_binned:
             return self._binned(measure, like)
         if measure.name not in self._whole:
             self._whole[measure.name] = (
-                self._mean(measure) if measure.statistic == "losses" else self._plain(measure)
+                self._mean(measure)
+                if measure.statistic == "losses" and self.population.labels == "outcomes"
+                else self._plain(measure)
             )
         if scattered:
             raise ValueError("losses of soft labels have no simple truth")
         return self._whole[measure.name]
 
     def _plain(self, measure: Measure) -> float:
-        if measure.name == "brier_uncertainty":
+        if measure.interval == "rate":
             _, q = self._scalar()
             return float(q.mean() * (1 - q.mean()))
-        return float(measure.compute(Summary(self.samples, FIXED, MASS)))
+        samples = self.samples
+        if measure.resampling_cost(soft=True) == "high":  # a sweep over as many bins as rows
+            samples = to_samples(self.q[:FEW], self.u[:FEW])
+        return float(measure.compute(Summary(samples, FIXED, MASS)))
 
     def _scalar(self) -> tuple[Array, Array]:
         if self.u.ndim == 1:
@@ -255,18 +263,15 @@ class Truth:
         """The expected loss: outcomes scatter about the right probabilities."""
         value = float(measure.compute(Summary(self.samples, FIXED, MASS)))
         _, q = self._scalar()
-        if measure.name == "brier":
+        if measure.loss == "brier":
             spread = q * (1 - q) if self.u.ndim == 1 else 1 - (self.q**2).sum(axis=1)
             return value + float(spread.mean())
-        if measure.name == "confidence_loss":
+        if measure.loss == "confidence":
             return value + float((q * (1 - q)).mean())
         return value
 
     def _binned(self, measure: Measure, like: Samples) -> float:
-        quantile = "quantile" in measure.statistic or measure.statistic in (
-            "confidence_bins", "above", "full_bins",
-        )  # fmt: skip
-        rule: Rule = MASS if quantile else FIXED
+        rule: Rule = FIXED if STATISTICS[measure.statistic].binning == "fixed" else MASS
         if measure.notion == "classwise" or measure.statistic == "above":
             columns = zip(_columns(self.samples), _columns(like), strict=True)
             found = [self._one(measure, mine, own, rule) for mine, own in columns]
@@ -277,16 +282,15 @@ class Truth:
             cell = top * edges.m + np.searchsorted(_inner(edges), self.u.max(1), side="right")
             size = int(cell.max()) + 1
             residual = [np.bincount(cell, c, size) for c in (self.u - self.q).T]
-            return float((np.square(residual)).sum() / len(self.u) ** 2)
+            assert measure.of_vectors is not None
+            total = np.array([float(len(self.u))])
+            return float(measure.of_vectors(np.ravel(residual)[None], total)[0])
         notion = "confidence" if like.multiclass else "binary"
         edges = _edges(like, notion, rule)
         table, _, _ = bin_table(self.samples, notion, edges)
-        if measure.name == "debiased_l2":
-            return float(binned_errors(table, "l2")[0])
-        if measure.notion == "confidence":
-            return float(linear_errors(table)[0])
-        assert measure.of_tables is not None
-        return float(measure.of_tables(table)[0])
+        formula = measure.of_population or measure.table_formula
+        assert formula is not None
+        return float(formula(table)[0])
 
     @staticmethod
     def _one(measure: Measure, mine: Samples, own: Samples, rule: Rule) -> float | None:
@@ -298,18 +302,12 @@ class Truth:
             if not own.n:
                 return None
         table, _, _ = bin_table(mine, "binary", _edges(own, "binary", rule))
-        assert measure.of_tables is not None
-        return float(measure.of_tables(table)[0])
-
-
-_IN_BINS = (
-    "bins", "quantile_bins", "confidence_bins", "class_bins", "class_quantile_bins", "above",
-    "full_bins",
-)  # fmt: skip
+        assert measure.table_formula is not None
+        return float(measure.table_formula(table)[0])
 
 
 def _part(measure: Measure) -> bool:
-    return measure.name in ("brier_uncertainty", "brier_discrimination")
+    return measure.interval in ("rate", "discrimination")
 
 
 def _columns(samples: Samples) -> Iterator[Samples]:
@@ -358,14 +356,15 @@ def measured(kind: str, name: str, measures: Sequence[str] | None) -> tuple[Meas
     """The measures that a population has a truth for."""
     population = KINDS[kind][name]
     shape = "multiclass" if population.draw(2, np.random.default_rng(0))[0].ndim == 2 else "binary"
+    known = tuple(m for m in catalogue(shape) if measures is None or m.name in measures)
+    if population.labels == "exact":
+        return tuple(m for m in known if STATISTICS[m.statistic].problem == "rows")
     soft = population.labels != "outcomes"
     return tuple(
-        m
-        for m in catalogue(shape)
-        if (measures is None or m.name in measures)
-        and not m.soft_only
-        and not (soft and (m.statistic == "losses" or m.name == "brier_uncertainty"))
-    )
+        m for m in known
+        if not m.soft_only
+        and not (soft and (m.statistic == "losses" or m.interval == "rate"))
+    )  # fmt: skip
 
 
 def coverage(

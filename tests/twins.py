@@ -446,7 +446,7 @@ def total_decomposition(parts: Sequence[Decomposition]) -> Decomposition:
 
 # --- the measures of the catalogue, by name -------------------------------------------------------
 # `twin_of_NAME` is the twin of the measure NAME at its default options: 15 equal-width bins, or 15
-# quantile bins. A measure without one fails `tests/oracles/test_twins_by_name.py`.
+# quantile bins. A measure without one fails `tests/laws/test_twins_by_name.py`.
 
 
 class Case(NamedTuple):

@@ -1,8 +1,9 @@
-"""How the reference reads docstrings: formulas become fences."""
+"""How the reference reads docstrings: formulas become fences, and choices are said in words."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,14 @@ formulas = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(formulas)
 
 
-class Formulas(griffe.Extension):
-    """`.. math::` paragraphs of every docstring, as ```math fences."""
+# A parameter with choices. The parser takes the first of them for a default that nobody wrote.
+_CHOICES = re.compile(r"^(\w+ : )\{(.+)\}(?=,|$)", re.MULTILINE)
+
+
+class Docstrings(griffe.Extension):
+    """`.. math::` paragraphs of every docstring as ```math fences, `{"a", "b"}` as one of these."""
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
-            obj.docstring.value = formulas.fenced(obj.docstring.value)
+            text = _CHOICES.sub(r"\1one of \2", obj.docstring.value)
+            obj.docstring.value = formulas.fenced(text)

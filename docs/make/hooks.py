@@ -85,3 +85,10 @@ def on_page_content(html: str, **_: Any) -> str:
     for name, home in _PAPERS.items():
         html = name.sub(rf'<a href="{home}\1">\g<0></a>', html)
     return html
+
+
+def on_post_page(output: str, page: Page, **_: Any) -> str:
+    """The reference names what is public by its public path, in titles of links too."""
+    if page.file.src_uri.startswith("reference/"):
+        return reference.public_paths(output)
+    return output

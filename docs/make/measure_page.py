@@ -15,7 +15,7 @@ from verdicts import NOT_AUDITED, PROPERTIES, WORDS, Verdicts, found
 import calibrant as cal
 from calibrant._measures.catalogue import Measure
 
-# What a formula of the catalogue speaks of. Each is told where it occurs.
+# What the signs in formulas of the catalogue mean; each is explained where it occurs.
 SYMBOLS = {
     "w": "the weight of a row, 1 unless given",
     "W": "the sum of weights",
@@ -28,10 +28,10 @@ SYMBOLS = {
     "k": "the number of classes",
     "u": "the prediction: the probability of class 1, or of the top label",
     "z": "the target: 0 or 1, or a probability",
-    "t": "a place on the axis of predictions (or of their logits)",
+    "t": "a point on the axis of predictions (or of their logits)",
     "h": "the logit of the prediction",
-    "c": "the largest reported probability",
-    "p": "the reported probabilities of a row",
+    "c": "the confidence: the largest predicted probability",
+    "p": "the predicted probabilities of a row",
     "q": "the target probabilities of a row",
     "K": "a kernel of width sigma",
     "H": "the entropy, in nats",
@@ -43,8 +43,8 @@ _OF_ROWS = {
     "distribution": "the whole row",
 }
 _MORE = """\
-More: [which measure to use](../which-measure.md), [what a number is worth](../uncertainty.md),
-[how the audit works](../audit.md)."""
+More: [which measure to use](../which-measure.md), [uncertainty](../uncertainty.md), [how the audit
+works](../audit.md), [the words](../glossary.md)."""
 
 
 def function_of(measure: Measure) -> Any:
@@ -71,8 +71,7 @@ def page_of(entries: list[Measure], known: Verdicts) -> str:
 
 def _facts(entries: list[Measure]) -> str:
     first = entries[0]
-    function = function_of(first)
-    anchor = f"{function.__module__}.{function.__qualname__}"
+    anchor = f"calibrant.{first.function.partition('(')[0]}"
     rows = {
         "measures": "; ".join(_measured(e, shape) for e in entries for shape in e.shapes),
         "alone": f"[`cal.{first.function}`][{anchor}]",
@@ -83,10 +82,10 @@ def _facts(entries: list[Measure]) -> str:
     return table(["", ""], rows.items())
 
 
-def _by_shape(entries: list[Measure], said: list[str]) -> str:
-    if len(set(said)) == 1:
-        return said[0]
-    return "; ".join(f"{e.shapes[0]}: {text}" for e, text in zip(entries, said, strict=True))
+def _by_shape(entries: list[Measure], texts: list[str]) -> str:
+    if len(set(texts)) == 1:
+        return texts[0]
+    return "; ".join(f"{e.shapes[0]}: {text}" for e, text in zip(entries, texts, strict=True))
 
 
 def _range(measure: Measure) -> str:
@@ -124,12 +123,12 @@ def _explanation(docstring: str) -> str:
 
 
 def _legend(formula: str) -> str:
-    told = [
+    signs = [
         f"`{sign}` is {meaning}"
         for sign, meaning in SYMBOLS.items()
         if re.search(rf"(?<![\w{{]){re.escape(sign)}(?![\w])", formula)
     ]
-    return f"where {'; '.join(told)}." if told else ""
+    return f"where {'; '.join(signs)}." if signs else ""
 
 
 def _promises(entries: list[Measure], known: Verdicts) -> Iterator[str]:
@@ -140,7 +139,7 @@ def _promises(entries: list[Measure], known: Verdicts) -> Iterator[str]:
         if getattr(entry.claims, name) is not None
     ]  # fmt: skip
     if not rows:
-        yield "Nothing: it is one part of a sum, and says nothing of calibration by itself."
+        yield "Nothing: it is one term of a sum, and says nothing about calibration by itself."
         return
     yield table(["property", "predictions", "claimed", "found", "what shows it"], rows)
     for entry in entries:
@@ -148,4 +147,4 @@ def _promises(entries: list[Measure], known: Verdicts) -> Iterator[str]:
             row = known.get((entry.name, shape, "bin_sensitivity"))
             if row is not None:
                 yield f"Other numbers of bins, {shape} predictions: {row['sentence']}."
-    yield f"`calibrant audit {entries[0].name}` tries all this again."
+    yield f"`calibrant audit {entries[0].name}` tests all of this again."

@@ -10,13 +10,14 @@ import calibrant as cal
 from calibrant._measures.catalogue import GROUPS, Measure
 
 _INTRODUCTION = """\
-Every measure of the catalogue (`cal.catalogue()`), with what it promises. [Which one to
-use](../which-measure.md) is another page.
+Every measure of the [catalogue](../glossary.md#catalogue) (`cal.catalogue()`), with what it
+promises. [Which one to use](../which-measure.md) is another page.
 
-A predictor that lies has something to gain under a measure that is not *truthful*. A measure that
-is not *continuous* may jump when a prediction moves by a hair. *Complete* ones tend to 0 for
+Under a measure that is not [*truthful*](../glossary.md#truthful) a predictor can gain by a
+misreport. A measure that is not [*continuous*](../glossary.md#continuous) may jump when a
+prediction moves by a hair. [*Complete*](../glossary.md#complete-and-sound) ones tend to 0 for
 calibrated predictors, and *sound* ones stay above that for all others. Each yes and no is what [the
-audit](../audit.md) found and the catalogue claims; a `!` would mark a claim that is not borne out.
+audit](../audit.md) found and the catalogue claims; a `!` would mark a claim that is not confirmed.
 """
 _END = """\
 All of these take soft labels and weights. What the audit found is also in [audit.csv](audit.csv),
@@ -53,13 +54,13 @@ def _index(by_name: dict[str, list[Measure]], known: Verdicts) -> str:
 
 def _rows(entries: list[Measure], known: Verdicts) -> list[list[str]]:
     """One row for both shapes of predictions if the same is to be said of them."""
-    told: dict[tuple[str, ...], list[str]] = {}
+    lines: dict[tuple[str, ...], list[str]] = {}
     for entry in entries:
         for shape in entry.shapes:
             link = f"[`{entry.name}`]({entry.name}.md)"
             cells = (found(entry, shape, name, known) for name in PROPERTIES)
-            told.setdefault((link, entry.title, entry.range, *cells), []).append(shape)
+            lines.setdefault((link, entry.title, entry.range, *cells), []).append(shape)
     return [
         [*line[:2], "both" if len(shapes) > 1 else shapes[0], *line[2:]]
-        for line, shapes in told.items()
+        for line, shapes in lines.items()
     ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 from tables import table
 
 import calibrant as cal
-from calibrant import examples, scaling
-from calibrant import plots as show
+from calibrant import examples, plots, results, scaling
 
 # Title of a page, and how the modules begin whose public names are on it; the first that fits.
 PAGES = {
@@ -22,7 +22,7 @@ PAGES = {
     "recalibration": ("Recalibration", ("calibrant.scaling",)),
     "diagrams": ("Diagrams", ("calibrant.results._plots",)),
     "results": ("Results", ("calibrant.results",)),
-    "errors": ("Errors and warnings", ("calibrant._core.errors",)),
+    "errors": ("Errors and warnings", ()),
     "examples": ("Examples", ("calibrant.examples",)),
     "everything": ("All at once", ("calibrant",)),
 }  # fmt: skip
@@ -32,6 +32,8 @@ INTEGRATIONS = (
     "calibrant.integrations.torchmetrics",
     "calibrant.integrations.evaluate_metric",
 )
+# A path through a room that is not public.
+_INTERNAL = re.compile(r"\bcalibrant(?:\.\w+)*?\._\w+(?:\.\w+)+")
 ORDER = (
     "everything", "measures", "bins", "worth", "streams", "recalibration", "results", "diagrams",
     "errors", "examples",
@@ -39,20 +41,34 @@ ORDER = (
 
 
 def public() -> dict[str, Any]:
-    """Everything that is called by name: how users write it, and the object."""
-    found = {f"cal.{name}": getattr(cal, name) for name in cal.__all__ if name != "__version__"}
-    known = set(map(id, found.values()))
-    for module in (scaling, show, examples):
-        for name in module.__all__:
+    """Every public function and class by its path, `calibrant.ece`, which is its anchor too."""
+    found: dict[str, Any] = {}
+    for module in (cal, scaling, plots, results, examples):
+        for name in getattr(module, "__all__", ()):
             thing = getattr(module, name)
-            if callable(thing) and id(thing) not in known:
+            if callable(thing) and all(thing is not known for known in found.values()):
                 found[f"{module.__name__}.{name}"] = thing
     return found
 
 
-def path_of(thing: Any) -> str:
-    """Where a name is defined, which is its anchor in the reference."""
-    return f"{thing.__module__}.{thing.__qualname__}"
+def public_paths(html: str) -> str:
+    """A page on which a public name goes by its public path, wherever it is defined."""
+    known = {path.rpartition(".")[2]: path for path in public()}
+
+    def path_of(found: re.Match[str]) -> str:
+        """The path of the class, or else of the last name, that is public; of none, its name."""
+        parts = found[0].split(".")
+        named = [i for i, part in enumerate(parts) if part in known]
+        classes = [i for i in named if parts[i][0].isupper()]
+        at = next(iter([*classes, *reversed(named)]), None)
+        return parts[-1] if at is None else ".".join([known[parts[at]], *parts[at + 1 :]])
+
+    return _INTERNAL.sub(path_of, html)
+
+
+def _short(path: str) -> str:
+    """A path as users write it, after `import calibrant as cal`."""
+    return f"cal.{path.partition('.')[2]}" if path.count(".") == 1 else path
 
 
 def pages() -> dict[str, str]:
@@ -60,7 +76,7 @@ def pages() -> dict[str, str]:
     named = {page: _on(page) for page in ORDER}
     found = {"reference/index.md": _index(named)}
     for page, things in named.items():
-        shown = [f"::: {path_of(thing)}" for thing in things.values()]
+        shown = [f"::: {path}" for path in things]
         found[f"reference/{page}.md"] = "\n\n".join([f"# {PAGES[page][0]}", *shown]) + "\n"
     shown = [f"::: {module}\n    options: {{show_root_full_path: true}}" for module in INTEGRATIONS]
     found["reference/integrations.md"] = "\n\n".join(["# Integrations", *shown]) + "\n"
@@ -73,33 +89,33 @@ def nav() -> list[dict[str, str]]:
 
 
 def _on(page: str) -> dict[str, Any]:
-    """The names of a page, module by module."""
+    """The paths of a page and what they name, module by module."""
     starts = PAGES[page][1]
-    found = {name: thing for name, thing in public().items() if _page_of(thing) == page}
+    found = {path: thing for path, thing in public().items() if _page_of(thing) == page}
 
-    def place(name: str) -> tuple[int, str]:
-        module = found[name].__module__
-        return next(i for i, start in enumerate(starts) if module.startswith(start)), name
+    def order(path: str) -> tuple[int, str]:
+        module = found[path].__module__
+        rooms = [i for i, start in enumerate(starts) if module.startswith(start)]
+        return next(iter(rooms), 0), path
 
-    return {name: found[name] for name in sorted(found, key=place)}
+    return {path: found[path] for path in sorted(found, key=order)}
 
 
 def _page_of(thing: Any) -> str:
+    if thing.__module__ == "calibrant":  # as errors say of themselves, for tracebacks
+        return "errors"
     return next(page for page, (_, starts) in PAGES.items() if thing.__module__.startswith(starts))
 
 
 def _index(named: dict[str, dict[str, Any]]) -> str:
     parts = [
         "# Reference",
-        "Every public name. `import calibrant as cal`, and all functions of labels and "
-        "predictions are "
+        "Every public name. `import calibrant as cal`; functions of labels and predictions are "
         "called `f(y_true, y_proba, ...)`, with every option by its name.",
     ]
     for page, things in named.items():
         parts.append(f"## [{PAGES[page][0]}]({page}.md)")
-        rows = [
-            (f"[`{name}`][{path_of(thing)}]", _sentence(thing)) for name, thing in things.items()
-        ]
+        rows = [(f"[`{_short(path)}`][{path}]", _sentence(thing)) for path, thing in things.items()]
         parts.append(table(["name", "what it is"], rows))
     parts.append(
         "Of scikit-learn, torchmetrics and Hugging Face's `evaluate`: [integrations]"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
     from calibrant._api.evaluate import evaluate
-    from calibrant._api.files.evaluate_file import evaluate_file, read_file
+    from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._api.metrics.binned import (
         ace,
         debiased_l2,
@@ -55,17 +55,17 @@ if TYPE_CHECKING:
         MissingExtra,
         StateError,
     )
+    from calibrant._data.readers.read_rows import read_file
     from calibrant._inference.robustness import rank_robustness
     from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
     from calibrant._research.papers.reproduce import reproduce
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check
-    from calibrant.results._class_tables import ClasswiseReliability
     from calibrant.results._comparison import Comparison
     from calibrant.results._conventions import Conventions
     from calibrant.results._evaluation import Estimate, Evaluation
-    from calibrant.results._reliability import ReliabilityTable
+    from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._robustness import RankRobustness
     from calibrant.results._slices import Slices
     from calibrant.results._smooth_curve import SmoothCurve
@@ -179,10 +179,7 @@ _NAMES = {
     "calibrant._api.compare": ("compare",),
     "calibrant._api.conventions": ("conventions",),
     "calibrant._api.evaluate": ("evaluate",),
-    "calibrant._api.files.evaluate_file": (
-        "evaluate_file",
-        "read_file",
-    ),
+    "calibrant._api.files.evaluate_file": ("evaluate_file",),
     "calibrant._api.metrics.binned": (
         "ace",
         "debiased_l2",
@@ -246,20 +243,20 @@ _NAMES = {
         "MissingExtra",
         "StateError",
     ),
+    "calibrant._data.readers.read_rows": ("read_file",),
     "calibrant._inference.robustness": ("rank_robustness",),
     "calibrant._measures.catalogue": ("catalogue",),
     "calibrant._research.audits.audit": ("audit",),
     "calibrant._research.papers.reproduce": ("reproduce",),
     "calibrant.results._bin_sensitivity": ("BinSensitivity",),
     "calibrant.results._check": ("Check",),
-    "calibrant.results._class_tables": ("ClasswiseReliability",),
     "calibrant.results._comparison": ("Comparison",),
     "calibrant.results._conventions": ("Conventions",),
     "calibrant.results._evaluation": (
         "Estimate",
         "Evaluation",
     ),
-    "calibrant.results._reliability": ("ReliabilityTable",),
+    "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "calibrant.results._robustness": ("RankRobustness",),
     "calibrant.results._slices": ("Slices",),
     "calibrant.results._smooth_curve": ("SmoothCurve",),

@@ -91,7 +91,7 @@ class TestTheCatalogue:
         assert len(rows) == len(whole)
         saved = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
         assert saved == json.loads(whole.to_json())
-        assert saved["rows"][0]["witness"]["lie"]
+        assert saved["rows"][0]["witness"]["misreport"]
         assert "| ece | binary | no |" in (folder / "audit.md").read_text(encoding="utf-8")
 
     def test_it_is_shown(self, whole):
@@ -102,7 +102,7 @@ class TestTheCatalogue:
         assert len(whole.to_frame("pandas")) == len(whole)
 
 
-class TestKnownLies:
+class TestKnownMisreports:
     def test_example_1_1_of_level_sets(self):
         """The constant 1/2 beats the truth: 0.03 against a third."""
         subject = Subject("ece", "binary", find("ece", "binary"), bins=cal.LevelSets())
@@ -110,25 +110,25 @@ class TestKnownLies:
         found = duel(subject, world, "1/2", np.full(100, 0.5), n_draws=100, seed=1)
         assert found.won
         assert found.truth_value == pytest.approx(1 / 3, abs=0.01)
-        assert found.lie_value == pytest.approx(0.0327, abs=4 * 0.0025)
+        assert found.misreport_value == pytest.approx(0.0327, abs=4 * 0.0025)
 
     @pytest.mark.parametrize(
-        ("name", "won", "truth", "lie"),
+        ("name", "won", "truth", "misreport"),
         [
             ("confidence_ce_uncorrected", True, 1 / 4, 9 / 100),
             ("confidence_ce", False, 3 / 4, 0.99),
         ],
     )
-    def test_example_c_1(self, name, won, truth, lie):
+    def test_example_c_1(self, name, won, truth, misreport):
         """Exactly, for two rows: the values are those of n rows times 2/n."""
         subject = Subject(name, "multiclass", find(name, "multiclass"))
         world = World("example C.1", example_c_1(2, 10))
         found = duel(subject, world, "uniform", np.full((2, 10), 0.1), n_draws=0, seed=0)
         assert found.won is won
         assert found.truth_value == pytest.approx(truth / 2, rel=1e-12)
-        assert found.lie_value == pytest.approx(lie / 2, rel=1e-12)
+        assert found.misreport_value == pytest.approx(misreport / 2, rel=1e-12)
 
-    def test_a_lie_needs_more_than_luck(self):
+    def test_a_misreport_needs_more_than_luck(self):
         subject = Subject("brier", "binary", find("brier", "binary"))
         world = World("example 1.1", example_1_1(20), exact=False)
         # So near the truth that some draws favour it.
@@ -175,14 +175,14 @@ class TestOnesOwnMeasure:
         assert {row.claim for row in found.rows} == {None}
         assert found.notes[0].startswith("not audited on multiclass predictions")
         assert found.rows[0].measure == "brier"
-        assert "no lie found" in repr(found)
+        assert "no misreport wins" in repr(found)
 
     def test_a_lambda_and_its_witness(self):
         found = audit(lambda y, p: np.mean(np.abs(y - p)), shape="binary", properties=["truthful"])
         row = found.verdict("your function", "truthful")
         assert row.holds is False
         again = found.replay(row)
-        assert again["lie"] < again["truth"]
+        assert again["misreport"] < again["truth"]
 
     def test_one_that_looks_at_the_mean_alone(self):
         found = audit(lambda y, p: abs(np.mean(y) - np.mean(p)), shape="binary",

@@ -168,7 +168,7 @@ def test_an_audit_can_be_pickled():
     assert again.to_json() == found.to_json()
     assert again.replay(row) == found.replay(found.rows[0])
     own = pickle.loads(pickle.dumps(audit(right, shape="binary", properties=["truthful"])))
-    assert own.replay(own.rows[0])["lie"] < own.replay(own.rows[0])["truth"]
+    assert own.replay(own.rows[0])["misreport"] < own.replay(own.rows[0])["truth"]
     lost = audit(lambda y, p: np.mean(abs(y - p)), shape="binary", properties=["truthful"])
     lost = pickle.loads(pickle.dumps(lost))
     with pytest.raises(InputError, match="could not be kept"):

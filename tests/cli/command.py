@@ -1,13 +1,17 @@
-"""The command as a user runs it, and small files to run it on."""
+"""The command in this process or in one of its own, and small files to run it on."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+
+from calibrant._cli import main
 
 INSTALLED = str(Path(sys.executable).with_name("calibrant"))
 
@@ -26,7 +30,18 @@ SOFTER = np.exp(0.5 * SCORES) / np.exp(0.5 * SCORES).sum(axis=1, keepdims=True)
 LABELS = (rng.random(N)[:, None] > SOFTER.cumsum(axis=1)).sum(axis=1)
 
 
-def run(*arguments, cwd=None, **environment):
+def run(*arguments, cwd="."):
+    """The command in this process: a process of its own takes a second to import everything."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main([*map(str, arguments)])
+        except SystemExit as end:
+            code = end.code
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def run_installed(*arguments, cwd=None, **environment):
     """The installed command, to its end."""
     return subprocess.run(
         [INSTALLED, *map(str, arguments)], capture_output=True, text=True, check=False,

@@ -13,7 +13,7 @@ import calibrant as cal
 from calibrant._api.check import check
 from calibrant._cli import main
 from calibrant._core.errors import InputError
-from calibrant.results._check import FEWEST_ROWS, Check, Limit, Limited
+from calibrant.results._check import FEWEST_ROWS, Check, Limit, LimitCheck
 from calibrant.results._uncertainty import Interval
 
 
@@ -137,8 +137,8 @@ class TestSlicesAndClusters:
         groups = np.arange(N) // 10
         alone = check(OUTCOMES, REPORTS, at_most={"brier": 0.25})
         clustered = check(OUTCOMES, REPORTS, at_most={"brier": 0.25}, groups=groups)
-        assert clustered.parts[0].effective_n == 60 and alone.parts[0].effective_n == N
-        assert clustered.parts[0].interval == cal.interval(
+        assert clustered.rows[0].effective_n == 60 and alone.rows[0].effective_n == N
+        assert clustered.rows[0].interval == cal.interval(
             OUTCOMES, REPORTS, measure="brier", groups=groups
         )
 
@@ -146,7 +146,7 @@ class TestSlicesAndClusters:
         by, groups = ["a"] * 300 + ["b"] * 300, np.repeat(np.arange(31), 20)[:N]
         groups[:300] = 99
         found = check(OUTCOMES, REPORTS, at_most={"brier": 0.5}, groups=groups, by=by)
-        reasons = {part.where: part.reason for part in found.parts}
+        reasons = {part.where: part.reason for part in found.rows}
         assert reasons["a"] == "one cluster cannot be resampled" and reasons["b"] == ""
         assert found.verdict == "undecided"
 
@@ -181,13 +181,13 @@ class TestRules:
     def test_several_limits(self, verdicts, total):
         values = {"p": 0.01, "f": 0.9, "u": math.nan}
         parts = tuple(
-            Limited(Limit("ece", "max", 0.1), None, 100, values[v], None) for v in verdicts
+            LimitCheck(Limit("ece", "max", 0.1), None, 100, values[v], None) for v in verdicts
         )
         assert Check(parts, 100, 0, None, True).verdict == total
 
     def test_rows_needed_come_from_the_root_of_n(self):
         interval = Interval("ece", 0.05, 0.0, 0.08, 0.95, "", estimate=0.02)
-        found = Limited(Limit("ece", "max", 0.05), None, 1000, 0.05, interval)
+        found = LimitCheck(Limit("ece", "max", 0.05), None, 1000, 0.05, interval)
         # The upper end is 0.06 above the estimate and must be 0.03 above it: four times the rows,
         # and twice as many for most samples to have it there.
         assert found.rows_needed == 8000
@@ -196,7 +196,7 @@ class TestRules:
     def test_multiclass_and_python(self):
         found = check(LABELS, ROWS, at_most={"ece": 0.05}, at_least={"log_loss": 0.5})
         assert found.code == 1
-        assert [part.limit.kind for part in found.parts] == ["max", "min"]
+        assert [part.limit.kind for part in found.rows] == ["max", "min"]
         assert "verdict" in found._repr_html_() and "fail" in repr(found)
         assert json.loads(found.to_json())["verdict"] == "fail"
 

@@ -128,7 +128,7 @@ def test_a_row_that_one_model_lacks_is_left_out_for_all(tmp_path, capsys):
     expected = cal.compare(OUTCOMES[kept], {k: v[kept] for k, v in EXPECTED.items()}).to_dict()
     found = compared(capsys, path, "--models", "old=old", "new=new", "--missing", "drop")
     assert found["values"] == expected["values"]
-    assert found["notes"][0] == "3 rows were left out because something was missing"
+    assert found["notes"][0] == "3 rows were dropped because something was missing"
     csv(tmp_path / "old.csv", {"label": OUTCOMES, "p": old})
     csv(tmp_path / "new.csv", {"label": OUTCOMES, "p": new})
     found = compared(capsys, tmp_path / "old.csv", tmp_path / "new.csv", "--missing", "drop")
@@ -154,7 +154,7 @@ class TestRowsThatAreNotTheSame:
         )
         found = compared(capsys, *files, "--id", "id", "--missing", "drop")
         assert found["recipe"]["n"] == N - 2
-        assert found["notes"][0].startswith("old: 2 rows were left out because not every file")
+        assert found["notes"][0].startswith("old: 2 rows were dropped because not every file")
 
     def test_ids_twice_or_with_other_labels(self, two_files, capsys):
         ids = [f"row {i}" for i in range(N)]

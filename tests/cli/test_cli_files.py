@@ -103,6 +103,8 @@ def test_bytes_in_a_column_that_nobody_reads_do_not_matter(tmp_path):
 @pytest.fixture
 def read_only(tmp_path):
     """A folder that nobody, or nobody here, can write to."""
+    if os.name == "nt":
+        pytest.skip("a folder's mode does not keep anyone out")
     if os.geteuid() == 0:  # may write everywhere but where the system itself says no
         return Path("/sys")
     folder = tmp_path / "read-only"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import pty
 import re
 import select
 import subprocess
@@ -18,6 +17,7 @@ import calibrant as cal
 from calibrant._cli.terminal import ASCII, FANCY, HEIGHT, WIDTH, diagram, print_diagram, visible
 from needs import need
 
+pty = need("pty")  # not on Windows
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9]")
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import INSTALLED, OUTCOMES, REPORTS, binary, run
+from command import INSTALLED, OUTCOMES, REPORTS, binary
+from command import run_installed as run
 
 import calibrant as cal
 from calibrant import examples
@@ -202,6 +204,7 @@ class TestDebug:
         assert said.count("\n") == 1
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the shell is that of POSIX")
 class TestPipes:
     def test_a_reader_that_has_seen_enough_is_no_error(self):
         first = subprocess.Popen(
@@ -233,6 +236,7 @@ class TestPipes:
         assert done.stderr == "calibrant: No space left on device\n"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
 class TestInterrupts:
     """Ctrl-C in the middle of long work: 130, one line, and every file as it was."""
 

@@ -54,7 +54,7 @@ def same(found, expected):
 @pytest.mark.parametrize("k", [2, 37, 1000])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sums_are_those_of_the_plain_read(dtype, k, logits):
-    samples = samples_of(20 if k == 1000 else 150, k, dtype, logits)
+    samples = samples_of(10 if k == 1000 else 70, k, dtype, logits)
     cuts = fixed_cuts(EqualWidth(15), samples.precision)
     same(fused.row_pass(samples, cuts, cuts, True), plain_row_pass(samples, cuts, cuts, True))
 
@@ -68,7 +68,7 @@ def test_rows_too_long_for_registers(dtype):
 
 @pytest.mark.parametrize("rule", [EqualWidth(1), EqualWidth(10, "right"), Edges([0, 0.01, 0.3, 1])])
 def test_other_bins_and_fine_cells(rule):
-    samples = samples_of(150, 12, "bfloat16", True)
+    samples = samples_of(70, 12, "bfloat16", True)
     cuts, cells = fixed_cuts(rule, samples.precision), Cells(rule).cuts(samples.precision)
     same(fused.row_pass(samples, cuts, cells, True), plain_row_pass(samples, cuts, cells, True))
 

@@ -157,7 +157,7 @@ def test_model_d_loses_its_predictions_of_one_in_table_2() -> None:
     table = cal.reliability(posterior, models["D"], bins=cal.EqualWidth(10, drop_one=True))
     assert table.n_dropped == int((models["D"] == 1.0).sum()) == 1743
     assert f"{cal.soft_ece(posterior, models['D'], bins=10):.4f}" == "0.1107"
-    # No other model predictions a 1, so theirs do not change.
+    # No other model predicts a 1, so theirs do not change.
     for name in "ABCE":
         dropping = cal.soft_ece(posterior, models[name], bins=cal.EqualWidth(10, drop_one=True))
         assert cal.soft_ece(posterior, models[name], bins=10) == dropping

@@ -11,9 +11,9 @@ import pytest
 from file_makers import FORMATS, KINDS, LABELS, NAMES, OUTCOMES, REPORTS, ROWS, write
 
 import calibrant as cal
-from calibrant._api.files.evaluate_file import read_file
 from calibrant._core.errors import InputError
 from calibrant._data.readers import parquet, source
+from calibrant._data.readers.read_rows import read_file
 from needs import need
 
 # A stream's grids have a spacing of their own.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import pty
 import subprocess
 import sys
 
@@ -15,6 +14,7 @@ import calibrant as cal
 from calibrant._core import progress
 from calibrant._core.progress import RowProgress, in_words
 from calibrant._data.readers import source
+from needs import need
 
 
 class Terminal(io.StringIO):
@@ -97,7 +97,7 @@ def test_rates_in_words(number, words):
 
 def test_the_command_draws_on_a_real_terminal(tmp_path):
     path = write(tmp_path, "csv", {"label": OUTCOMES, "p": REPORTS})
-    leader, follower = pty.openpty()
+    leader, follower = need("pty").openpty()
     program = (
         "from calibrant._core import progress; progress.FIRST = progress.EVERY = 0.0\n"
         f"from calibrant._cli import main; main(['report', {str(path)!r}, '--measures', 'ece'])"

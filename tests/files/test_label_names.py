@@ -12,9 +12,9 @@ import pyarrow.parquet as parquet
 import pytest
 
 import calibrant as cal
-from calibrant._api.files.evaluate_file import read_file
 from calibrant._cli import main
 from calibrant._core.errors import InputError
+from calibrant._data.readers.read_rows import read_file
 
 N = 60
 LABELS = np.arange(N) % 3

@@ -1,11 +1,15 @@
-"""Every example in the guides runs and prints what it says."""
+"""Every example in the guides runs and prints what it says, and lists of names are complete."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import calibrant as cal
+from calibrant import plots, scaling
 from needs import need
 from page_examples import has_examples, run_page
 
@@ -28,6 +32,7 @@ NEEDS = {
     "recalibration": ("sklearn",),
     "report": ("altair",),
     "torch": ("torch", "torchmetrics"),
+    "tour": ("pandas", "duckdb"),
 }
 
 
@@ -46,3 +51,67 @@ def test_guide_examples(guide, tmp_path, monkeypatch):
     tried, wrong = run_page(PAGES[guide], f"docs/{guide}.md")
     assert tried >= 3
     assert not wrong, "\n".join(wrong)
+
+
+# --- lists of names: made by hand, held to what there is ------------------------------------------
+
+MEASURES = {measure.name for measure in cal.catalogue()}
+CODE = re.compile(r"`([^`\n]+)`")
+
+
+def prose(page: str) -> str:
+    """A page without its fences."""
+    return re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+
+
+def rows_under(page: str, heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading, without its head."""
+    text = PAGES[page].partition(f"## {heading}\n")[2]
+    table = text[text.index("\n|") :].strip("\n").partition("\n\n")[0]
+    lines = table.splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_measure_that_a_guide_names_is_there(page):
+    named = {code for code in CODE.findall(prose(page)) if re.fullmatch(r"[a-z0-9_]+", code)}
+    alike = {code for code in named if re.search(r"(^|_)(ce|ece|cs)$|_(error|loss)$", code)}
+    assert alike <= MEASURES | set(cal.__all__)
+
+
+def test_the_guide_says_how_each_measure_gets_its_interval():
+    losses = {measure.name for measure in cal.catalogue() if measure.notion == "loss"}
+    listed: dict[str, int] = {}
+    for i, (measures, _) in enumerate(rows_under("uncertainty", "Intervals")):
+        names = CODE.findall(measures) + (sorted(losses) if "losses" in measures else [])
+        assert not set(names) & set(listed), "a measure is in two rows"
+        listed.update(dict.fromkeys(names, i))
+    assert set(listed) == MEASURES
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    rows = rng.dirichlet([1, 1, 1], 300)
+    methods: dict[int, set[str]] = {}
+    for y, predicted, shape in (
+        (rng.random(300) < p, p, "binary"),
+        ([rng.choice(3, p=row) for row in rows], rows, "multiclass"),
+    ):
+        names = [measure.name for measure in cal.catalogue(shape)]
+        result = cal.evaluate(y, predicted, measures=names, uncertainty=True, n_resamples=50)
+        for estimate in result.estimates:
+            methods.setdefault(listed[estimate.name], set()).add(estimate.interval.method)
+    # The second row is the same method on other sums.
+    assert methods[0] == methods[1] == {"test inversion over a least-favourable family"}
+    assert all(len(found) == 1 for found in methods.values())
+    assert len({*map(frozenset, methods.values())}) == 3
+
+
+def test_the_guide_names_what_a_monitor_measures_by_default():
+    default = rows_under("monitoring", "What it takes")[0]
+    assert tuple(CODE.findall(default[0])) == cal.Monitor().measures
+
+
+def test_the_guides_name_every_map_and_every_diagram():
+    maps = {CODE.findall(row[0])[0] for row in rows_under("recalibration", "Which map")}
+    assert maps == {scaler.__name__ for scaler in scaling.SCALERS.values()}
+    diagrams = {CODE.findall(row[0])[0] for row in rows_under("diagrams", "Where it is drawn")}
+    assert diagrams == set(plots.__all__)

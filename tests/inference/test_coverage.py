@@ -47,7 +47,7 @@ RIGHT = (
 
 @cache
 def counts(kind, name):
-    return worlds.coverage(kind, name, 400, REPS, (*ERRORS, "brier"), n_resamples=500)
+    return worlds.coverage(kind, name, 400, REPS, (*ERRORS, "brier"), n_resamples=250)
 
 
 def told(count, *about):
@@ -74,16 +74,16 @@ def test_intervals_of_all_populations_together(measure):
 def test_errors_over_all_classes_hold_the_truth(name):
     """The basic bootstrap had 0 to 8 % where predictions are right."""
     measures = ("classwise_ece", "ace", "tace", "classwise_ce", "lin_ce")
-    found = worlds.coverage("classes", name, 200, 25, measures, n_resamples=500)
+    found = worlds.coverage("classes", name, 200, 25, measures, n_resamples=250)
     for measure, count in found.items():
         assert count.share >= 0.8, told(count, name, measure)
 
 
 @pytest.mark.parametrize("measure", ["ks_error", "ls_ece", "smooth_ece", "brier_miscalibration"])
 def test_measures_that_are_not_of_bins_hold_the_truth(measure):
-    found = worlds.coverage("ordinary", "overconfident", 300, 12, (measure,), n_resamples=500)
+    found = worlds.coverage("ordinary", "overconfident", 300, 12, (measure,), n_resamples=250)
     assert found[measure].share >= 0.75, told(found[measure], measure)
-    found = worlds.coverage("calibrated", "calibrated", 300, 12, (measure,), n_resamples=500)
+    found = worlds.coverage("calibrated", "calibrated", 300, 12, (measure,), n_resamples=250)
     assert found[measure].share >= 0.75, told(found[measure], measure)
 
 
@@ -104,7 +104,7 @@ def test_losses_of_rare_events_hold_the_truth():
 def test_what_is_right_is_rarely_called_wrong(kind, name):
     wrong, reach_zero = 0, 0
     for y, u, w, groups in worlds.samples_of(worlds.KINDS[kind][name], 300, 60, seed=3):
-        found = cal.verdict(y, u, sample_weight=w, groups=groups, n_resamples=500)
+        found = cal.verdict(y, u, sample_weight=w, groups=groups, n_resamples=250)
         wrong += found.verdict == "miscalibrated"
         reach_zero += found.low == 0
         assert found.high > 0

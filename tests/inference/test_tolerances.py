@@ -16,7 +16,7 @@ from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import find
 from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
-from calibrant.results._check import Check, Limit, Limited
+from calibrant.results._check import Check, Limit, LimitCheck
 from calibrant.results._evaluation import Estimate
 from calibrant.results._rendering import in_full, told_apart
 from calibrant.results._uncertainty import Interval, NoiseFloor
@@ -169,7 +169,7 @@ def test_a_value_outside_its_interval_is_commented_everywhere():
     interval = Interval("lin_ce", 3e-4, 0.0, 1e-4, 0.95, "given", estimate=2e-5)
     assert "above its own interval" in interval.comment and "2e-05" in interval.comment
     assert interval.comment in repr(interval) and interval.comment == interval.to_dict()["comment"]
-    held = Limited(Limit("lin_ce", "max", 1e-3), None, 500, 3e-4, interval)
+    held = LimitCheck(Limit("lin_ce", "max", 1e-3), None, 500, 3e-4, interval)
     assert interval.comment in held.sentence
     assert Interval("ece", 0.05, 0.0, 0.1, 0.95, "given").comment == ""
     rows = [
@@ -200,7 +200,7 @@ def test_estimates_stand_beside_values_and_the_estimand_is_named():
 def part(verdict, joint=None):
     ends = {"pass": (0.0, 0.04), "fail": (0.06, 0.1), "undecided": (0.0, 0.1)}[verdict]
     interval = Interval("ece", 0.05, *ends, 0.95, "given")
-    return Limited(Limit("ece", "max", 0.05), None, 900, 0.05, interval, joint=joint)
+    return LimitCheck(Limit("ece", "max", 0.05), None, 900, 0.05, interval, joint=joint)
 
 
 def test_only_a_pass_is_true():
@@ -225,13 +225,13 @@ def test_slices_fail_at_a_level_that_knows_their_number_and_pass_at_the_plain_on
     off = np.where(by == 3, np.clip(p + 0.2, 0, 1), p)
     found = cal.check(y, off, at_most={"ece": 0.12}, by=by, **FAST)
     for name in range(4):
-        held = next(each for each in found.parts if each.where == str(name))
+        held = next(each for each in found.rows if each.where == str(name))
         rows = by == name
         assert held.interval == cal.interval(y[rows], off[rows], **FAST)
         if held.joint is not None:
             strict = cal.interval(y[rows], off[rows], level=1 - 0.05 / 5, **FAST)
             assert held.joint == strict
-    last = next(each for each in found.parts if each.where == "3")
+    last = next(each for each in found.rows if each.where == "3")
     assert last.joint is not None
 
 
@@ -275,7 +275,7 @@ def test_numbers_of_a_sentence_can_be_told_apart():
 def test_what_decides_can_be_seen():
     """No "classwise_ce <= 0.00012: it is 0.0001"; no 0.0000 between 0.0000 and 0.0000."""
     interval = Interval("classwise_ce", 1.201e-4, 1.2004e-4, 2e-4, 0.95, "given", estimate=1.3e-4)
-    held = Limited(Limit("classwise_ce", "max", 1.2e-4), None, 900, 1.201e-4, interval)
+    held = LimitCheck(Limit("classwise_ce", "max", 1.2e-4), None, 900, 1.201e-4, interval)
     assert held.verdict == "fail" and "<= 0.00012:" in held.sentence
     assert "0.00012004" in held.sentence and "is 0.0001 " not in held.sentence
     small = cal.verdict(*calibrated(40_000), measure="lin_ce", **FAST)
@@ -294,7 +294,9 @@ def test_rows_follow_the_rate_of_the_measure(power, rate, growth):
 
     scale = GapScale(power, 0.07 if power == 2 else 1.0, 0.0, rate)
     interval = Interval("m", scale.value(0.1), 0.0, scale.value(0.1), 0.95, "", estimate=0.0)
-    held = Limited(Limit("m", "max", scale.value(0.05)), None, 10_000, 0.1, interval, scale=scale)
+    held = LimitCheck(
+        Limit("m", "max", scale.value(0.05)), None, 10_000, 0.1, interval, scale=scale
+    )
     assert held.rows_needed == pytest.approx(2 * growth * 10_000, rel=0.06)
 
 

@@ -145,7 +145,7 @@ def test_comparison_and_gate_have_the_same_values(shape, kind, weighted):
         measure = find(name, shape)
         limit = {name: 0.5 * (measure.low + min(measure.high, 1.0))}
         found = check(y, p, at_most=limit, point=True, sample_weight=w)
-        assert found.parts[0].value == expected[name], name
+        assert found.rows[0].value == expected[name], name
         if name in few:
             models = {"one": p, "other": p[::-1].copy()}
             compared = cal.compare(y, models, measures=[name], sample_weight=w, n_resamples=50)
@@ -244,7 +244,7 @@ def test_the_same_rows_have_one_interval(shape):
         gate = check(y, p, at_most={name: 0.1})
         verdict = cal.verdict(y, p, measure=name)
         doors = [door.estimate(name).interval for door in (whole, few, page, terminal, alone)]
-        for found in (*doors, gate.parts[0].interval, verdict):
+        for found in (*doors, gate.rows[0].interval, verdict):
             # The terminal judges some only if asked.
             assert found is None or (found.low, found.high) == limits(expected), name
         own = compared.limits[0, at, :2]

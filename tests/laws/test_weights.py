@@ -160,7 +160,7 @@ class TestNames:
         stream = cal.Accumulator(measures=[asked], approximate=True).update(y, p)
         assert stream.evaluate()[asked] == pytest.approx(found[name], rel=1e-4)
         checked = cal.check(y, p, at_most={asked: 0.5}, point=True)
-        assert checked.parts[0].limit.measure == name
+        assert checked.rows[0].limit.measure == name
         compared = cal.compare(y, {"a": p, "b": p}, measures=[asked], n_resamples=50)
         assert compared.value("a", asked) == compared.value("a", name)
         assert compared.difference("a", "b", asked).measure == name

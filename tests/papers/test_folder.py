@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from calibrant._core import optional
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant._research.papers import figures, output
+from calibrant._research.papers import output
 from calibrant._research.papers.figures import new_figure
 from calibrant._research.papers.folder import Erratum, Figure, Reproduction, Section, Table
 from calibrant._research.papers.progress import Progress
@@ -149,7 +150,7 @@ def test_without_matplotlib_the_way_to_get_it_is_said_first(tmp_path, monkeypatc
     def absent(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(figures.importlib, "import_module", absent)
+    monkeypatch.setattr(optional.importlib, "import_module", absent)
     with pytest.raises(MissingExtra, match=r"pip install 'calibrant\[plot\]'"):
         reproduce("soft-mean", out=tmp_path / "out")
 

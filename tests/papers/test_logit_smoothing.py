@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from calibrant._core.errors import InputError
 from calibrant._research.papers.folder import Reproduction
-from calibrant._research.papers.logit_experiments import figure_2, sigmoid, true_error
+from calibrant._research.papers.logit_experiments import figure_2, true_error
 from calibrant._research.papers.predictions import read_predictions
 from calibrant._research.papers.reproduce import reproduce
 from needs import need
@@ -45,7 +46,7 @@ def test_a_perturbation_breaks_a_predictor_without_level_sets(done) -> None:
 def test_bins_jump_and_logit_smoothing_does_not(done) -> None:
     """Fact 8 of two-point data with mean(y) = 0.537."""
     y = np.repeat([0.0, 1.0], [463, 537])
-    found = figure_2(y, sigmoid(1e-3 * (y - 0.5)))
+    found = figure_2(y, expit(1e-3 * (y - 0.5)))
     for name, values in done.figures["figure_2"].data.items():  # its sample has that mean too
         assert found[name] == pytest.approx(values, rel=1e-9)
     binned, smooth = np.array(found["binned ECE"]), np.array(found["LS-ECE"])
@@ -62,7 +63,7 @@ def test_it_is_a_consistent_estimator(done) -> None:
     assert true_error(1.0) == 0.0
     rng = np.random.default_rng(3)
     h = rng.normal(0, 2, 400_000)
-    assert true_error(2.0) == pytest.approx(np.abs(sigmoid(h / 2) - sigmoid(h)).mean(), abs=4e-4)
+    assert true_error(2.0) == pytest.approx(np.abs(expit(h / 2) - expit(h)).mean(), abs=4e-4)
     for world in ("overconfident", "calibrated"):
         here = data["world"] == world
         gaps = np.abs(data["LS-ECE"] - data["true ECE"])[here]

@@ -14,7 +14,7 @@ import calibrant as cal
 from calibrant._research.papers import pool, truthful, truthful_theory
 from calibrant._research.papers.progress import Progress
 from calibrant._research.papers.reproduce import reproduce
-from calibrant._research.papers.truthful_printed import TABLE_1
+from calibrant._research.papers.truthful import TABLE_1
 from needs import need
 
 ROOT = Path(__file__).parents[2]

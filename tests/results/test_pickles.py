@@ -100,7 +100,8 @@ def classes_of(package, kind):
         except MissingExtra:
             continue
         for each in vars(loaded).values():
-            if inspect.isclass(each) and each.__module__ == module.name and kind(each):
+            homes = (module.name, "calibrant")  # public errors say that they are of the package
+            if inspect.isclass(each) and each.__module__ in homes and kind(each):
                 yield each
 
 
@@ -134,7 +135,7 @@ def test_every_class_of_results_is_among_them(made):
     wanted = {
         each
         for each in classes_of(calibrant.results, dataclasses.is_dataclass)
-        if not each.__module__.endswith(".audit")  # slow to make: tests/audits
+        if not each.__module__.endswith("._audit")  # slow to make: tests/audits
     }
     computed = {"Difference"}  # made when they are asked for
     assert {each.__name__ for each in wanted - kinds} <= computed

@@ -11,7 +11,8 @@ import pytest
 import calibrant as cal
 from calibrant import examples
 from calibrant._core.errors import InputError
-from calibrant.results._rendering import as_html, as_text, shown
+from calibrant.results._notebook import html_table
+from calibrant.results._rendering import as_text, shown
 
 EXAMPLE = examples.load("fashion")
 HARD = cal.evaluate(EXAMPLE.test_labels, EXAMPLE.test_proba, classes=EXAMPLE.class_names)
@@ -107,8 +108,8 @@ def test_text_and_html_show_the_values():
 
 def test_html_escapes_what_users_write():
     evil = "<script>alert(1)</script>"
-    assert evil not in as_html({evil: [evil]}, evil)
-    assert "&lt;script&gt;" in as_html({evil: [evil]}, evil)
+    assert evil not in html_table({evil: [evil]}, evil)
+    assert "&lt;script&gt;" in html_table({evil: [evil]}, evil)
 
 
 def test_small_numbers_keep_their_digits():

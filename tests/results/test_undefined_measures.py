@@ -153,7 +153,7 @@ def test_their_intervals_are_in_their_bins():
         assert (interval.value, interval.low, interval.high) == (
             expected.value, expected.low, expected.high,
         )  # fmt: skip
-    gate = check(OUTCOMES, REPORTS, at_most={"ace": 0.1}, bins=rule).parts[0]
+    gate = check(OUTCOMES, REPORTS, at_most={"ace": 0.1}, bins=rule).rows[0]
     assert gate.interval.high == found.estimate("ace").interval.high
     models = {"a": REPORTS, "b": REPORTS**2}
     compared = cal.compare(OUTCOMES, models, measures=["ece", "ace"], bins=rule, n_resamples=100)

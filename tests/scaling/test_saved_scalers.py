@@ -92,7 +92,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("calibrant.scaling._saved.os.replace", fail)
+    monkeypatch.setattr("calibrant._core.atomic_files.os.replace", fail)
     with pytest.raises(OSError, match="no space"):
         TemperatureScaling().fit(MULTICLASS.soft, MULTICLASS.logits).save(path)
     assert path.read_text() == before

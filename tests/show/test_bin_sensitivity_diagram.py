@@ -10,7 +10,7 @@ import pytest
 import calibrant as cal
 from calibrant._api.bin_sensitivity import bin_sensitivity
 from calibrant._core.errors import InputError
-from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
+from calibrant.plots import BinSensitivityDisplay
 from needs import need
 
 need("matplotlib")
@@ -44,11 +44,11 @@ def test_one_scale_is_drawn_on_the_axes_given():
     )
     assert display.axes_ == [axes[0]] and display.figure_ is figure
     assert len(axes[0].lines) == 2
-    assert set(display.lines_["smooth_ece"].get_ydata()) == {display.found["smooth_ece"][0]}
-    marked = display.found.plot(measures=["ece"])
+    assert set(display.lines_["smooth_ece"].get_ydata()) == {display.sensitivity["smooth_ece"][0]}
+    marked = display.sensitivity.plot(measures=["ece"])
     assert marked.axes_[0].lines[-1].get_xdata() == [15, 15]
     with pytest.raises(InputError, match="did you mean 'ece'"):
-        display.found.plot(measures=["ecee"])
+        display.sensitivity.plot(measures=["ecee"])
 
 
 def test_a_classifier():
@@ -63,4 +63,4 @@ def test_a_classifier():
     assert display.lines_["ece"].get_ydata() == pytest.approx(expected)
     one = BinSensitivityDisplay.from_estimator(model, X, y, bins=[5], measures=["ece"], pos_label=1)
     column = cal.ece(y == 1, model.predict_proba(X)[:, 1], bins=5)
-    assert one.found["ece"] == pytest.approx([column])
+    assert one.sensitivity["ece"] == pytest.approx([column])

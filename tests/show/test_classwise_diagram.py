@@ -9,7 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant.results._plots.classwise import ClasswiseDisplay
+from calibrant.plots import ClasswiseDisplay
 from needs import need
 
 need("matplotlib")

@@ -9,8 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant.results._plots.comparison import ComparisonDisplay
-from calibrant.results._plots.overlay import OverlaidReliabilityDisplay
+from calibrant.plots import ComparisonDisplay, OverlaidReliabilityDisplay
 from calibrant.results._plots.style import COLOURS
 from needs import need
 
@@ -168,7 +167,7 @@ class TestSlices:
         assert display.noise_.get_offsets()[:, 0].tolist() == columns["noise_95"][:4]
         assert filled(display.dots_) == [p < 0.05 for p in columns["p_corrected"][:4]]
         labels = [text.get_text() for text in display.ax_.get_yticklabels()]
-        assert labels == [f"{part.name} ({part.n})" for part in slices.parts[:4]]
+        assert labels == [f"{part.name} ({part.n})" for part in slices.rows[:4]]
         assert labels[0].startswith("c (")
         texts = [text.get_text() for text in display.figure_.legends[0].get_texts()]
         assert texts[-1] == "4 of 6 slices, worst first"

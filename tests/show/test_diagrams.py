@@ -15,7 +15,7 @@ import pytest
 import calibrant as cal
 from calibrant import examples
 from calibrant._core.errors import InputError, UnknownOption
-from calibrant.results._plots.reliability import ReliabilityDisplay
+from calibrant.plots import ReliabilityDisplay
 from calibrant.results._plots.style import COLOURS, look
 from needs import need
 
@@ -81,8 +81,8 @@ class TestWhatIsDrawn:
             return ax.get_xlabel(), ax.get_ylabel()
 
         top = fashion.test_proba
-        assert labels(y, p) == ("mean reported probability", "observed frequency")
-        assert labels(w, p) == ("mean reported probability", "mean soft label")
+        assert labels(y, p) == ("mean predicted probability", "observed frequency")
+        assert labels(w, p) == ("mean predicted probability", "mean soft label")
         assert labels(fashion.test_labels, top) == ("mean confidence", "accuracy")
         expected = ("mean confidence", "mean soft label of the top class")
         assert labels(fashion.test_soft_labels, top) == expected
@@ -225,7 +225,7 @@ class TestErrors:
     def test_importing_it_needs_no_matplotlib_and_drawing_says_how_to_get_it(self):
         program = (
             "import sys\n"
-            "import calibrant as cal, calibrant.results._plots.reliability\n"
+            "import calibrant as cal, calibrant.plots\n"
             "assert 'matplotlib' not in sys.modules\n"
             "sys.modules['matplotlib'] = None\n"  # as if it were not installed
             "try:\n    cal.reliability([0, 1], [0.2, 0.7]).plot()\n"

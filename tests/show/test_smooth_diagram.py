@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.results._plots.reliability import ReliabilityDisplay
-from calibrant.results._plots.smooth import SmoothReliabilityDisplay
+from calibrant.plots import ReliabilityDisplay, SmoothReliabilityDisplay
 from needs import need
 
 need("matplotlib")

@@ -9,8 +9,8 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError
+from calibrant.plots import WindowsDisplay
 from calibrant.results._plots.style import COLOURS
-from calibrant.results._plots.windows import WindowsDisplay
 from needs import need
 
 need("matplotlib")

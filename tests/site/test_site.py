@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import subprocess
 import sys
@@ -12,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import calibrant as cal
-from calibrant import examples, scaling
-from calibrant import plots as show
+from calibrant import examples, plots, results, scaling
 from chromium import chromium
 from needs import need
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 AUDIENCES = ("researcher", "engineer", "llm-evaluator", "clinician", "data-lake")
 ELSEWHERE = re.compile(r"^(?:https?:)?//", re.IGNORECASE)
 
@@ -30,6 +31,8 @@ class Page(HTMLParser):
         self.loads: list[str] = []
         self.leads: list[str] = []
         self.anchors: set[str] = set()
+        self.titles: list[str] = []
+        self.text = ""
         self.formulas: list[str] = []
         self.in_formula = False
         self.feed(path.read_text(encoding="utf-8"))
@@ -37,6 +40,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = {name: value or "" for name, value in attrs}
         self.anchors.add(told.get("id", ""))
+        self.titles.append(told.get("title", ""))
         if tag == "math":
             self.formulas.append("")
             self.in_formula = True
@@ -50,6 +54,7 @@ class Page(HTMLParser):
         self.in_formula = self.in_formula and tag != "math"
 
     def handle_data(self, data: str) -> None:
+        self.text += data
         if self.in_formula:
             self.formulas[-1] += data
 
@@ -113,21 +118,67 @@ def test_formulas_are_drawn_by_the_browser(pages):
     assert [formula for formula in drawn if "\\" in formula] == []
 
 
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        (module, name)
-        for module in (cal, scaling, show, examples)
-        for name in module.__all__
-        if callable(getattr(module, name))
-    ],
-)
-def test_the_reference_has_every_public_name(pages, module, name):
-    thing = getattr(module, name)
-    anchor = f"{thing.__module__}.{thing.__qualname__}"
-    here = [page for path, page in pages.items() if path.startswith("reference/")]
-    assert any(anchor in page.anchors for page in here)
+def public_names() -> dict[str, str]:
+    """Every public path, and the shortest one of the same thing, which is its anchor."""
+    first: dict[int, str] = {}
+    found = {}
+    for module in (cal, scaling, plots, results, examples):
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            if callable(thing):
+                path = f"{module.__name__}.{name}"
+                found[path] = first.setdefault(id(thing), path)
+    return found
+
+
+@pytest.mark.parametrize(("path", "anchor"), public_names().items())
+def test_the_reference_has_every_public_name(pages, path, anchor):
+    here = [page for name, page in pages.items() if name.startswith("reference/")]
+    assert any(anchor in page.anchors for page in here), path
     assert any(lead.endswith(f"#{anchor}") for lead in pages["reference/index.html"].leads)
+
+
+def test_the_reference_names_public_paths_only(pages):
+    """Rooms with a leading underscore are nobody's to link to."""
+    internal = re.compile(r"calibrant(\.\w+)*\._[a-z]")
+    for name, page in pages.items():
+        named = [*page.anchors, *page.leads, *page.titles]
+        assert [each for each in named if internal.search(each)] == [], name
+
+
+def test_docstrings_are_shown_section_by_section(pages):
+    shown = pages["reference/measures.html"].text
+    for section in ("Parameters:", "Returns:", "Raises:", "Examples:"):
+        assert shown.count(section) >= 20, section
+    assert 'one of "l1", "l2", "max"' in shown
+
+
+def test_guides_lead_to_the_glossary(pages):
+    """Words that a first-time reader cannot know are explained where they are first used."""
+    anchors = pages["glossary.html"].anchors
+    wanted = {"notion", "target", "prediction", "confidence", "statistic", "cell", "cluster"}
+    wanted |= {"resampling-block", "noise-floor", "verdict", "truthful", "level-sets"}
+    wanted |= {"soft-labels", "estimand"}
+    assert wanted <= anchors
+    guides = {path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")}
+    without = {
+        str(guide) for guide in guides
+        if not any("glossary.html#" in lead for lead in pages[str(guide)].leads)
+    }  # fmt: skip
+    # Pages that show what there is, and explain nothing.
+    assert without <= {"glossary.html", "index.html", "install.html", "speed.html", "tour.html"}
+
+
+def test_links_between_pages_lead_somewhere(pages):
+    for name, page in pages.items():
+        for lead in page.leads:
+            path, _, anchor = lead.partition("#")
+            if not anchor or ELSEWHERE.match(lead) or ":" in path:
+                continue
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path or name))
+            if not path:
+                target = name
+            assert anchor in pages[target].anchors, f"{name}: {lead}"
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def test_faults_are_found_early_and_after_a_calm():
     for change in (0, 20):
         table = windows(1, factor=0.5, change=change)
         assert table.alarm is not None
-        days = (table.alarm.start - table.parts[0].start).days
+        days = (table.alarm.start - table.rows[0].start).days
         assert change <= days <= change + 8
         assert any("alarm: by" in note for note in table.notes)
         assert json.loads(table.to_json())["alarm"] == table.alarm.start.isoformat()
@@ -43,7 +43,7 @@ def test_faults_are_found_early_and_after_a_calm():
 
 
 def test_evidence_of_folded_windows_is_kept():
-    assert windows(2, factor=0.6, keep=5).parts[0].e_value > 20
+    assert windows(2, factor=0.6, keep=5).rows[0].e_value > 20
 
 
 def test_no_evidence_of_weights_or_soft_labels():

@@ -6,6 +6,8 @@ import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from calibrant._api.evaluate_samples import choose, describe_input, missing_note, notes_of
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
@@ -17,12 +19,12 @@ from calibrant.results._bin_sensitivity import BinSensitivity
 
 @public
 def bin_sensitivity(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Iterable[int] = range(1, 101),
     measures: Iterable[str] | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -30,10 +32,41 @@ def bin_sensitivity(
 ) -> BinSensitivity:
     """Each measure at every number of bins: how much of a value is the choice of its bins?
 
-    A count means that many equal-width bins for the ordinary errors and that many quantile bins for
-    the truthful ones, as in `evaluate`. Left out, `measures` are those of the catalogue that have
-    bins and can be put together from one read of the rows; others may be named, and those without
-    bins are the same throughout.
+    A count means so many equal-width bins for the ordinary errors and so many quantile bins for the
+    truthful ones, as in `evaluate`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : iterable of int, default range(1, 101)
+        Numbers of bins, each at least 1.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default those with bins that one pass over the rows can give.
+        Those without bins are the same throughout.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+
+    Returns
+    -------
+    BinSensitivity
+        `values` of each measure over `bins`, `at(count)`, and their diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index, limited
@@ -22,61 +23,107 @@ from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
-from calibrant.results._check import Check, Limit, Limited
+from calibrant.results._check import Check, Limit, LimitCheck
 
 
 @public
 def check(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     at_most: Mapping[str, float] | None = None,
     at_least: Mapping[str, float] | None = None,
     level: float = 0.95,
     point: bool = False,
     bins: Bins = 15,
-    groups: Any = None,
-    by: Any = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
 ) -> Check:
-    """Whether measures keep their limits: pass, fail, or undecided because of noise.
+    """Check measures against limits: pass, fail, or undecided because of noise.
 
-    `at_most` and `at_least` map names of measures to limits. A limit is kept if the whole interval
-    of the measure's true value (see `interval`) lies on its good side, broken if the whole interval
-    lies on the other, and undecided if it lies between. All must be kept to pass; one broken limit
-    fails. Only a pass is true: ``assert check(...)`` fails on a fail and where noise decides.
-    ``point=True`` looks at the values alone, which is unreliable on few rows.
+    A limit is kept if the whole confidence interval of the measure lies on its good side, broken if
+    the whole interval lies on the other, and undecided otherwise. All must be kept to pass; one
+    broken limit fails. Only a pass is true: ``assert check(...)`` fails where a limit is broken and
+    where noise decides.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    at_most : mapping of str to float, optional
+        Largest acceptable value by name of a measure; a name of `catalogue()`.
+    at_least : mapping of str to float, optional
+        Smallest acceptable value by name of a measure; a name of `catalogue()`.
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
+    point : bool, default False
+        Whether to compare the values alone, without intervals, which is unreliable on few rows.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
+        count clusters.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns: every slice must keep the limits too.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+
+    Returns
+    -------
+    Check
+        `verdict` ("pass", "fail" or "undecided"), true only for a pass, and every limit with its
+        interval; prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if there is no limit, or one that every value keeps or none can keep.
+
+    Notes
+    -----
     Two errors can be made, each with a chance of at most ``(1 - level) / 2``. A false pass: some
     limit is broken in truth, and all are found to be kept. The one that is broken must then have
     been found to be kept too, so every interval has the plain level, however many there are. A
-    false fail: all limits are kept in truth, and one is found to be broken. Chances of that add
-    up over limits and slices (`by`), so what fails must do so at a level that takes their number
-    into account, ``1 - (1 - level) / number``.
+    false fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
+    over limits and slices, so what fails must do so at a level that takes their number into
+    account, ``1 - (1 - level) / number``.
 
     What a sample does not show, no resampling of it shows either: a fault in a share s of all rows
     is not seen once in n rows with probability ``(1 - s)^n``. So a pass also needs rows enough to
     have shown a fault as large as the limit, and fewer than 30 decide nothing.
 
-    `groups` names clusters of rows: intervals, and the rows that a pass needs, count them. A limit
-    that cannot be broken, or cannot be kept, is an error, and so is a check of nothing.
-
     Examples
     --------
     >>> import calibrant as cal
-    >>> from calibrant._api.check import check
     >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
-    >>> check(y, p, at_most={"ece": 0.05}).verdict
+    >>> cal.check(y, p, at_most={"ece": 0.05}).verdict
     'fail'
-    >>> check(y, p, at_most={"brier": 0.2}).verdict
+    >>> cal.check(y, p, at_most={"brier": 0.2}).verdict
     'pass'
-    >>> check(y[:12], p[:12], at_most={"ece": 0.2}).verdict
+    >>> cal.check(y[:12], p[:12], at_most={"ece": 0.2}).verdict
     'undecided'
     """
     samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
@@ -164,14 +211,14 @@ class _Checks:
 
 def _checked(
     samples: Samples, groups: Any, where: str | None, checks: _Checks
-) -> Iterator[Limited]:
+) -> Iterator[LimitCheck]:
     """Every limit, of all rows or of a slice."""
     weightless = samples.weights is not None and not (samples.weights > 0).any()
     single = groups is not None and int(np.max(groups)) < 1
     if where is not None and (weightless or single):
         reason = "its rows have no weight" if weightless else "one cluster cannot be resampled"
         for _, limit in checks.limits:
-            yield Limited(limit, where, samples.n, math.nan, None, reason)
+            yield LimitCheck(limit, where, samples.n, math.nan, None, reason)
         return
     summary = Summary(samples, *checks.rules)
     uncertainty = checks.uncertainty(samples, groups, checks.level)
@@ -183,10 +230,10 @@ def _checked(
         except InputError as error:
             if where is None:
                 raise
-            yield Limited(limit, where, samples.n, math.nan, None, str(error))
+            yield LimitCheck(limit, where, samples.n, math.nan, None, str(error))
             continue
         if checks.point:
-            yield Limited(limit, where, samples.n, value, None)
+            yield LimitCheck(limit, where, samples.n, value, None)
             continue
         interval = uncertainty.interval(measure, value)
         scale = gap_scale(measure, summary)
@@ -204,5 +251,5 @@ def check_values(
     values: Mapping[str, float], limits: tuple[tuple[Measure, Limit], ...], n: int, n_missing: int
 ) -> Check:
     """Limits compared with values alone, of rows that are not in memory."""
-    results = (Limited(limit, None, n, values[limit.measure], None) for _, limit in limits)
+    results = (LimitCheck(limit, None, n, values[limit.measure], None) for _, limit in limits)
     return Check(tuple(results), n, n_missing, None, True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
@@ -18,8 +18,8 @@ from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import CalibrantError, InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
-from calibrant._data.arrays import to_array
-from calibrant._data.columns import OWN_LABELS, check_label_is_shared, pick
+from calibrant._data.align_rows import rows_in_order
+from calibrant._data.columns import OWN_LABELS, check_label_is_shared
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
@@ -37,35 +37,87 @@ from calibrant.scaling._same_rows import about_mapped
 
 @public
 def compare(
-    y_true: Any,
-    y_proba: Mapping[str, Any],
+    y_true: ArrayLike,
+    y_proba: Mapping[str, ArrayLike],
     *,
-    ids: Mapping[str, Any] | None = None,
+    ids: Mapping[str, ArrayLike] | None = None,
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
     bin_counts: Sequence[int] = (5, 20, 100),
     level: float = 0.95,
-    groups: Any = None,
-    by: Any = None,
-    votes: Any = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Comparison:
-    """Several predictors on the same rows: differences, ranks and what they are worth.
-
-    `y_proba` maps names to predictions. Rows are matched by position, or by `ids`: a mapping from
-    "y_true" and from names to the id of each row; who has none is in the order of y_true.
+    """Compare predictors on the same rows: differences with intervals, ranks and robustness.
 
     All predictors are resampled together, so what a draw does to both of a pair cancels in their
-    difference. `robustness` has the rank correlation of each error with the losses and with itself
-    at other `bin_counts`, and the maximum dominance set; `by` adds the slices of each predictor.
+    difference.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : mapping of str to array-like or str
+        Predictions of each predictor by its name, as (n,) or (n, k), or columns' names with `data`.
+    ids : mapping of str to array-like of shape (n,), optional
+        Id of each row for "y_true" and for predictors by name; rows are matched by it. A predictor
+        without ids is in the order of `y_true`.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default ECE, the truthful errors and the usual losses.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    bin_counts : sequence of int, default (5, 20, 100)
+        Numbers of bins at which rank robustness is computed.
+    level : float in (0, 1), default 0.95
+        Confidence level of values and differences.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns: `slices` then has the slices of each predictor.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Comparison
+        `values`, `order(measure)`, `difference(first, second, measure)`, `robustness` (rank
+        correlations and the maximum dominance set), and diagrams (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
     Predictions that a `calibrant.scaling` map made, in this session, of rows that it was fitted to
     are recognised, in any order and in part: `notes` says which share of the rows these are.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
+    5.2.
 
     Examples
     --------
@@ -267,7 +319,7 @@ def _to_samples(
         known: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
         check_label_is_shared(y_true, y_proba, list(known))
     out: dict[str, Samples] = {}
-    order = _orders(ids, list(y_proba), data)
+    order = rows_in_order(ids, list(y_proba), data)
     for name, predictions in y_proba.items():
         if str(name) in out:
             raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
@@ -285,49 +337,3 @@ def _to_samples(
         listed = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
         raise InputError(f"all predictors must have the same classes; the shapes are {listed}")
     return out
-
-
-def _orders(
-    ids: Mapping[str, Any] | None, names: list[str], data: Any
-) -> dict[str, NDArray[np.intp]]:
-    """For each predictor with ids, the rows in the order of y_true's."""
-    if ids is None:
-        return {}
-    if not isinstance(ids, Mapping) or "y_true" not in ids:
-        raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
-    unknown = [name for name in ids if name != "y_true" and name not in names]
-    if unknown:
-        raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
-    wanted = _unique(ids["y_true"], "y_true", data)
-    known = {key: i for i, key in enumerate(wanted)}
-    out = {}
-    for name in names:
-        if name not in ids:
-            continue
-        own = _unique(ids[name], name, data)
-        rows = {key: i for i, key in enumerate(own)}
-        missing = [key for key in wanted if key not in rows]
-        extra = [key for key in own if key not in known]
-        if missing or extra:
-            faults = []
-            if missing:
-                faults.append(f"{len(missing)} of y_true's are missing, such as {missing[0]!r}")
-            if extra:
-                faults.append(f"{len(extra)} are not in y_true, such as {extra[0]!r}")
-            raise InputError(f"ids of {name!r} do not match: {' and '.join(faults)}")
-        out[name] = np.array([rows[key] for key in wanted], dtype=np.intp)
-    return out
-
-
-def _unique(values: Any, name: str, data: Any) -> list[Any]:
-    if data is not None and isinstance(values, str):
-        values = pick(data, values, "ids")
-    array = to_array(values, "ids")
-    if array.ndim != 1:
-        raise InputError(f"ids of {name!r} must be one id per row; got the shape {array.shape}")
-    keys = array.tolist()
-    if len(set(keys)) != len(keys):
-        seen: set[Any] = set()
-        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise InputError(f"ids of {name!r} must be unique; {twice!r} is there more than once")
-    return list(keys)

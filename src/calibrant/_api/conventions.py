@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError
@@ -23,8 +23,8 @@ from calibrant.results._conventions import Convention, Conventions
 
 @public
 def conventions(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: int = 15,
     notion: str | None = None,
@@ -32,10 +32,38 @@ def conventions(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Conventions:
-    """What each well-known tool would report as ECE for these data, and in a sentence why.
+    """What each well-known tool would show as ECE for these data, and why.
 
-    Every tool is followed by its own rule, in its default number of bins and in `bins`; nothing
-    needs to be installed. (n, k) predictions are judged by their top label.
+    Every tool is followed by its own rule, in its default number of bins and in `bins`; none needs
+    to be installed. (n, k) predictions are judged by their top label.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, default 15
+        Number of bins at which all tools are compared.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Conventions
+        A row for each tool in `rows`, Calibrant first; prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     Examples
     --------

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
@@ -17,51 +19,94 @@ from calibrant.results._evaluation import Evaluation
 
 @public
 def evaluate(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
     measures: Iterable[str] | None = None,
     uncertainty: bool = False,
     tolerance: float = 0.05,
     level: float = 0.95,
-    groups: Any = None,
-    votes: Any = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    by: Any = None,
-    sample_weight: Any = None,
+    by: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
 ) -> Evaluation:
-    """Every measure that applies, the reliability table, and what was taken for granted.
+    """Compute every measure that applies, with the reliability table and notes on the input.
 
-    `bins` as a count means that many equal-width bins for the ordinary errors and that many
-    quantile bins for the truthful ones; a rule is used for both. `ace` and `tace` are defined by
-    bins of equal mass: of another rule they take its number of bins, and a note says so.
+    The values are those of the functions of the same name with their defaults; files, frames and
+    streams give the same ones. `ace` and `tace` are defined by bins of equal mass: of another rule
+    they take its number of bins, and a note says so.
 
-    `measures` chooses by name; left out, all that apply are there (but for the distances between
-    distributions with hard labels, and full calibration with more than 200 classes). One that has
-    no value for these data, such as `tace` where no prediction is above 0.01, is then left out with
-    a note; asked for by name it is an error. The values are those of the functions of the same name
-    with their defaults, and files, frames and streams give the same ones.
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply, but for distances between distributions
+        with hard labels and full calibration with more than 200 classes.
+    uncertainty : bool, default False
+        Whether to add a confidence interval and a noise floor to each measure, and a verdict.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+        Needs `uncertainty` or `by`.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns: `slices` then has an evaluation for each value, with
+        p-values corrected for their number.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask,
+        Ibis) are summed where they are, in one pass.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
 
-    ``uncertainty=True`` adds what each number is worth: an interval for its true value (`level`,
-    clusters in `groups`), its noise floor (see `noise_floor`; `votes` behind soft labels), and a
-    verdict against `tolerance`. `by` names a column of data, or holds a value per row: the
-    evaluation then has `slices`, one evaluation each, with p-values corrected for their number.
+    Returns
+    -------
+    Evaluation
+        `evaluation["ece"]` is a value, `estimates` all of them, `reliability` the bins, `verdict`
+        and `slices` where asked for, `inferred` and `notes` what to know of the input; prints as a
+        table.
 
-    `data` may be a frame of an engine of its own (polars lazy, DuckDB, Spark, Dask, Ibis): it is
-    summed there in one pass. ``missing="drop"`` leaves out rows in which something is missing, and
-    tells how many; otherwise they are an error. Rows are matched by position: pandas objects with
-    different indexes are an error.
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if a measure asked for by name has no value for these data; one that was not asked
+        for is left out with a note.
 
-    `classes` names the classes in the order of y_proba's columns (of a binary problem: negative,
-    positive), and a label belongs to the class of its name, where a number and its text are one
-    name: 0 and "0". Only where no class has a number for its name are labels that are numbers
-    class indices, which the names title. `inferred` says what was taken.
+    Notes
+    -----
+    `classes` names the classes in the order of the columns, and a label belongs to the class of its
+    name, where a number and its text are one name: 0 and "0". Only where no class has a number for
+    its name are numeric labels class indices. `inferred` says how labels were read.
+
+    Rows are matched by position: pandas objects with different indexes are an error.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
@@ -15,27 +16,59 @@ from calibrant._data.explain import explained
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._summaries.samples import Summary, resolve_notion
-from calibrant.results._class_tables import ClasswiseReliability
-from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
 
 
 @public
 def reliability(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
     notion: str | None = None,
-    groups: Any = None,
-    sample_weight: Any = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ReliabilityTable:
-    """The bins as a table: edges, rows, mean prediction, mean target and gap; empty ones stay.
+    """The reliability table: edges, rows, mean prediction, mean target and gap of each bin.
 
-    `groups` names clusters of rows (patients, games, days): limits of mean targets, in
-    `intervals()` and diagrams, are then as wide as so many independent rows allow.
+    Empty bins stay, and counts add up to n.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game): limits of mean targets are then as wide as so
+        many clusters allow.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    ReliabilityTable
+        A row per bin (`columns`, `to_frame`), its `intervals` and its diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     Examples
     --------
@@ -43,8 +76,8 @@ def reliability(
     >>> cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
     ReliabilityTable (binary, 2 equal-width bins, left-closed)
       bin   lower   upper  n  mean_predicted  mean_target      gap
-        0  0.0000  0.5000  2       0.3000       0.0000   0.3000
-        1  0.5000  1.0000  2       0.8000       1.0000  -0.2000
+        0  0.0000  0.5000  2          0.3000       0.0000   0.3000
+        1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
     """
     rule = as_rule(bins)
     validate: Any = to_samples_in_place if groups is None else to_samples
@@ -67,16 +100,47 @@ def reliability(
 
 @public
 def classwise_reliability(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ClasswiseReliability:
-    """The reliability table of each class against the rest, the worst first.
+    """The reliability table of each class against the rest, worst first.
+
+    The worst class is the one with the largest ECE.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n, k), or list of str
+        Predicted probabilities, one column per class; with `data`, the columns' names.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    ClasswiseReliability
+        `names` and `tables` of the classes, and their diagrams (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     Examples
     --------
@@ -85,9 +149,9 @@ def classwise_reliability(
     >>> cal.classwise_reliability([0, 1, 2, 1], rows, bins=2, classes=["a", "b", "c"])
     Reliability of 3 classes, worst first; 2 equal-width bins, left-closed
       class  mean_predicted  mean_target     ece
-      b           0.5000       0.5000  0.2500
-      a           0.3000       0.2500  0.2000
-      c           0.2000       0.2500  0.0500
+      b              0.5000       0.5000  0.2500
+      a              0.3000       0.2500  0.2000
+      c              0.2000       0.2500  0.0500
     """
     rule = as_rule(bins)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)

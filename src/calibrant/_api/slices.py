@@ -93,7 +93,7 @@ def sliced(
     ranked = ranked_slices(name, headline, slices, notes)
     return replace(
         ranked,
-        parts=tuple(_with_verdict(each, 1.0 - judging.level) for each in ranked.parts),
+        rows=tuple(_with_verdict(each, 1.0 - judging.level) for each in ranked),
         level=judging.level,
         tolerance=judging.tolerance,
     )

@@ -60,12 +60,12 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "--groups has no effect with --point, which computes no interval: drop one of them"
         )
-    found, said = _checked(options)
+    found, messages = _checked(options)
     options.code = found.code  # true whether or not anyone reads what follows
     if options.json:
-        print_json({**found.to_dict(), "files": options.files, "inferred": list(said)})
+        print_json({**found.to_dict(), "files": options.files, "inferred": list(messages)})
         return found.code
-    _show(found, said, inputs.format_files(options.files))
+    _show(found, messages, inputs.format_files(options.files))
     return found.code
 
 
@@ -75,11 +75,11 @@ _SPELT = {"at_most": "--max", "at_least": "--min"}
 def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     """The verdict, and what was found out about the files."""
     from calibrant._api.check import check
-    from calibrant._cli.rows import TooLarge, read_rows
     from calibrant._cli.terminal import working
+    from calibrant._data.readers.read_rows import TooLarge, read_rows
 
     try:
-        rows = read_rows(inputs.wanted_of(options, options.files), at_most=HELD)
+        rows = read_rows(inputs.request_of(options, options.files), at_most=HELD)
     except TooLarge:
         if options.point and options.by is None:
             return _streamed(options)
@@ -98,9 +98,9 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     name = ", ".join(options.by or ())
     parts = [
         part if part.where is None else replace(part, where=f"{name} {part.where}")
-        for part in found.parts
+        for part in found.rows
     ]
-    return replace(found, parts=tuple(parts), n_missing=rows.n_missing), rows.said
+    return replace(found, rows=tuple(parts), n_missing=rows.n_missing), rows.messages
 
 
 def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
@@ -108,12 +108,13 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     from calibrant._api.files.evaluate_file import evaluate_file
 
     at_most, at_least = dict(options.at_most), dict(options.at_least)
-    wanted = inputs.wanted_of(options, options.files)
+    request = inputs.request_of(options, options.files)
     found = evaluate_file(
-        wanted.path, y_true=wanted.label, y_proba=wanted.proba, sample_weight=wanted.weight,
+        request.path, y_true=request.y_true, y_proba=request.y_proba,
+        sample_weight=request.sample_weight,
         bins=options.bins, measures=list(dict.fromkeys([*at_most, *at_least])),
-        from_logits=wanted.from_logits, classes=wanted.classes, missing=wanted.missing,
-        format=wanted.format,
+        from_logits=request.from_logits, classes=request.classes, missing=request.missing,
+        format=request.format,
     )  # fmt: skip
     multiclass = found.inferred[0].startswith("multiclass")
     limits = limits_of(at_most, at_least, "multiclass" if multiclass else "binary")
@@ -121,7 +122,7 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     return check_values(found.values, limits, found.recipe["n"], n_missing), found.inferred
 
 
-def _show(found: Check, said: tuple[str, ...], files: str) -> None:
+def _show(found: Check, messages: tuple[str, ...], files: str) -> None:
     import sys
 
     from calibrant._api.evaluate_samples import missing_note
@@ -130,7 +131,7 @@ def _show(found: Check, said: tuple[str, ...], files: str) -> None:
 
     print_styled(f"{found.verdict}: {files}", _STYLES[found.verdict], file=sys.stdout)
     notes = (in_options(missing_note(found.n_missing)),) if found.n_missing else ()
-    for line in (*said, *notes, *(part.sentence for part in found.parts)):
+    for line in (*messages, *notes, *(part.sentence for part in found.rows)):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
     print_table(found.columns(), "Limits")

@@ -122,7 +122,7 @@ def _said(error: Exception) -> str:
     )
 
 
-def _ended(said: str, code: int, *, debug: bool) -> int:
+def _ended(messages: str, code: int, *, debug: bool) -> int:
     from calibrant._cli.terminal import visible
 
     if debug:
@@ -136,7 +136,7 @@ def _ended(said: str, code: int, *, debug: bool) -> int:
         sys.stdout.flush()
     except OSError:  # a full disk
         _drop_output()
-    print(f"calibrant: {visible(said)}", file=sys.stderr)
+    print(f"calibrant: {visible(messages)}", file=sys.stderr)
     return code
 
 

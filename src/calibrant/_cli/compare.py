@@ -85,7 +85,7 @@ def _compared(models: Models, options: argparse.Namespace) -> Comparison:
     return replace(
         found,
         slices=slices,
-        inferred=(*found.inferred, *models.said),
+        inferred=(*found.inferred, *models.messages),
         notes=(*models.notes, *map(in_options, found.notes)),
     )
 
@@ -109,6 +109,6 @@ def _show(found: Comparison) -> None:
         print_table(ranked, f"Ranks by {measure}")
     # Two models are in one order or in the other: there is no correlation to speak of.
     if found.robustness is not None and len(found.names) > 2:
-        print_table(found.robustness.table(), found.robustness.caption)
+        print_table(found.robustness.table(), found.robustness.title)
     for name, part in (found.slices or {}).items():
         print_table(part.display_columns(), f"{name}: slices by {part.by}, worst first")

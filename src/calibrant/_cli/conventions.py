@@ -27,16 +27,16 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from calibrant._api.conventions import conventions
-    from calibrant._cli.rows import read_rows
+    from calibrant._data.readers.read_rows import read_rows
 
-    rows = read_rows(inputs.wanted_of(options, options.files))
+    rows = read_rows(inputs.request_of(options, options.files))
     found = conventions(
         rows.y_true, rows.y_proba, bins=options.bins, from_logits=options.from_logits
     )
     if options.json:
         print_json(
             {**found.to_dict(), "n": rows.n, "n_missing": rows.n_missing,
-             "inferred": list(rows.said)}
+             "inferred": list(rows.messages)}
         )  # fmt: skip
         return
     from calibrant._api.evaluate_samples import missing_note
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
 
     say(f"{', '.join(options.files)}: {rows.n:,} rows")
     missing = (in_options(missing_note(rows.n_missing)),) if rows.n_missing else ()
-    for line in (*rows.said, *missing):
+    for line in (*rows.messages, *missing):
         say(f"  {line}")
     say()
     kept = {k: v for k, v in found.columns().items() if k not in ("rule", "why", "version")}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._cli.parsing import bins, names
 
 if TYPE_CHECKING:
-    from calibrant._cli.rows import Rows, Wanted
+    from calibrant._data.readers.read_rows import ReadRequest, Rows
 
 FORMATS = ("parquet", "csv", "jsonl", "arrow", "npz")
 DESCRIPTION = (
@@ -65,20 +65,20 @@ def add_chance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole, default=0, help="of resampling; default 0")
 
 
-def wanted_of(options: argparse.Namespace, path: Any) -> Wanted:
+def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     """What the options say is to be read."""
-    from calibrant._cli.rows import Wanted
+    from calibrant._data.readers.read_rows import ReadRequest
 
     others: dict[str, str] = {}
     for option in ("by", "groups", "id", "keep"):
         told = getattr(options, option, None) or []
         for name in [told] if isinstance(told, str) else told:
             others.setdefault(name, f"--{option}")
-    return Wanted(
+    return ReadRequest(
         path[0] if isinstance(path, list) and len(path) == 1 else path,
-        label=one_or_several(options.label),
-        proba=one_or_several(getattr(options, "proba", None)),
-        weight=getattr(options, "weight", None),
+        y_true=one_or_several(options.label),
+        y_proba=one_or_several(getattr(options, "proba", None)),
+        sample_weight=getattr(options, "weight", None),
         classes=options.classes,
         from_logits=options.from_logits,
         missing=options.missing,

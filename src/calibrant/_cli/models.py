@@ -1,4 +1,7 @@
-"""The predictions of several models on the same rows, out of one file or of several."""
+"""The predictions of several models on the same rows, out of one file or of several.
+
+Rows of several files are the same rows by their order, or by a column of ids.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._cli import inputs
-from calibrant._cli.matching import at, by_id, by_position
-from calibrant._cli.rows import Rows, Wanted, read_rows
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.columns import check_label_is_shared
+from calibrant._data.align_rows import align, row_of_id
+from calibrant._data.columns import OWN_LABELS, check_label_is_shared
 from calibrant._data.readers.find import find_files
+from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
 from calibrant._data.readers.source import open_reader
 
 
@@ -31,7 +34,7 @@ class Models:
 
     first: Rows
     predictions: dict[str, NDArray[Any]]
-    said: tuple[str, ...]
+    messages: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -81,28 +84,28 @@ def _stands_for_several(text: str) -> bool:
 
 def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     columns = _columns(options, path)
-    wanted = inputs.wanted_of(options, path)
+    request = inputs.request_of(options, path)
     known = open_reader(find_files(path, options.format)[0]).names
-    check_label_is_shared(wanted.label, columns, known)
-    read = {name: read_rows(replace(wanted, proba=told)) for name, told in columns.items()}
-    # Rows that one model has nothing to say about are left out for all.
+    check_label_is_shared(request.y_true, columns, known)
+    read = {name: read_rows(replace(request, y_proba=told)) for name, told in columns.items()}
+    # Rows that one model has nothing to say about are dropped for all.
     common = next(iter(read.values())).positions
     for rows in read.values():
         common = np.intersect1d(common, rows.positions, assume_unique=True)
     if not common.size:
         raise InputError(f"{path}: in each row some model's prediction is missing: nothing is left")
-    kept = {name: at(rows, common) for name, rows in read.items()}
+    kept = {name: rows.at(common) for name, rows in read.items()}
     first = next(iter(kept.values()))
-    said = tuple(dict.fromkeys(line for rows in read.values() for line in rows.said))
+    messages = tuple(dict.fromkeys(line for rows in read.values() for line in rows.messages))
     total = next(iter(read.values()))
     n_gone = total.n + total.n_missing - common.size
     return Models(
-        first, {name: rows.y_proba for name, rows in kept.items()}, said, _left_out(n_gone)
+        first, {name: rows.y_proba for name, rows in kept.items()}, messages, _dropped_note(n_gone)
     )
 
 
-def _left_out(n: int) -> tuple[str, ...]:
-    return (f"{n} rows were left out because something was missing",) if n else ()
+def _dropped_note(n: int) -> tuple[str, ...]:
+    return (f"{n} rows were dropped because something was missing",) if n else ()
 
 
 def _columns(options: argparse.Namespace, path: str) -> dict[str, Any]:
@@ -143,24 +146,24 @@ def _matching(told: str, known: tuple[str, ...], text: str) -> list[str]:
 def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Models:
     read: dict[str, Rows] = {}
     for name, path in files.items():
-        wanted: Wanted = inputs.wanted_of(options, path)
+        request: ReadRequest = inputs.request_of(options, path)
         if read and options.classes is None:
             # The order of the first file's classes is everyone's.
-            wanted = replace(wanted, classes=_classes(next(iter(read.values()))))
-        read[name] = read_rows(wanted)
+            request = replace(request, classes=_classes(next(iter(read.values()))))
+        read[name] = read_rows(request)
     if options.classes is None:
         _check_alike(read)
     notes = tuple(f"{name}: {line}" for name, rows in read.items()
-                  for line in _left_out(rows.n_missing))  # fmt: skip
+                  for line in _dropped_note(rows.n_missing))  # fmt: skip
     more: tuple[str, ...] = ()
     if options.id is None:
         read = by_position(read)
     else:
         read, more = by_id(read, options.id, drop=options.missing == "drop")
     first = next(iter(read.values()))
-    said = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.said)
+    messages = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.messages)
     predictions = {name: rows.y_proba for name, rows in read.items()}
-    return Models(first, predictions, said, (*notes, *more))
+    return Models(first, predictions, messages, (*notes, *more))
 
 
 def _check_alike(read: Mapping[str, Rows]) -> None:
@@ -179,3 +182,97 @@ def _check_alike(read: Mapping[str, Rows]) -> None:
 
 def _classes(rows: Rows) -> list[str] | None:
     return None if rows.chosen.classes is None else [str(name) for name in rows.chosen.classes]
+
+
+def by_position(read: dict[str, Rows]) -> dict[str, Rows]:
+    """The same rows of every file; an error if they are not the same."""
+    (first_name, first), *others = read.items()
+    total = first.n + first.n_missing
+    common = first.positions
+    for name, rows in others:
+        if rows.n + rows.n_missing != total:
+            raise InputError(
+                f"{first_name} has {total:,} rows, {name} has {rows.n + rows.n_missing:,}: they "
+                "must be the same rows. Match them by a column that names each row: --id COLUMN"
+            )
+        common = np.intersect1d(common, rows.positions, assume_unique=True)
+    if not common.size:
+        raise InputError("in each row something is missing for some model: nothing is left")
+    kept = {name: rows.at(common) for name, rows in read.items()}
+    _check_same_rows(kept, "in the same order, or match them with --id COLUMN")
+    return kept
+
+
+def by_id(
+    read: dict[str, Rows], column: str, *, drop: bool
+) -> tuple[dict[str, Rows], tuple[str, ...]]:
+    """The rows of every file in the order of the first, matched by a column."""
+    ids: dict[str, dict[str, int]] = {}
+    for name, rows in read.items():
+        try:
+            ids[name] = row_of_id(rows.other("--id", column).tolist())
+        except KeyError as error:
+            raise InputError(
+                f"{name}: --id {column} must name each row once; {error.args[0]!r} is twice"
+            ) from None
+    aligned = align(ids)
+    for name, keys in aligned.unmatched.items():
+        if keys and not drop:
+            raise InputError(
+                f"{name}: {len(keys):,} rows are not in every file, such as {keys[0]!r}: give the "
+                "same rows, or drop these with --missing drop"
+            )
+    if not next(iter(aligned.rows.values())).size:
+        raise InputError(f"no value of --id {column} is in every file: nothing is left")
+    notes = tuple(
+        f"{name}: {len(keys):,} rows were dropped because not every file has them"
+        for name, keys in aligned.unmatched.items() if keys
+    )  # fmt: skip
+    kept = {name: rows.take(aligned.rows[name]) for name, rows in read.items()}
+    _check_same_rows(kept, f"for the same {column}")
+    return kept, notes
+
+
+def _check_same_rows(read: dict[str, Rows], hint: str) -> None:
+    (first_name, first), *others = read.items()
+    for name, rows in others:
+        if rows.y_true.shape != first.y_true.shape:
+            raise InputError(
+                f"the labels of {name} have the shape {rows.y_true.shape}, those of {first_name} "
+                f"{first.y_true.shape}"
+            )
+        _check_weights(name, first_name, rows, first)
+        other = rows.y_true != first.y_true
+        other = other if other.ndim == 1 else other.any(axis=1)
+        if other.any():
+            row = int(np.argmax(other))
+            messages = (
+                f"{name} and {first_name} have different labels in {int(other.sum()):,} of "
+                f"{first.n:,} rows, first in row {int(first.positions[row])} "
+                f"({rows.y_true[row]} and {first.y_true[row]})"
+            )
+            if _may_be_own(rows) and _may_be_own(first):
+                alone = "evaluate each file by itself with calibrant report"
+                if _is_correctness(rows) or _is_correctness(first):
+                    raise InputError(f"{messages}. {OWN_LABELS}: {alone}")
+                hint = f"{hint}. If they say whether each model's own answer was right: {alone}"
+            raise InputError(f"{messages}: give the same labels {hint}")
+
+
+# What a column is called that says whether an answer was right.
+_CORRECT = ("correct", "is_correct", "correctness", "is_right", "accuracy")
+
+
+def _may_be_own(rows: Rows) -> bool:
+    """Whether labels may be of the model and not of the rows: right or wrong."""
+    return rows.y_true.ndim == 1 and not rows.multiclass
+
+
+def _is_correctness(rows: Rows) -> bool:
+    return rows.chosen.y_true.names[0].rpartition(".")[2].lower() in _CORRECT
+
+
+def _check_weights(name: str, first_name: str, rows: Rows, first: Rows) -> None:
+    mine, others = first.sample_weight, rows.sample_weight
+    if mine is not None and others is not None and not np.array_equal(mine, others):
+        raise InputError(f"{name} and {first_name} have different weights for the same rows")

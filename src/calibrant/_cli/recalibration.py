@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._cli.rows import Rows, Wanted, read_rows
 from calibrant._core.errors import InputError, StateError
 from calibrant._data.readers.columns import choose_columns, has_usual
 from calibrant._data.readers.find import find_files
+from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
 from calibrant._data.readers.source import open_reader
 from calibrant._inference.budget import COMPARED_PREDICTIONS
 from calibrant._measures.catalogue import listed
@@ -40,10 +40,10 @@ class Fitted:
         return json.dumps(self.to_dict(), allow_nan=False)
 
 
-def fitted(wanted: Wanted, kind: str, bins: Any) -> Fitted:
+def fitted(request: ReadRequest, kind: str, bins: Any) -> Fitted:
     """The map of a kind that fits a file's rows best."""
-    rows = read_rows(wanted)
-    scaler = SCALERS[kind](from_logits=wanted.from_logits)  # type: ignore[call-arg]
+    rows = read_rows(request)
+    scaler = SCALERS[kind](from_logits=request.from_logits)  # type: ignore[call-arg]
     if kind == "HistogramBinning":
         scaler.set_params(bins=bins)
     fit = scaler.fit_transform(
@@ -54,7 +54,7 @@ def fitted(wanted: Wanted, kind: str, bins: Any) -> Fitted:
     told = {
         "n": rows.n,
         "n_missing": rows.n_missing,
-        "inferred": list(rows.said),
+        "inferred": list(rows.messages),
         "measures": before_and_after(rows, fit, found, bins),
     }
     return replace(found, told=told)
@@ -72,26 +72,26 @@ def loaded(path: str) -> Fitted:
     return Fitted(scaler, None if classes is None else tuple(map(str, classes)))
 
 
-def rows_to_map(wanted: Wanted, found: Fitted) -> tuple[Rows, bool]:
+def rows_to_map(request: ReadRequest, found: Fitted) -> tuple[Rows, bool]:
     """The rows of a file, and whether they have labels: a map needs none."""
-    if wanted.from_logits and not found.scaler.from_logits:
+    if request.from_logits and not found.scaler.from_logits:
         raise InputError("the map was fitted to probabilities: --from-logits does not fit it")
-    wanted = replace(wanted, from_logits=found.scaler.from_logits)
-    if wanted.classes is None and found.classes is not None:
-        wanted = replace(wanted, classes=found.classes)
-    reader = open_reader(find_files(wanted.path, wanted.format)[0])
-    if wanted.label is not None or not reader.names or has_usual(reader.names, "y_true"):
-        return read_rows(wanted), True
+    request = replace(request, from_logits=found.scaler.from_logits)
+    if request.classes is None and found.classes is not None:
+        request = replace(request, classes=found.classes)
+    reader = open_reader(find_files(request.path, request.format)[0])
+    if request.y_true is not None or not reader.names or has_usual(reader.names, "y_true"):
+        return read_rows(request), True
     chosen = choose_columns(
-        reader, reader.names[0], wanted.proba, None, None, wanted.classes, wanted.from_logits
+        reader, reader.names[0], request.y_proba, None, None, request.classes, request.from_logits
     )
     told = chosen.y_proba
     predictions = list(told.names) if told.stacked else told.names[0]
     unlabelled = replace(
-        wanted, label=told.names[0], proba=predictions, classes=None, labelled=False
+        request, y_true=told.names[0], y_proba=predictions, classes=None, labelled=False
     )
     rows = read_rows(unlabelled)
-    return replace(rows, chosen=chosen, said=chosen.said), False
+    return replace(rows, chosen=chosen, messages=chosen.messages), False
 
 
 def mapped(rows: Rows, found: Fitted) -> tuple[NDArray[np.float64], float | None]:

@@ -13,7 +13,7 @@ from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
-    from calibrant._cli.rows import Rows
+    from calibrant._data.readers.read_rows import Rows
     from calibrant.results._evaluation import Evaluation
 
 # Predictions that are held in memory unasked, (n, k) counted as n k; for a page, and at all.
@@ -78,13 +78,13 @@ def run(options: argparse.Namespace) -> None:
 
 def _held(options: argparse.Namespace) -> Evaluation | None:
     """The evaluation with what it is worth, and the page; None if there are too many rows."""
-    from calibrant._cli.rows import TooLarge, read_rows
     from calibrant._cli.terminal import working
+    from calibrant._data.readers.read_rows import TooLarge, read_rows
 
     page = options.out is not None
     try:
         rows = read_rows(
-            inputs.wanted_of(options, options.files), at_most=HELD_FOR_PAGE if page else HELD
+            inputs.request_of(options, options.files), at_most=HELD_FOR_PAGE if page else HELD
         )
     except TooLarge:
         if page:
@@ -169,7 +169,7 @@ def _told(found: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluat
     more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
     return replace(
         _named_slices(found, options),
-        inferred=(*found.inferred, *rows.said),
+        inferred=(*found.inferred, *rows.messages),
         notes=(*map(in_options, notes), *map(in_options, found.notes)),
         recipe={**found.recipe, **more},
     )
@@ -186,11 +186,12 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
 
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
-    wanted = inputs.wanted_of(options, options.files)
+    request = inputs.request_of(options, options.files)
     found = evaluate_file(
-        wanted.path, y_true=wanted.label, y_proba=wanted.proba, sample_weight=wanted.weight,
-        bins=options.bins, measures=options.measures, from_logits=wanted.from_logits,
-        classes=wanted.classes, by=options.by, missing=wanted.missing, format=wanted.format,
+        request.path, y_true=request.y_true, y_proba=request.y_proba,
+        sample_weight=request.sample_weight,
+        bins=options.bins, measures=options.measures, from_logits=request.from_logits,
+        classes=request.classes, by=options.by, missing=request.missing, format=request.format,
         exact=not options.one_pass, progress=options.progress,
     )  # fmt: skip
     return replace(found, notes=tuple(map(in_options, found.notes)))

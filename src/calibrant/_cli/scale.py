@@ -64,25 +64,25 @@ def run(options: argparse.Namespace) -> None:
     _check_nothing_lost(options, written_map)
     if options.fit is not None:
         found = fitted(
-            inputs.wanted_of(options, options.fit), METHODS[options.method], options.bins
+            inputs.request_of(options, options.fit), METHODS[options.method], options.bins
         )
         if written_map is not None:
             with atomic_write(written_map) as beside:
                 beside.write_text(found.to_json() + "\n", encoding="utf-8")
     else:
         found = loaded(options.scaler)
-    said: dict[str, Any] = {"scaler": found.to_dict()}
+    messages: dict[str, Any] = {"scaler": found.to_dict()}
     if options.fit is not None:
-        said["fit"] = {"file": options.fit, **found.told}
+        messages["fit"] = {"file": options.fit, **found.told}
     if options.apply is not None:
-        said["apply"] = _apply(found, options)
+        messages["apply"] = _apply(found, options)
     for path in dict.fromkeys((written_map, options.out)):
         if path is not None:
             tell(f"written: {path}")
     if options.json:
-        print_json(said)
+        print_json(messages)
     else:
-        _show(found, said)
+        _show(found, messages)
 
 
 def _check_clear(options: argparse.Namespace) -> None:
@@ -121,8 +121,8 @@ def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     from calibrant._cli.recalibration import before_and_after, mapped, rows_to_map
     from calibrant._cli.written_rows import write_rows
 
-    wanted = inputs.wanted_of(options, options.apply)
-    rows, labelled = rows_to_map(wanted, found)
+    request = inputs.request_of(options, options.apply)
+    rows, labelled = rows_to_map(request, found)
     after, share = mapped(rows, found)
     with atomic_write(options.out) as beside:
         write_rows(beside, rows, after, labelled=labelled)
@@ -131,19 +131,19 @@ def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
         "out": options.out,
         "n": rows.n,
         "n_missing": rows.n_missing,
-        "inferred": list(rows.said),
+        "inferred": list(rows.messages),
         "share_fitted": share,
         "measures": before_and_after(rows, after, found, options.bins) if labelled else None,
     }
 
 
-def _show(found: Fitted, said: dict[str, Any]) -> None:
+def _show(found: Fitted, messages: dict[str, Any]) -> None:
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
     for line in str(found.scaler).splitlines():
         say(line)
-    for told in (said.get("fit"), said.get("apply")):
+    for told in (messages.get("fit"), messages.get("apply")):
         if told is None:
             continue
         title = _title(told["share_fitted"]) if "share_fitted" in told else ON_THE_FIT

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._cli.rows import Rows
 from calibrant._core.errors import InputError
 from calibrant._data.labels import number_of
 from calibrant._data.readers.arrow_values import arrow
 from calibrant._data.readers.find import SUFFIXES
+from calibrant._data.readers.read_rows import Rows
 
 FORMATS = {suffix: format for format, suffixes in SUFFIXES.items() for suffix in suffixes}
 

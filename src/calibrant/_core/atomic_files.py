@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,31 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A new folder to fill, which replaces the one at `path` at the end of the block.
+
+    An error or interruption leaves the folder at `path` as it was, or absent.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temp_path(target)
+    new, old = temporary / "new", temporary / "old"
+    try:
+        new.mkdir(parents=True)
+        yield new
+        if target.exists():
+            target.rename(old)
+        try:
+            new.rename(target)
+        except BaseException:
+            if old.exists():
+                old.rename(target)
+            raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def temp_path(target: Path) -> Path:

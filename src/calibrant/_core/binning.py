@@ -62,9 +62,30 @@ class EqualWidth(BinningRule):
     """Equal-width bins on [0, 1].
 
     ``closed="left"``: ``[(j-1)/m, j/m)``, the last one closed at 1 too. ``closed="right"``:
-    ``((j-1)/m, j/m]``, with 0 in the first. ``drop_one=True`` leaves a prediction of exactly 1.0
-    out of every bin, as the formula of Leznik (2026) reads literally; it is there to reproduce that
-    paper's tables, and what it drops is counted.
+    ``((j-1)/m, j/m]``, with 0 in the first.
+
+    Parameters
+    ----------
+    m : int
+        Number of bins.
+    closed : {"left", "right"}, default "left"
+        The side on which a bin holds its edge.
+    drop_one : bool, default False
+        Whether a prediction of exactly 1.0 is in no bin, as the formula of Leznik (2026) reads
+        literally; what is dropped is counted.
+
+    References
+    ----------
+    Leznik (2026), arXiv:2603.14092, for `drop_one`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.5, 0.9, 0.4]
+    >>> round(cal.ece(y, p, bins=cal.EqualWidth(2)), 4)
+    0.3
+    >>> round(cal.ece(y, p, bins=cal.EqualWidth(2, closed="right")), 4)
+    0.05
     """
 
     m: int
@@ -93,6 +114,19 @@ class Quantile(BinningRule):
     ``ties="together"``: equal predictions share the bin that holds the middle of their ranks; ranks
     are cumulative weights, so an integer weight is a repetition, and the order of rows does not
     matter. ``ties="rank"``: bin j holds the ranks ``(j-1)n/m < i <= jn/m`` of a stable sort.
+
+    Parameters
+    ----------
+    m : int
+        Number of bins.
+    ties : {"together", "rank"}, default "together"
+        Whether equal predictions share a bin, or are separated in the order of the rows.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=cal.Quantile(2)).columns()["n"]
+    [2, 2]
     """
 
     m: int
@@ -110,7 +144,26 @@ class Quantile(BinningRule):
 
 @dataclass(frozen=True)
 class Edges(BinningRule):
-    """Bins between edges of one's own, increasing, from 0 (or less) to 1 (or more)."""
+    """Bins between given edges.
+
+    Parameters
+    ----------
+    edges : sequence of float
+        Edges in increasing order, from 0 (or less) to 1 (or more).
+    closed : {"left", "right"}, default "left"
+        The side on which a bin holds its edge.
+
+    Raises
+    ------
+    InputError
+        If the edges do not increase strictly or do not cover [0, 1].
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=cal.Edges([0, 0.3, 1]))
+    0.05
+    """
 
     edges: tuple[float, ...]
     closed: Closed = "left"
@@ -141,6 +194,7 @@ class Edges(BinningRule):
 
     @property
     def m(self) -> int:
+        """The number of bins."""
         return len(self.edges) - 1
 
     def __str__(self) -> str:
@@ -149,7 +203,14 @@ class Edges(BinningRule):
 
 @dataclass(frozen=True)
 class LevelSets(BinningRule):
-    """One bin per distinct prediction."""
+    """One bin per distinct prediction: the level sets of the predictor.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.ece([0, 1, 1, 0], [0.25, 0.75, 0.75, 0.25], bins=cal.LevelSets())
+    0.25
+    """
 
     def __str__(self) -> str:
         return "exact level sets"

@@ -13,11 +13,34 @@ NO_ROW_LEFT = (
 
 
 class CalibrantError(Exception):
-    """The root of every error that Calibrant raises on purpose."""
+    """The root of every error that Calibrant raises on purpose.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> try:
+    ...     cal.ece([0, 1], [0.2, 3.1])
+    ... except cal.CalibrantError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
 
 class InputError(CalibrantError, ValueError):
-    """An argument is not what is needed: which one, what was needed, what came, what to do."""
+    """An argument is not what is needed.
+
+    The message names the argument, what was needed, what came, and what to do. It is a `ValueError`
+    too.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> try:
+    ...     cal.ece([0, 1], [0.2, 0.7], bins=0)
+    ... except cal.InputError as error:
+    ...     print(error)
+    bins must be at least 1; got 0
+    """
 
 
 class NotDefined(InputError):
@@ -31,11 +54,37 @@ class UnknownOption(InputError, TypeError):
 
 
 class StateError(CalibrantError):
-    """A saved state cannot be read, or two states cannot be merged."""
+    """A saved state cannot be read, or two states cannot be merged.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> try:
+    ...     cal.Accumulator(bins=10).merge(cal.Accumulator(bins=20))
+    ... except cal.StateError:
+    ...     print("different bins cannot be merged")
+    different bins cannot be merged
+    """
 
 
 class MissingExtra(CalibrantError, ImportError):
-    """An optional package is needed for what was asked."""
+    """An optional package is needed for what was asked. It is an `ImportError` too.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package that is missing.
+    extra : str or None
+        Extra of Calibrant that installs it, if any.
+    purpose : str
+        What needs the package, as the message begins.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> print(cal.MissingExtra("matplotlib", "plot", "a diagram"))
+    a diagram needs the package 'matplotlib', which is not installed: pip install 'calibrant[plot]'
+    """
 
     def __init__(self, package: str, extra: str | None, purpose: str) -> None:
         # Some packages are in no extra of ours: who wants them knows which version.
@@ -51,7 +100,20 @@ class MissingExtra(CalibrantError, ImportError):
 
 
 class CalibrantWarning(UserWarning):
-    """Something was done, but the caller should know about it before relying on it."""
+    """Something was done that the caller should know about before relying on it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import calibrant as cal
+    >>> warnings.simplefilter("error", cal.CalibrantWarning)  # treat each as an error
+    >>> warnings.resetwarnings()
+    """
+
+
+# Tracebacks name what users can import and catch.
+for _kind in (CalibrantError, InputError, StateError, MissingExtra, CalibrantWarning):
+    _kind.__module__ = "calibrant"
 
 
 def check_weight_total(weight: float, n_rows: float = 1) -> None:

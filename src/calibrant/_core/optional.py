@@ -1,4 +1,4 @@
-"""The packages that pages are made with, imported when a page is."""
+"""Optional packages, imported when something needs them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 from calibrant._core.errors import MissingExtra
 
 
-def need(package: str) -> Any:
-    """An optional package, or an error that says how to get it."""
+def need(package: str, purpose: str = "a page") -> Any:
+    """Import a package of the extras `plot` or `report`, or say how to install it."""
     try:
         return importlib.import_module(package)
     except ImportError:
-        known = {"vl_convert": "vl-convert-python"}.get(package, package)
-        raise MissingExtra(known, "report", "a page") from None
+        name = package.partition(".")[0]
+        known = {"vl_convert": "vl-convert-python"}.get(name, name)
+        raise MissingExtra(known, "plot" if name == "matplotlib" else "report", purpose) from None

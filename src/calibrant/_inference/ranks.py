@@ -21,18 +21,9 @@ def average_ranks(table: ArrayLike) -> NDArray[np.float64]:
     >>> average_ranks([[0.3], [0.1], [0.3], [0.9]]).ravel().tolist()
     [2.5, 1.0, 2.5, 4.0]
     """
-    values = pool_table(table, "table")
-    n = len(values)
-    order = np.argsort(values, axis=0, kind="stable")
-    ordered = np.take_along_axis(values, order, axis=0)
-    changes = ordered[1:] != ordered[:-1]  # not a difference: infinite cells would give NaN
-    edge = np.ones((1, values.shape[1]), dtype=bool)
-    place = np.arange(n)[:, None]
-    first = np.maximum.accumulate(np.where(np.concatenate([edge, changes]), place, 0), axis=0)
-    ends = np.where(np.concatenate([changes, edge]), place, n - 1)
-    last = np.minimum.accumulate(ends[::-1], axis=0)[::-1]
-    ranks = np.empty_like(values)
-    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=0)
+    from scipy.stats import rankdata
+
+    ranks: NDArray[np.float64] = rankdata(pool_table(table, "table"), axis=0)
     return ranks
 
 

@@ -29,23 +29,41 @@ def rank_robustness(
 
     .. math:: \rho \pm 1.96 \, (1 - \rho^2) / \sqrt{N}
 
-    where `errors` maps (measure, number of bins) to a value per predictor and `losses` maps the
-    name of a loss to the same. For each measure there is a row for each loss and number of bins,
-    then for each pair of numbers of bins, over all N predictors; then for each number of bins the
-    correlation with the line of `maximum_dominance_set` of all the losses, over its members. Higher
-    is better: an error that keeps the order of the losses is near 1, one whose sign turns with its
-    bins ranks by its bins.
+    For each measure there is a row for each loss and number of bins, then for each pair of numbers
+    of bins, over all N predictors; then for each number of bins the correlation with the order of
+    the maximum dominance set of all the losses, over its members. Higher is better: an error that
+    keeps the order of the losses is near 1, one whose sign turns with its bins ranks by its bins.
+
+    Parameters
+    ----------
+    errors : mapping of (str, int) to array-like of shape (N,)
+        Value per predictor for each measure and number of bins.
+    losses : mapping of str to array-like of shape (N,)
+        Value per predictor for each loss.
+    names : sequence of str, optional
+        Names of the predictors, for messages and the result.
+
+    Returns
+    -------
+    RankRobustness
+        `rows` with every correlation and its margin, and the maximum dominance set (`chain`).
+
+    Raises
+    ------
+    InputError
+        If there are no errors or losses, or they are not of the same predictors.
 
     References
     ----------
-    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, section 5.2 and
-    table 1.
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
+    5.2 and table 1.
 
     Examples
     --------
+    >>> import calibrant as cal
     >>> losses = {"brier_score": [0.1, 0.2, 0.3, 0.4]}
     >>> errors = {("ece", 20): [0.02, 0.01, 0.04, 0.03], ("ece", 5): [0.03, 0.02, 0.01, 0.00]}
-    >>> rank_robustness(errors, losses)
+    >>> cal.rank_robustness(errors, losses)
     Rank robustness over 4 predictors, 4 of them in the maximum dominance set
       measure  relation   first            second   spearman  margin  n
       ece      loss       brier_score      ece(20)    0.6000  0.6272  4

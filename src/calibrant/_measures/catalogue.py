@@ -519,8 +519,25 @@ HEADLINE = "ece"
 
 
 def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
-    """Every measure, or those that apply to (n,) predictions ("binary") or (n, k)
-    ("multiclass").
+    """Every measure, or those that apply to predictions of one shape.
+
+    Parameters
+    ----------
+    shape : {"binary", "multiclass"}, optional
+        Predictions (n,) ("binary") or (n, k) ("multiclass"); by default both.
+
+    Returns
+    -------
+    tuple of Measure
+        An entry has a `name`, `title`, `formula`, `range`, `reference`, `aliases` and `claims`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> [measure.name for measure in cal.catalogue("binary")][:4]
+    ['ece', 'rmsce', 'mce', 'debiased_l2']
+    >>> cal.catalogue()[0].title
+    'expected calibration error'
     """
     return tuple(m for m in _ENTRIES if shape is None or shape in m.shapes)
 

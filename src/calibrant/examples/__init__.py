@@ -1,7 +1,7 @@
 """Predictions from real data that ship with the library.
 
 ``load("fashion")`` gives a ten-class example and ``load("fashion-shirt")`` a binary view of it.
-``README.md`` beside this file says how the predictions were made.
+``README.md`` in this folder describes how the predictions were made.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._core.errors import one_of
+from calibrant._data.links import sigmoid, softmax
 
 __all__ = ["Example", "load", "names"]
 
@@ -52,8 +53,32 @@ _DESCRIPTIONS = {
 class Example:
     """Predictions, labels and soft labels of a validation and a test split.
 
-    With K > 2 classes, logits and soft labels have shape (n, K).  In a binary example they have
-    shape (n,) and speak of the second class name, label 1.  All arrays are read-only.
+    With k > 2 classes, logits and soft labels have shape (n, k). In a binary example they have
+    shape (n,) and refer to the second class, label 1. All arrays are read-only.
+
+    Attributes
+    ----------
+    name : str
+        The name that `load` takes.
+    description : str
+        One sentence on the data and the predictor.
+    class_names : tuple of str
+        The names of the classes, in the order of the labels.
+    val_logits, test_logits : ndarray of shape (n, k) or (n,)
+        The student network's logits.
+    val_labels, test_labels : ndarray of shape (n,)
+        Labels as class indices.
+    val_soft_labels, test_soft_labels : ndarray of shape (n, k) or (n,)
+        Class probabilities from the teacher ensemble.
+    val_proba, test_proba : ndarray of shape (n, k) or (n,)
+        The student network's probabilities.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> fashion = examples.load("fashion")
+    >>> fashion.val_logits.shape, fashion.test_proba.shape
+    ((2000, 10), (4000, 10))
     """
 
     name: str
@@ -78,12 +103,47 @@ class Example:
 
 
 def names() -> tuple[str, ...]:
-    """The names that ``load`` takes."""
+    """List the examples.
+
+    Returns
+    -------
+    tuple of str
+        The names that `load` takes.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> examples.names()
+    ('fashion', 'fashion-shirt')
+    """
     return tuple(_DESCRIPTIONS)
 
 
 def load(name: str = "fashion") -> Example:
-    """Load an example by name."""
+    """Load an example by name.
+
+    Parameters
+    ----------
+    name : {"fashion", "fashion-shirt"}, default "fashion"
+        Ten classes, or the binary view 'Shirt' against the rest.
+
+    Returns
+    -------
+    Example
+        Logits, labels and soft labels of a validation and a test split.
+
+    Raises
+    ------
+    InputError
+        If there is no example of that name.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> shirt = examples.load("fashion-shirt")
+    >>> shirt.class_names, shirt.test_labels.shape
+    (('rest', 'Shirt'), (4000,))
+    """
     one_of("name", name, names())
     arrays = _read("fashion.npz")
     class_names: tuple[str, ...] = _CLASS_NAMES
@@ -119,14 +179,7 @@ def _read(filename: str) -> dict[str, npt.NDArray[Any]]:
 
 def _proba(logits: FloatArray) -> Float64Array:
     """Softmax of the rows, or the logistic function of a one-dimensional array."""
-    z = logits.astype(np.float64)
-    if z.ndim == 1:
-        # exp of a value that is never positive cannot overflow, whatever the sign of the logit.
-        e = np.exp(-np.abs(z))
-        return _frozen(np.where(z >= 0, 1.0, e) / (1.0 + e))
-    e = np.exp(z - z.max(axis=1, keepdims=True))
-    proba: Float64Array = e / e.sum(axis=1, keepdims=True)
-    return _frozen(proba)
+    return _frozen(sigmoid(logits) if logits.ndim == 1 else softmax(logits))
 
 
 def _one_against_rest(logits: FloatArray, k: int) -> Float64Array:

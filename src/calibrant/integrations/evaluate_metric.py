@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import calibrant as cal
+from calibrant._api.evaluate import evaluate as evaluate_rows
+from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError, MissingExtra
 from calibrant._core.validation import public
@@ -89,8 +90,8 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
             max_concurrent_cache_files=max_concurrent_cache_files,
         )  # fmt: skip
 
-    def _blank(self) -> cal.Accumulator:
-        return cal.Accumulator(**self._settings, approximate=self._approximate)
+    def _blank(self) -> Accumulator:
+        return Accumulator(**self._settings, approximate=self._approximate)
 
     def _info(self) -> Any:
         return evaluate.MetricInfo(
@@ -137,13 +138,14 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
             self.add_batch(
                 predictions=predictions, references=references, sample_weight=sample_weight
             )
-        found = self._sums.evaluate()
+        values = self._sums.evaluate().values
         self._sums = self._blank()
-        return {estimate.name: estimate.value for estimate in found.estimates}
+        return values
 
     def _compute(
         self, *, predictions: Any, references: Any, sample_weight: Any = None
     ) -> dict[str, float]:
         """The measures of these rows alone, exactly."""
-        found = cal.evaluate(references, predictions, sample_weight=sample_weight, **self._settings)
-        return {estimate.name: estimate.value for estimate in found.estimates}
+        return evaluate_rows(
+            references, predictions, sample_weight=sample_weight, **self._settings
+        ).values

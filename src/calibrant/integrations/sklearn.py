@@ -6,12 +6,16 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pkgutil
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import Any
 
-import calibrant as cal
+from calibrant._api import metrics
 from calibrant._core.errors import InputError, MissingExtra, UnknownOption, nearest
 from calibrant._measures.catalogue import Measure, canonical, catalogue, nearest_measure
+from calibrant.integrations._displays import ReliabilityDisplay
 from calibrant.integrations._responses import (
     available,
     classes_of,
@@ -19,7 +23,6 @@ from calibrant.integrations._responses import (
     read_problem,
     resolve_methods,
 )
-from calibrant.results._plots.reliability import ReliabilityDisplay
 
 try:
     from sklearn.metrics._scorer import _BaseScorer  # type: ignore[import-untyped]
@@ -37,7 +40,19 @@ _SETTLED = {
 
 
 def scorer_names() -> list[str]:
-    """The names that `scorer` knows: every measure of the catalogue."""
+    """List the names that `scorer` knows: every measure of the catalogue.
+
+    Returns
+    -------
+    list of str
+        Names, in alphabetical order.
+
+    Examples
+    --------
+    >>> from calibrant.integrations.sklearn import scorer_names
+    >>> "ece" in scorer_names()
+    True
+    """
     return sorted({measure.name for measure in catalogue()})
 
 
@@ -49,18 +64,40 @@ def scorer(
     pos_label: Any = None,
     **options: Any,
 ) -> MeasureScorer:
-    """A measure as a scorer for `cross_validate`, `GridSearchCV` and their like.
+    """Make a scorer of a measure, for `cross_validate`, `GridSearchCV` and similar functions.
 
-    Greater is better, as scikit-learn wants it: errors and losses come out negative. The labels may
-    be of any kind, for the classes are those of the estimator. Two classes are measured as (n,)
-    predictions of the second (or of `pos_label`), more as (n, k); with `pos_label` one of them
-    against the rest. `options` are those of the measure's function (``scorer("ece", bins=10)``).
-
-    With ``response_method="decision_function"``, or ("predict_proba", "decision_function") for the
-    first that the estimator has, scores are read as logits; `from_logits` must say so.
+    Greater is better, as in all of scikit-learn: errors and losses come out negative. Labels may be
+    of any kind, since the classes are those of the estimator.
 
     With metadata routing, ``set_score_request(sample_weight=True, y_soft=True)`` makes a scorer
     take weights and soft labels: (n, k) in the order of `classes_`, or (n,) of the positive class.
+
+    Parameters
+    ----------
+    measure : str
+        A name of `catalogue()`.
+    response_method : {"predict_proba", "decision_function"} or tuple, default "predict_proba"
+        The method that gives predictions; of a tuple the first that the estimator has. Scores of
+        `decision_function` are read as logits, which `from_logits` must confirm.
+    from_logits : bool, default False
+        Whether scores of `decision_function` are logits.
+    pos_label : label, optional
+        The class that is measured against the rest. Without it, two classes are measured by the
+        probability of the second, and more all together.
+    **options
+        Options of the measure's function: ``scorer("ece", bins=10)``.
+
+    Returns
+    -------
+    MeasureScorer
+        Called as ``scorer(estimator, X, y)``.
+
+    Raises
+    ------
+    InputError
+        If there is no such measure, or an option makes it another one.
+    UnknownOption
+        If the measure's function has no such option.
 
     Examples
     --------
@@ -89,7 +126,31 @@ def _takes(y_true: Any, y_proba: Any, *, sample_weight: Any = None, y_soft: Any 
 
 
 class MeasureScorer(_BaseScorer):  # type: ignore[misc]
-    """A measure that scores a fitted classifier: ``scorer(estimator, X, y)``."""
+    """A measure that scores a fitted classifier: ``scorer(estimator, X, y)``.
+
+    Use `scorer` to make one.
+
+    Parameters
+    ----------
+    name : str
+        The measure.
+    function : callable
+        Its public function.
+    options : dict
+        Options of the function.
+    sign : {1, -1}
+        -1 where lower values are better.
+    methods : tuple of str
+        The methods that give predictions, in order of preference.
+    pos_label : label or None
+        The class that is measured against the rest.
+
+    Examples
+    --------
+    >>> from calibrant.integrations.sklearn import scorer
+    >>> scorer("ece", bins=10)
+    scorer('ece', bins=10)
+    """
 
     def __init__(
         self,
@@ -156,10 +217,21 @@ def _call_of(entry: Measure) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The public function of a measure and its options: ``ece(norm='l2')``, taken apart."""
     call = ast.parse(entry.function, mode="eval").body
     if isinstance(call, ast.Name):
-        return getattr(cal, call.id), {}
+        return _function(call.id), {}
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
     fixed = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    return getattr(cal, call.func.id), fixed
+    return _function(call.func.id), fixed
+
+
+@cache
+def _function(name: str) -> Callable[..., Any]:
+    """A public function of a measure, by its name."""
+    for module in pkgutil.iter_modules(metrics.__path__, f"{metrics.__name__}."):
+        functions = vars(import_module(module.name))
+        if name in functions:
+            function: Callable[..., Any] = functions[name]
+            return function
+    raise AssertionError(f"no public function is called {name!r}")
 
 
 def _checked(

@@ -1,0 +1,95 @@
+"""Result classes: what the functions of Calibrant return.
+
+Each prints as text, shows as HTML in a notebook, and becomes JSON (`to_json`) or a frame
+(`to_frame`). Importing this module imports none of them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibrant.results._audit import Audit, AuditVerdict
+    from calibrant.results._base import Record, Result
+    from calibrant.results._bin_sensitivity import BinSensitivity
+    from calibrant.results._check import Check, Limit, LimitCheck
+    from calibrant.results._comparison import Comparison, Difference
+    from calibrant.results._conventions import Convention, Conventions
+    from calibrant.results._evaluation import Estimate, Evaluation
+    from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
+    from calibrant.results._report import BeforeAfter, BinView, Change, Entry, Report
+    from calibrant.results._robustness import RankCorrelation, RankRobustness
+    from calibrant.results._slices import Slice, Slices
+    from calibrant.results._smooth_curve import OutsideBin, SmoothCurve
+    from calibrant.results._uncertainty import (
+        CalibrationTest,
+        CoxCalibration,
+        Interval,
+        NoiseFloor,
+        Verdict,
+    )
+    from calibrant.results._windows import Window, Windows
+
+_MODULES = {
+    "_audit": ("Audit", "AuditVerdict"),
+    "_base": ("Record", "Result"),
+    "_bin_sensitivity": ("BinSensitivity",),
+    "_check": ("Check", "Limit", "LimitCheck"),
+    "_comparison": ("Comparison", "Difference"),
+    "_conventions": ("Convention", "Conventions"),
+    "_evaluation": ("Estimate", "Evaluation"),
+    "_reliability": ("ClasswiseReliability", "ReliabilityTable"),
+    "_report": ("BeforeAfter", "BinView", "Change", "Entry", "Report"),
+    "_robustness": ("RankCorrelation", "RankRobustness"),
+    "_slices": ("Slice", "Slices"),
+    "_smooth_curve": ("OutsideBin", "SmoothCurve"),
+    "_uncertainty": ("CalibrationTest", "CoxCalibration", "Interval", "NoiseFloor", "Verdict"),
+    "_windows": ("Window", "Windows"),
+}
+_WHERE = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "Audit",
+    "AuditVerdict",
+    "BeforeAfter",
+    "BinSensitivity",
+    "BinView",
+    "CalibrationTest",
+    "Change",
+    "Check",
+    "ClasswiseReliability",
+    "Comparison",
+    "Convention",
+    "Conventions",
+    "CoxCalibration",
+    "Difference",
+    "Entry",
+    "Estimate",
+    "Evaluation",
+    "Interval",
+    "Limit",
+    "LimitCheck",
+    "NoiseFloor",
+    "OutsideBin",
+    "RankCorrelation",
+    "RankRobustness",
+    "Record",
+    "ReliabilityTable",
+    "Report",
+    "Result",
+    "Slice",
+    "Slices",
+    "SmoothCurve",
+    "Verdict",
+    "Window",
+    "Windows",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

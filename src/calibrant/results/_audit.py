@@ -1,17 +1,17 @@
-"""Audit: which properties measures were found to have, with the witnesses."""
+"""Audit: which properties measures have, with witnesses."""
 
 from __future__ import annotations
 
 import builtins
-import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from calibrant._core.errors import InputError
+from calibrant.results._base import Result, Rows
 from calibrant.results._notebook import boxed, folded, html_table, notes
-from calibrant.results._rendering import as_frame, as_text, json_value, shown
+from calibrant.results._rendering import as_text, json_value, shown
 
 _WORDS = {True: "yes", False: "no", None: "?"}
 
@@ -20,8 +20,20 @@ _WORDS = {True: "yes", False: "no", None: "?"}
 class AuditVerdict:
     """One property of one measure: whether it holds, what is claimed, and what shows it.
 
-    `holds` is None where nothing could be decided. `witness` is enough to compute the numbers in
-    `evidence` again: see `Audit.replay`.
+    Attributes
+    ----------
+    measure, shape, property : str
+        What was tested, and for "binary" or "multiclass" predictions.
+    holds : bool or None
+        Whether the property holds; None where nothing could be decided.
+    claim : bool or None
+        What the catalogue claims.
+    evidence : dict of str to float
+        The numbers that decide.
+    witness : dict or None
+        Enough to compute the numbers again: see `Audit.replay`.
+    sentence : str
+        The finding in words.
     """
 
     measure: str
@@ -41,6 +53,13 @@ class AuditVerdict:
         return self.holds is self.claim
 
     def to_dict(self) -> dict[str, Any]:
+        """Give the row as JSON has it.
+
+        Returns
+        -------
+        dict
+            Every attribute, and `agrees`.
+        """
         return {
             "measure": self.measure,
             "shape": self.shape,
@@ -64,45 +83,81 @@ class AuditVerdict:
 Replay = Callable[[AuditVerdict], dict[str, float]]
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """What `audit` found out: a row per measure, shape and property."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Rows[AuditVerdict], Result):
+    """Which properties measures have: a row per measure, shape and property.
+
+    Made by `audit`. It is true if every claim is confirmed, so that ``assert audit("ece")`` can
+    fail.
+
+    Attributes
+    ----------
+    rows : tuple of AuditVerdict
+        The findings.
+    notes : tuple of str
+        What to know about them.
+    recipe : dict
+        The options that give the same findings again.
+    """
 
     rows: tuple[AuditVerdict, ...]
     notes: tuple[str, ...]
     recipe: dict[str, Any]
-    again: Replay | None = field(default=None, repr=False)
-
-    def __len__(self) -> int:
-        return len(self.rows)
+    # Computes the numbers of a witness.
+    replay_fn: Replay | None = None
 
     def __bool__(self) -> bool:
-        """Whether every claim is borne out: ``assert audit("ece")`` can fail."""
         return not self.disagreements
 
     def verdict(self, measure: str, property: str, shape: str | None = None) -> AuditVerdict:
-        """One row; `shape` is needed where the measure was audited for both."""
-        found = [
+        """Give one row.
+
+        Parameters
+        ----------
+        measure : str
+            The measure.
+        property : str
+            The property.
+        shape : {"binary", "multiclass"}, optional
+            Needed where the measure was audited for both.
+
+        Returns
+        -------
+        AuditVerdict
+            The finding.
+        """
+        matches = [
             row for row in self.rows
             if (row.measure, row.property) == (measure, property) and shape in (None, row.shape)
         ]  # fmt: skip
-        if not found:
+        if not matches:
             raise InputError(f"this audit has no row for {measure!r} and {property!r}")
-        if len(found) > 1:
+        if len(matches) > 1:
             raise InputError(
                 f"{measure!r} was audited for both shapes: say shape='binary' or 'multiclass'"
             )
-        return found[0]
+        return matches[0]
 
     def replay(self, row: AuditVerdict) -> dict[str, float]:
-        """The numbers of a row's witness, computed again from the witness alone."""
-        if row.witness is None or self.again is None:
+        """Compute the numbers of a row again, from its witness alone.
+
+        Parameters
+        ----------
+        row : AuditVerdict
+            A row with a witness.
+
+        Returns
+        -------
+        dict of str to float
+            The numbers, as in its `evidence`.
+        """
+        if row.witness is None or self.replay_fn is None:
             raise InputError(f"there is no witness to replay: {row.sentence}")
-        return self.again(row)
+        return self.replay_fn(row)
 
     @property
     def disagreements(self) -> tuple[AuditVerdict, ...]:
-        """The rows that do not bear out what is claimed: refuted, or undecided."""
+        """The rows that do not confirm what is claimed: refuted, or undecided."""
         return tuple(row for row in self.rows if row.agrees is False)
 
     @property
@@ -111,28 +166,43 @@ class Audit:
         return tuple(row for row in self.disagreements if row.holds is not None)
 
     def columns(self) -> dict[str, list[Any]]:
-        """A row per measure, shape and property."""
+        """Give a row per measure, shape and property.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
         names = ("measure", "shape", "property", "holds", "claim", "agrees", "sentence")
         return {name: [getattr(row, name) for row in self.rows] for name in names}
 
     def table(self) -> dict[str, list[Any]]:
-        """A row per measure and shape, a column per property; ! marks what is claimed otherwise."""
-        found: dict[tuple[str, str], dict[str, str]] = {}
+        """Give a row per measure and shape, a column per property.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length; "!" marks what is claimed otherwise.
+        """
+        by_measure: dict[tuple[str, str], dict[str, str]] = {}
         for row in self.rows:
-            found.setdefault((row.measure, row.shape), {})[row.property] = _cell(row)
+            by_measure.setdefault((row.measure, row.shape), {})[row.property] = _cell(row)
         properties = list(dict.fromkeys(row.property for row in self.rows))
         out: dict[str, list[Any]] = {
-            "measure": [measure for measure, _ in found],
-            "shape": [shape for _, shape in found],
+            "measure": [measure for measure, _ in by_measure],
+            "shape": [shape for _, shape in by_measure],
         }
-        out.update({p: [cells.get(p, "-") for cells in found.values()] for p in properties})
+        out.update({p: [cells.get(p, "-") for cells in by_measure.values()] for p in properties})
         return out
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row per measure, shape and property, as a pandas, polars or pyarrow frame."""
-        return as_frame(self.columns(), backend)
-
     def to_dict(self) -> dict[str, Any]:
+        """Give the audit as JSON has it, with the witnesses.
+
+        Returns
+        -------
+        dict
+            `rows`, `borne_out`, `notes` and `recipe`.
+        """
         return {
             "rows": [row.to_dict() for row in self.rows],
             "borne_out": bool(self),
@@ -140,20 +210,33 @@ class Audit:
             "recipe": json_value(self.recipe),
         }
 
-    def to_json(self) -> str:
-        """Everything, with the witnesses, as JSON."""
-        return json.dumps(self.to_dict())
-
     def to_markdown(self) -> str:
-        """The table and what stands behind each cell, as Markdown."""
+        """Give the table and the findings as Markdown.
+
+        Returns
+        -------
+        str
+            Two tables.
+        """
         return "\n".join(
-            [f"# {self._title()}", "", *(f"{note}\n" for note in self._said()),
+            [f"# {self.title}", "", *(f"{note}\n" for note in self._messages()),
              as_markdown(self.table()), "", "## What was found", "",
              as_markdown(self.columns()), ""]
         )  # fmt: skip
 
     def save(self, folder: Any) -> Path:
-        """Write audit.csv, audit.json and audit.md to a folder, which is made if need be."""
+        """Write audit.csv, audit.json and audit.md to a folder, which is made if need be.
+
+        Parameters
+        ----------
+        folder : str or path
+            The folder.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+        """
         import csv
 
         where = Path(folder)
@@ -167,11 +250,13 @@ class Audit:
         (where / "audit.md").write_text(self.to_markdown(), encoding="utf-8")
         return where
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """The number of measures, in one line."""
         n = len({(row.measure, row.shape) for row in self.rows})
         return f"Audit of {n} measure{'s' if n != 1 else ''}"
 
-    def _said(self) -> tuple[str, ...]:
+    def _messages(self) -> tuple[str, ...]:
         claimed = [row for row in self.rows if row.claim is not None]
         wrong = tuple(f"! {row!r}" for row in self.disagreements)
         if not claimed:
@@ -180,9 +265,9 @@ class Audit:
         return (f"{borne_out} of {len(claimed)} claims borne out", *wrong, *self.notes)
 
     def __repr__(self) -> str:
-        said = "".join(f"  {line}\n" for line in self._said())
+        messages = "".join(f"  {line}\n" for line in self._messages())
         few = {(row.measure, row.shape) for row in self.rows}
-        text = f"{self._title()}\n{said}\n" + as_text(self.table(), indent="  ")
+        text = f"{self.title}\n{messages}\n" + as_text(self.table(), indent="  ")
         if len(few) > 2:
             return text
         lines = "\n".join(f"  {row.property}: {row.sentence}" for row in self.rows)
@@ -190,8 +275,8 @@ class Audit:
 
     def _repr_html_(self) -> str:
         return boxed(
-            html_table(self.table(), self._title()),
-            notes(self._said()),
+            html_table(self.table(), self.title),
+            notes(self._messages()),
             folded("What was found", html_table(self.columns())),
         )
 

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import canonical
+from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes
-from calibrant.results._rendering import as_frame, as_text, json_value
+from calibrant.results._rendering import json_value
 from calibrant.results._sketch import sparkline
 
 if TYPE_CHECKING:
     from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
 
 
-@dataclass(frozen=True, eq=False)
-class BinSensitivity:
-    """What `bin_sensitivity` found out: a value of each measure for each number of `bins`.
+@dataclass(frozen=True, eq=False, repr=False)
+class BinSensitivity(Result):
+    """Each measure at every number of bins.
 
-    `scales` says what each measure is in ("mean gap", "squared gap"), `flat` names those that have
-    no bins. `n` is the number of rows.
+    Made by `bin_sensitivity`. Look a measure's values up by its name: ``sensitivity["ece"]``.
+
+    Attributes
+    ----------
+    bins : tuple of int
+        The numbers of bins.
+    values : mapping of str to tuple of float
+        Each measure's values, in the order of `bins`.
+    scales : mapping of str to str
+        What each measure is in: "mean gap", "squared gap" and so on.
+    flat : tuple of str
+        Measures that have no bins.
+    n : int
+        Rows.
+    inferred : tuple of str
+        What the input was taken for.
+    notes : tuple of str
+        What to know about the values.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5
+    >>> cal.bin_sensitivity(y, p, bins=[5, 10], measures=["ece"])["ece"]
+    (0.25, 0.25)
     """
 
     bins: tuple[int, ...]
@@ -35,10 +58,10 @@ class BinSensitivity:
 
     @property
     def measures(self) -> tuple[str, ...]:
+        """The names of the measures."""
         return tuple(self.values)
 
     def __getitem__(self, measure: str) -> tuple[float, ...]:
-        """One measure's values, in the order of `bins`."""
         measure = canonical(measure)
         if measure not in self.values:
             raise InputError(
@@ -47,19 +70,42 @@ class BinSensitivity:
         return self.values[measure]
 
     def at(self, m: int) -> dict[str, float]:
-        """Every measure at m bins."""
+        """Give every measure at m bins.
+
+        Parameters
+        ----------
+        m : int
+            One of `bins`.
+
+        Returns
+        -------
+        dict of str to float
+            Each measure's value.
+        """
         if m not in self.bins:
             near = min(self.bins, key=lambda count: abs(count - m))
-            raise InputError(f"{m!r} bins were not looked at; the nearest number is {near}")
-        place = self.bins.index(m)
-        return {name: values[place] for name, values in self.values.items()}
+            raise InputError(f"{m!r} bins were not computed; the nearest number is {near}")
+        index = self.bins.index(m)
+        return {name: values[index] for name, values in self.values.items()}
 
     def columns(self) -> dict[str, list[Any]]:
-        """A row per number of bins."""
+        """Give a row per number of bins.
+
+        Returns
+        -------
+        dict of str to list
+            `bins` and each measure.
+        """
         return {"bins": list(self.bins)} | {name: list(v) for name, v in self.values.items()}
 
     def spread(self) -> dict[str, list[Any]]:
-        """A row per measure: its lowest and highest value, and at how many bins."""
+        """Give a row per measure: its lowest and highest value, and at how many bins.
+
+        Returns
+        -------
+        dict of str to list
+            `measure`, `lowest`, `lowest_at`, `highest` and `highest_at`.
+        """
         lowest = {name: min(values) for name, values in self.values.items()}
         highest = {name: max(values) for name, values in self.values.items()}
         return {
@@ -73,11 +119,24 @@ class BinSensitivity:
     def _where(self, name: str, value: float) -> int:
         return self.bins[self.values[name].index(value)]
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row per number of bins, as a pandas, polars or pyarrow frame."""
-        return as_frame(self.columns(), backend)
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give what is printed: the spread of each measure.
+
+        Returns
+        -------
+        dict of str to list
+            The columns of `spread`.
+        """
+        return self.spread()
 
     def to_dict(self) -> dict[str, Any]:
+        """Give the values as JSON has them.
+
+        Returns
+        -------
+        dict
+            `bins`, `values`, `scales`, `flat`, `n`, `inferred` and `notes`.
+        """
         return {
             "bins": list(self.bins),
             "values": json_value(self.values),
@@ -88,34 +147,50 @@ class BinSensitivity:
             "notes": list(self.notes),
         }
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
-
     def plot(
         self, *, ax: Any = None, measures: Sequence[str] | None = None
     ) -> BinSensitivityDisplay:
-        """Each measure against the number of bins, on `ax` or a new figure. Needs matplotlib."""
+        """Draw each measure against the number of bins. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw, or whose place several panels take; left out, a new figure.
+        measures : sequence of str, optional
+            Some of the measures; left out, all.
+
+        Returns
+        -------
+        BinSensitivityDisplay
+            The diagram; its `save` writes it to a file.
+        """
         from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
 
         return BinSensitivityDisplay(self).plot(ax=ax, measures=measures)
 
     def chart(self) -> Any:
-        """The lines as an interactive Altair chart, for notebooks. Needs Altair."""
+        """Draw the lines interactively, for notebooks. Needs Altair.
+
+        Returns
+        -------
+        altair.Chart
+            The chart.
+        """
         from calibrant.results._plots.notebook_charts import bin_sensitivity_chart
 
         return bin_sensitivity_chart(self)
 
     @property
     def title(self) -> str:
+        """Measures, rows and numbers of bins, in one line."""
         counts = f"{self.bins[0]} to {self.bins[-1]} bins" if len(self.bins) > 1 else "one number"
         return f"{len(self.values)} measures of {self.n} rows at {counts}"
 
-    def __repr__(self) -> str:
-        said = "".join(f"\n  {line}" for line in (*self.inferred, *self.notes))
-        return f"{self.title}{said}\n\n" + as_text(self.spread(), indent="  ")
+    def _messages(self) -> tuple[str, ...]:
+        return (*self.inferred, *self.notes)
 
     def _repr_html_(self) -> str:
         lines = [sparkline(self.values[name]) for name in self.values]
         ends = f"{self.bins[0]} to {self.bins[-1]} bins"
         columns = {**self.spread(), ends: lines}
-        return boxed(html_table(columns, self.title), notes((*self.inferred, *self.notes)))
+        return boxed(html_table(columns, self.title), notes(self._messages()))

@@ -1,14 +1,14 @@
-"""Check: whether limits are kept, in a word, a sentence and a code."""
+"""Check: whether measures keep their limits, in a word, a sentence and an exit code."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from calibrant._measures.gap_scale import GapScale
-from calibrant.results._rendering import as_html, as_text, in_full, json_value, percent, told_apart
+from calibrant.results._base import Result, Rows
+from calibrant.results._rendering import in_full, json_value, percent, told_apart
 from calibrant.results._uncertainty import Interval
 
 Verdict = Literal["pass", "fail", "undecided"]
@@ -23,7 +23,23 @@ FEWEST_ROWS = 30
 
 @dataclass(frozen=True)
 class Limit:
-    """The largest or the smallest value that a measure may have."""
+    """The largest or the smallest value that a measure may have.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    kind : {"max", "min"}
+        Whether `value` is the largest or the smallest allowed.
+    value : float
+        The limit.
+
+    Examples
+    --------
+    >>> from calibrant.results import Limit
+    >>> str(Limit("ece", "max", 0.05))
+    'ece <= 0.05'
+    """
 
     measure: str
     kind: Literal["max", "min"]
@@ -33,7 +49,18 @@ class Limit:
         return f"{self.measure} {'<=' if self.kind == 'max' else '>='} {in_full(self.value)}"
 
     def kept_by(self, low: float, high: float) -> Verdict:
-        """Whether all values between two keep the limit, none does, or some do; NaN: some."""
+        """Decide whether all values of an interval keep the limit, none does, or some do.
+
+        Parameters
+        ----------
+        low, high : float
+            The interval; NaN is undecided.
+
+        Returns
+        -------
+        {"pass", "fail", "undecided"}
+            The decision.
+        """
         worst, best = (high, low) if self.kind == "max" else (-low, -high)
         limit = self.value if self.kind == "max" else -self.value
         if worst <= limit:
@@ -42,14 +69,39 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Limited:
-    """One limit held against all rows, or against a slice.
+class LimitCheck:
+    """One limit, checked on all rows or on a slice.
 
-    `interval` is of the measure's true value; None where the value alone was looked at, or where
-    `reason` says why there is nothing to look at. `joint` is the interval that a fail needs where
-    there are several limits or slices: wide enough that all of them together fail as seldom as one
-    alone would. `effective_n` is how many equal rows these are worth, weights and clusters taken
-    into account; a pass needs `n_to_pass` of them. `scale` turns values into gaps.
+    Attributes
+    ----------
+    limit : Limit
+        The limit.
+    where : str or None
+        The slice; None for all rows.
+    n : int
+        Rows.
+    value : float
+        The measure's value.
+    interval : Interval or None
+        Its confidence interval; None where the value alone decides, or `reason` says why there is
+        nothing to check.
+    reason : str
+        Why nothing could be computed.
+    effective_n : float
+        The number of independent rows of equal weight that these are equivalent to.
+    n_to_pass : int
+        How many of those a pass needs.
+    scale : GapScale
+        Turns values into gaps.
+    joint : Interval or None
+        The interval that a fail needs where there are several limits or slices: wide enough that
+        all of them together fail as seldom as one alone would.
+    n_clusters : int or None
+        Clusters, where rows come in clusters.
+    centre : float or None
+        The gap that `rows_needed` takes for the true one; None takes the estimate's.
+    reach : float
+        How far up an interval of as many rows usually reaches; 0 takes this one's.
     """
 
     limit: Limit
@@ -63,14 +115,12 @@ class Limited:
     scale: GapScale = field(default_factory=GapScale)
     joint: Interval | None = None
     n_clusters: int | None = None
-    # What is taken for the true gap when rows needed are asked for (None: the estimate's), and how
-    # far up an interval of as many rows usually reaches (0: as far as this one).
     centre: float | None = None
     reach: float = 0.0
 
     @property
     def too_few(self) -> bool:
-        """Whether the interval looks decided, but there are too few rows to believe it."""
+        """Whether the interval decides, but on too few rows to be reliable."""
         return self.interval is not None and (
             self.effective_n < FEWEST_ROWS
             or (self.effective_n < self.n_to_pass and self._of_intervals(self.interval) == "pass")
@@ -78,6 +128,7 @@ class Limited:
 
     @property
     def verdict(self) -> Verdict:
+        """Whether the limit is kept: "pass", "fail" or "undecided"."""
         if self.reason or math.isnan(self.value) or self.too_few:
             return "undecided"
         if self.interval is None:
@@ -85,11 +136,11 @@ class Limited:
         return self._of_intervals(self.interval)
 
     def _of_intervals(self, interval: Interval) -> Verdict:
-        found = self.limit.kept_by(interval.low, interval.high)
-        if found == "fail" and self.joint is not None:
+        decision = self.limit.kept_by(interval.low, interval.high)
+        if decision == "fail" and self.joint is not None:
             together = self.limit.kept_by(self.joint.low, self.joint.high)
             return "fail" if together == "fail" else "undecided"
-        return found
+        return decision
 
     @property
     def _growth(self) -> float | None:
@@ -98,17 +149,18 @@ class Limited:
         On the scale of a gap an interval shrinks with the root of n, whatever the power of the
         measure; with its own rate where it reaches 0.
         """
-        found = self.interval
-        if found is None or self.verdict != "undecided":
+        interval = self.interval
+        if interval is None or self.verdict != "undecided":
             return None
         if self.too_few:
             return max(FEWEST_ROWS, self.n_to_pass) / self.effective_n
         if self.joint is not None:
-            found = self.joint if self.limit.kept_by(found.low, found.high) == "fail" else found
+            fails = self.limit.kept_by(interval.low, interval.high) == "fail"
+            interval = self.joint if fails else interval
         gap = self.scale.gap
-        low, high, limit = gap(found.low), gap(found.high), gap(self.limit.value)
+        low, high, limit = gap(interval.low), gap(interval.high), gap(self.limit.value)
         middle = (low + high) / 2 if low > 0 else 0.0
-        centre = middle if found.estimate is None else gap(found.estimate)
+        centre = middle if interval.estimate is None else gap(interval.estimate)
         centre = centre if self.centre is None else self.centre
         far = limit - centre
         end = max(high, self.reach) if far > 0 else low
@@ -141,31 +193,33 @@ class Limited:
 
     @property
     def sentence(self) -> str:
+        """The verdict with its reasons."""
         about = f"{self.where}: " if self.where else ""
         return f"{about}{self.verdict}, {self.limit}: {self._because()}"
 
     def _because(self) -> str:
         if self.reason or math.isnan(self.value):
             return self.reason or "it cannot be computed"
-        found = self.interval
-        if found is None:
+        interval = self.interval
+        if interval is None:
             value = told_apart((self.value,), (self.limit.value,))[0]
             return f"it is {value} on {self.n:,} rows; no interval was computed"
-        value, low, high = told_apart((self.value, found.low, found.high), (self.limit.value,))
-        said = f"it is {value} on {self.n:,} rows, {percent(found.level)} CI {low} to {high}"
-        if found.comment:
-            said = f"{said} ({found.comment})"
+        numbers = (self.value, interval.low, interval.high)
+        value, low, high = told_apart(numbers, (self.limit.value,))
+        text = f"it is {value} on {self.n:,} rows, {percent(interval.level)} CI {low} to {high}"
+        if interval.comment:
+            text = f"{text} ({interval.comment})"
         if self.joint is not None:
             low, high = told_apart((self.joint.low, self.joint.high), (self.limit.value,))
             level = percent(self.joint.level)
-            said = f"{said}; at {level}, for the number of limits and slices, {low} to {high}"
+            text = f"{text}; at {level}, for the number of limits and slices, {low} to {high}"
         if self.verdict != "undecided":
-            return said
+            return text
         needed = self.needed_text
         if self.too_few:
             few = f"{self.effective_n:,.0f} {'rows' if self.n_clusters is None else 'clusters'}"
-            return f"{said}; but {few} are too few to tell, {needed} would do"
-        return said + (f"; about {needed} would tell" if needed else "; too close to tell")
+            return f"{text}; but {few} are too few to tell, {needed} would do"
+        return text + (f"; about {needed} would tell" if needed else "; too close to tell")
 
     @property
     def needed_text(self) -> str:
@@ -176,14 +230,34 @@ class Limited:
         return f"{rows:,} rows" + (f" in {clusters:,} clusters like these" if clusters else "")
 
 
-@dataclass(frozen=True, eq=False)
-class Check:
-    """What `check` found out: `verdict` is "pass", "fail" or "undecided", `code` is 0, 1 or 2.
+@dataclass(frozen=True, eq=False, repr=False)
+class Check(Rows[LimitCheck], Result):
+    """Whether all limits are kept: "pass", "fail" or "undecided".
 
-    Only a pass is true, so that ``assert check(...)`` fails on a fail and where noise decides.
+    Made by `check`. Only a pass is true, so that ``assert check(...)`` fails on a fail and where
+    these rows cannot decide.
+
+    Attributes
+    ----------
+    rows : tuple of LimitCheck
+        Each limit, on all rows and on each slice.
+    n, n_missing : int
+        Rows, and rows that were dropped because something was missing in them.
+    level : float or None
+        Level of the intervals.
+    point : bool
+        Whether values alone decide, without intervals.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
+    >>> found = cal.check(y, p, at_most={"ece": 0.05}, bins=5)
+    >>> found.verdict, found.code, bool(found)
+    ('fail', 1, False)
     """
 
-    parts: tuple[Limited, ...]
+    rows: tuple[LimitCheck, ...]
     n: int
     n_missing: int
     level: float | None
@@ -191,31 +265,48 @@ class Check:
 
     @property
     def verdict(self) -> Verdict:
-        found = {part.verdict for part in self.parts}
-        if "fail" in found:
+        """Fail if a limit is broken, pass if all are kept, else undecided."""
+        verdicts = {row.verdict for row in self.rows}
+        if "fail" in verdicts:
             return "fail"
-        return "pass" if found == {"pass"} else "undecided"
+        return "pass" if verdicts == {"pass"} else "undecided"
 
     @property
     def code(self) -> int:
+        """The exit code: 0 pass, 1 fail, 2 undecided."""
         return CODES[self.verdict]
 
     def __bool__(self) -> bool:
         return self.verdict == "pass"
 
     def columns(self) -> dict[str, list[Any]]:
-        parts, nan = self.parts, math.nan
-        out: dict[str, list[Any]] = {"limit": [str(part.limit) for part in parts]}
-        if any(part.where for part in parts):
-            out["rows of"] = [part.where or "all" for part in parts]
-        out |= {"n": [part.n for part in parts], "value": [part.value for part in parts]}
+        """Give a row per limit, and per slice.
+
+        Returns
+        -------
+        dict of str to list
+            `limit`, `n`, `value`, `verdict`; with slices `rows of`, with intervals `estimate`,
+            `low` and `high`.
+        """
+        rows, nan = self.rows, math.nan
+        out: dict[str, list[Any]] = {"limit": [str(row.limit) for row in rows]}
+        if any(row.where for row in rows):
+            out["rows of"] = [row.where or "all" for row in rows]
+        out |= {"n": [row.n for row in rows], "value": [row.value for row in rows]}
         if not self.point:
-            out["estimate"] = [_estimate(part.interval) for part in parts]
-            out["low"] = [part.interval.low if part.interval else nan for part in parts]
-            out["high"] = [part.interval.high if part.interval else nan for part in parts]
-        return {**out, "verdict": [part.verdict for part in parts]}
+            out["estimate"] = [_estimate(row.interval) for row in rows]
+            out["low"] = [row.interval.low if row.interval else nan for row in rows]
+            out["high"] = [row.interval.high if row.interval else nan for row in rows]
+        return {**out, "verdict": [row.verdict for row in rows]}
 
     def to_dict(self) -> dict[str, Any]:
+        """Give the check as JSON has it.
+
+        Returns
+        -------
+        dict
+            `verdict`, `code`, `n`, `n_missing`, `level`, `point` and `limits`.
+        """
         return {
             "verdict": self.verdict,
             "code": self.code,
@@ -225,30 +316,26 @@ class Check:
             "point": self.point,
             "limits": [
                 {
-                    "measure": part.limit.measure,
-                    part.limit.kind: part.limit.value,
-                    "slice": part.where,
-                    "n": part.n,
-                    "value": json_value(part.value),
-                    "interval": part.interval.to_dict() if part.interval else None,
-                    "verdict": part.verdict,
-                    "joint_interval": part.joint.to_dict() if part.joint else None,
-                    "rows_needed": part.rows_needed,
-                    "clusters_needed": part.clusters_needed,
-                    "sentence": part.sentence,
+                    "measure": row.limit.measure,
+                    row.limit.kind: row.limit.value,
+                    "slice": row.where,
+                    "n": row.n,
+                    "value": json_value(row.value),
+                    "interval": row.interval.to_dict() if row.interval else None,
+                    "verdict": row.verdict,
+                    "joint_interval": row.joint.to_dict() if row.joint else None,
+                    "rows_needed": row.rows_needed,
+                    "clusters_needed": row.clusters_needed,
+                    "sentence": row.sentence,
                 }
-                for part in self.parts
+                for row in self.rows
             ],
         }
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
-
-    def __repr__(self) -> str:
-        return f"Check: {self.verdict}\n{as_text(self.columns(), indent='  ')}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.columns(), f"Check: {self.verdict}")
+    @property
+    def title(self) -> str:
+        """The verdict, in one line."""
+        return f"Check: {self.verdict}"
 
 
 def _estimate(interval: Interval | None) -> float:

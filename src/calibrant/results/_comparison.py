@@ -1,8 +1,7 @@
-"""Comparison: several predictors side by side, with what their order is worth."""
+"""Comparison: several predictors side by side, with the uncertainty of their order."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Sequence
@@ -15,10 +14,11 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import Shape, canonical
-from calibrant.results._glossary import Entry, entry
+from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, folded, html_table, notes
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, json_value
+from calibrant.results._rendering import as_text, json_value
+from calibrant.results._report import Entry, entry
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 
@@ -32,10 +32,26 @@ Array = NDArray[np.float64]
 class Difference:
     """One measure of `first` less that of `second`, on the same rows.
 
-    `value` is the difference of the sample's values. Each lies above its true one by an amount of
-    its own; `estimate` is the difference without that bias, and the limits are about it. They come
-    from resamples of the rows that are common to both, so they shrink as the two agree. `better`
-    is None where the limits hold 0: the data do not tell the two apart.
+    The limits come from resamples of the rows that both have in common, so they shrink as the two
+    agree.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    first, second : str
+        The predictors.
+    value : float
+        The difference of the sample's values.
+    low, high : float
+        Its confidence interval.
+    level : float
+        Level of the interval.
+    better : str or None
+        The better predictor; None where the interval includes 0.
+    estimate : float
+        The difference without the bias of a sample, which the two values may have in different
+        amounts.
     """
 
     measure: str
@@ -49,12 +65,51 @@ class Difference:
     estimate: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """What `compare` found out.
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
+    """Several predictors on the same rows: values, ranks and differences, with uncertainty.
 
-    `values` has a row per predictor and a column per measure; `draws` the same, resampled: a list
-    of arrays (predictors, resamples), one per measure.
+    Made by `compare`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The predictors.
+    measures : tuple of str
+        The measures; the first one orders what is printed.
+    higher_is_better : tuple of bool
+        For each measure.
+    values : ndarray of shape (predictors, measures)
+        Each value.
+    draws : tuple of ndarray of shape (predictors, resamples)
+        Resampled values, for each measure.
+    limits : ndarray of shape (predictors, measures, 3)
+        Limits and estimate of each value.
+    pairs : ndarray of shape (measures, predictors, predictors, 3)
+        Limits and estimate of each difference.
+    level : float
+        Level of the intervals.
+    robustness : RankRobustness or None
+        Whether errors keep the order of the predictors.
+    slices : dict of str to Slices or None
+        Slices of each predictor, with ``by=``.
+    inferred : tuple of str
+        What the input was taken for.
+    notes : tuple of str
+        What to know about the values.
+    recipe : dict
+        The options that give the same numbers again.
+    tables : tuple of ReliabilityTable
+        The bins of each predictor.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [0, 1, 1, 0] * 25
+    >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
+    >>> comparison = cal.compare(y, models, measures=["brier"])
+    >>> comparison.order("brier"), comparison.difference("bad", "good", "brier").better
+    (['good', 'bad'], 'good')
     """
 
     names: tuple[str, ...]
@@ -62,9 +117,7 @@ class Comparison:
     higher_is_better: tuple[bool, ...]
     values: Array
     draws: tuple[Array, ...]
-    # Limits and estimate of each value, (predictors, measures, 3).
     limits: Array
-    # Limits and estimate of each difference, (measures, predictors, predictors, 3).
     pairs: Array
     level: float
     robustness: RankRobustness | None
@@ -72,11 +125,23 @@ class Comparison:
     inferred: tuple[str, ...]
     notes: tuple[str, ...]
     recipe: dict[str, Any]
-    # Each predictor's bins, for the curves of all of them together.
     tables: tuple[ReliabilityTable, ...] = ()
 
     def value(self, name: str, measure: str) -> float:
-        """One predictor's value of a measure."""
+        """Give one predictor's value of a measure.
+
+        Parameters
+        ----------
+        name : str
+            The predictor.
+        measure : str
+            The measure.
+
+        Returns
+        -------
+        float
+            The value.
+        """
         return float(self.values[self._name(name), self._measure(measure)])
 
     def _name(self, name: str) -> int:
@@ -92,9 +157,22 @@ class Comparison:
         return self.measures.index(measure)
 
     def difference(self, first: str, second: str, measure: str = "ece") -> Difference:
-        """How much larger a measure is for `first` than for `second`."""
+        """Say how much larger a measure is for `first` than for `second`.
+
+        Parameters
+        ----------
+        first, second : str
+            The predictors.
+        measure : str, default "ece"
+            The measure.
+
+        Returns
+        -------
+        Difference
+            The difference with its interval.
+        """
         a, b, j = self._name(first), self._name(second), self._measure(measure)
-        seen = float(self.values[a, j] - self.values[b, j])
+        value = float(self.values[a, j] - self.values[b, j])
         measure = self.measures[j]
         if a == b:
             return Difference(measure, first, second, 0.0, 0.0, 0.0, self.level, None)
@@ -102,13 +180,21 @@ class Comparison:
         better = None
         if low > 0 or high < 0:
             better = first if (low > 0) == self.higher_is_better[j] else second
-        return Difference(measure, first, second, seen, low, high, self.level, better, estimate)
+        return Difference(measure, first, second, value, low, high, self.level, better, estimate)
 
     def intervals(self, measure: str = "ece") -> dict[str, list[Any]]:
-        """Each predictor's value with limits of its true value, best first.
+        """Give each predictor's value with its confidence interval, best first.
 
-        A sample's error lies above the true one, so a value may be above its `high`; `estimate` is
-        the value without that bias.
+        Parameters
+        ----------
+        measure : str, default "ece"
+            The measure.
+
+        Returns
+        -------
+        dict of str to list
+            `predictor`, the measure, `low`, `high` and `estimate`. A sample's error lies above the
+            true one, so a value may be above its `high`; `estimate` is without that bias.
         """
         j = self._measure(measure)
         order = [self.names.index(name) for name in self.order(measure)]
@@ -122,21 +208,54 @@ class Comparison:
         }
 
     def differences(self, measure: str = "ece", reference: str | None = None) -> list[Difference]:
-        """Every predictor less the reference, by default the best one; best first."""
+        """Give the difference of every predictor from one of them, best first.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            The measure.
+        reference : str, optional
+            The predictor to compare with; left out, the best.
+
+        Returns
+        -------
+        list of Difference
+            One for each other predictor.
+        """
         order = self.order(measure)
         base = order[0] if reference is None else reference
         return [self.difference(name, base, measure) for name in order if name != base]
 
     def order(self, measure: str = "ece") -> list[str]:
-        """Names from the best to the worst."""
+        """Give the names from the best to the worst.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            The measure.
+
+        Returns
+        -------
+        list of str
+            The predictors.
+        """
         ranks = self._ranks(self.values[:, self._measure(measure)][:, None], measure)[:, 0]
         return [self.names[i] for i in np.argsort(ranks, kind="stable")]
 
     def ranking(self, measure: str = "ece") -> dict[str, list[Any]]:
-        """Ranks with their uncertainty: a row per predictor, best first.
+        """Give ranks with their uncertainty, best first.
 
-        `rank_low` and `rank_high` hold the rank in all but the extreme resamples; `best` is the
-        share of resamples in which the predictor comes first.
+        Parameters
+        ----------
+        measure : str, default "ece"
+            The measure.
+
+        Returns
+        -------
+        dict of str to list
+            `predictor`, the measure, `rank`, `rank_low` and `rank_high` (between which the rank
+            lies in all but the extreme resamples), and `best`, the share of resamples in which the
+            predictor comes first.
         """
         j = self._measure(measure)
         drawn = self._ranks(self.draws[j], measure)
@@ -160,17 +279,27 @@ class Comparison:
         return smaller + 1
 
     def columns(self) -> dict[str, list[Any]]:
-        """A row per predictor: every measure."""
+        """Give a row per predictor.
+
+        Returns
+        -------
+        dict of str to list
+            `predictor` and every measure.
+        """
         columns: dict[str, list[Any]] = {"predictor": list(self.names)}
         for j, measure in enumerate(self.measures):
             columns[measure] = self.values[:, j].tolist()
         return columns
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row per predictor, as a pandas, polars or pyarrow frame."""
-        return as_frame(self.columns(), backend)
-
     def to_dict(self) -> dict[str, Any]:
+        """Give the comparison as JSON has it.
+
+        Returns
+        -------
+        dict
+            `values`, `rankings`, `differences`, `robustness`, `slices`, `inferred`, `notes` and
+            `recipe`.
+        """
         return {
             "values": json_value(self.columns()),
             "rankings": {m: json_value(self.ranking(m)) for m in self.measures},
@@ -180,15 +309,12 @@ class Comparison:
             "robustness": None if self.robustness is None else self.robustness.to_dict(),
             "slices": (
                 None if self.slices is None
-                else {name: part.to_dict() for name, part in self.slices.items()}
+                else {name: slices.to_dict() for name, slices in self.slices.items()}
             ),
             "inferred": list(self.inferred),
             "notes": list(self.notes),
             "recipe": json_value(self.recipe),
         }  # fmt: skip
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
 
     def plot(
         self,
@@ -198,8 +324,23 @@ class Comparison:
         measures: Sequence[str] | None = None,
         cap: int = 30,
     ) -> ComparisonDisplay:
-        """The predictors, best first: their "values", "ranks" or "differences" from the best, each
-        with its uncertainty, on `ax` or a new figure. Needs matplotlib.
+        """Draw the predictors, best first, with uncertainty. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw, or whose place several measures take; left out, a new figure.
+        kind : {"values", "ranks", "differences"}, default "values"
+            What is drawn of each predictor; differences are from the best.
+        measures : sequence of str, optional
+            Measures to draw; left out, the first.
+        cap : int, default 30
+            The largest number of predictors shown.
+
+        Returns
+        -------
+        ComparisonDisplay
+            The diagram; its `save` writes it to a file.
         """
         from calibrant.results._plots.comparison import ComparisonDisplay
 
@@ -207,12 +348,25 @@ class Comparison:
 
     @property
     def glossary(self) -> tuple[Entry, ...]:
-        """What the catalogue says of the measures."""
+        """The catalogue's entries of the measures."""
         shape: Shape = "binary" if "binary" in self.inferred[0] else "multiclass"
         return tuple(entry(name, shape) for name in self.measures)
 
     def to_html(self, *, name: str | None = None, source: Any = None) -> str:
-        """The comparison page as one text. Needs `pip install 'calibrant[report]'`."""
+        """Give the comparison page as text. Needs ``pip install 'calibrant[report]'``.
+
+        Parameters
+        ----------
+        name : str, optional
+            The title of the page.
+        source : str or mapping, optional
+            Where the rows come from, as for `report`.
+
+        Returns
+        -------
+        str
+            HTML that needs no other file.
+        """
         from calibrant.results._pages.comparison_page import comparison_page
 
         return comparison_page(self, name, source)
@@ -220,54 +374,90 @@ class Comparison:
     def save(
         self, path: str | os.PathLike[str], *, name: str | None = None, source: Any = None
     ) -> Path:
-        """Write the comparison page: one HTML file that needs nothing else.
+        """Write the comparison page: one HTML file that needs no other.
 
-        `name` is its title; `source` tells where the rows come from, as for `report`.
+        Parameters
+        ----------
+        path : str or path
+            A file that ends in .html.
+        name : str, optional
+            The title of the page.
+        source : str or mapping, optional
+            Where the rows come from, as for `report`.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
         """
-        from calibrant.results._pages.write import write_page
+        from calibrant.results._pages.page import write_page
 
         return write_page(path, lambda: self.to_html(name=name, source=source))
 
     def chart(self) -> Any:
-        """Values with intervals, the measure chosen from a list, for notebooks. Needs Altair."""
+        """Draw values with intervals interactively, for notebooks. Needs Altair.
+
+        Returns
+        -------
+        altair.Chart
+            A chart in which the measure is chosen from a list.
+        """
         from calibrant.results._plots.notebook_charts import comparison_chart
 
         return comparison_chart(self)
 
     def ranked(self, measure: str) -> dict[str, list[Any]]:
-        """The ranking, with the difference from the best one beside it."""
+        """Give the ranking with the difference from the best predictor.
+
+        Parameters
+        ----------
+        measure : str
+            The measure.
+
+        Returns
+        -------
+        dict of str to list
+            `predictor`, the measure, `rank`, `best`, `ranks`, `behind_best`, `low` and `high`.
+        """
         columns = self.ranking(measure)
-        found = {d.first: d for d in self.differences(measure)}
+        behind = {d.first: d for d in self.differences(measure)}
         names = columns["predictor"]
         columns["ranks"] = [
             f"{a}" if a == b else f"{a} to {b}"
             for a, b in zip(columns.pop("rank_low"), columns.pop("rank_high"), strict=True)
         ]
-        columns["behind_best"] = [found[n].value if n in found else math.nan for n in names]
-        columns["low"] = [found[n].low if n in found else math.nan for n in names]
-        columns["high"] = [found[n].high if n in found else math.nan for n in names]
+        columns["behind_best"] = [behind[n].value if n in behind else math.nan for n in names]
+        columns["low"] = [behind[n].low if n in behind else math.nan for n in names]
+        columns["high"] = [behind[n].high if n in behind else math.nan for n in names]
         return columns
 
+    @property
+    def title(self) -> str:
+        """The numbers of predictors and rows, in one line."""
+        return f"Comparison of {len(self.names)} predictors on {self.recipe['n']} rows"
+
+    def _messages(self) -> tuple[str, ...]:
+        return (*self.inferred, *self.notes)
+
     def __repr__(self) -> str:
-        said = "\n".join(f"  {line}" for line in (*self.inferred, *self.notes))
-        head = f"Comparison of {len(self.names)} predictors on {self.recipe['n']} rows\n{said}\n\n"
+        messages = "\n".join(f"  {line}" for line in self._messages())
+        head = f"{self.title}\n{messages}\n\n"
         parts = [as_text(self.columns(), indent="  ")]
         main = self.measures[0]
         parts.append(f"Ranks by {main}\n" + as_text(self.ranked(main), indent="  "))
         if self.robustness is not None:
             parts.append(
-                f"{self.robustness.caption}\n" + as_text(self.robustness.table(), indent="  ")
+                f"{self.robustness.title}\n" + as_text(self.robustness.table(), indent="  ")
             )
         return head + "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
         main = self.measures[0]
-        n = f"{len(self.names)} predictors on {self.recipe['n']} rows"
         parts = [
-            html_table(self.columns(), f"Comparison of {n}"),
-            notes((*self.inferred, *self.notes)),
+            html_table(self.columns(), self.title),
+            notes(self._messages()),
             html_table(self.ranked(main), f"Ranks by {main}"),
         ]
         if self.robustness is not None:
-            parts.append(folded(self.robustness.caption, html_table(self.robustness.table())))
+            parts.append(folded(self.robustness.title, html_table(self.robustness.table())))
         return boxed(*parts)

@@ -1,18 +1,34 @@
-"""Conventions: what each well-known tool would say, and why they differ."""
+"""Conventions: the ECE of each well-known tool, and why they differ."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
+from calibrant.results._base import Result, Rows
 from calibrant.results._notebook import boxed, html_table
-from calibrant.results._rendering import as_frame, as_text, json_value
+from calibrant.results._rendering import as_text, json_value
 
 
 @dataclass(frozen=True)
 class Convention:
-    """One tool's answer: with its own default number of bins, and with a common one."""
+    """One tool's answer: with its own default number of bins, and with a common one.
+
+    Attributes
+    ----------
+    tool, version : str
+        The tool.
+    default_bins : int
+        Its default number of bins.
+    at_default, at_common : float or None
+        Its value with its own bins, and with the common number; None where it gives none.
+    answer : str
+        Whether it gives a value.
+    rule : str
+        Its rule, in words.
+    why : str
+        Why its value differs.
+    """
 
     tool: str
     version: str
@@ -24,15 +40,41 @@ class Convention:
     why: str
 
 
-@dataclass(frozen=True)
-class Conventions:
-    """The same data through every tool's eyes, Calibrant's own definition first."""
+@dataclass(frozen=True, repr=False)
+class Conventions(Rows[Convention], Result):
+    """The ECE of the same data by every tool's rule, Calibrant's own first.
+
+    Made by `conventions`.
+
+    Attributes
+    ----------
+    rows : tuple of Convention
+        The tools.
+    bins : int
+        The common number of bins.
+    notion : str
+        What is measured: "binary", or "confidence" for the top label.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> tools = cal.conventions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> tools.rows[0].tool, len(tools) > 3
+    ('calibrant', True)
+    """
 
     rows: tuple[Convention, ...]
     bins: int
     notion: str
 
     def columns(self) -> dict[str, list[Any]]:
+        """Give a row per tool.
+
+        Returns
+        -------
+        dict of str to list
+            The tool, its bins, its values, its rule and why it differs.
+        """
         return {
             "tool": [row.tool for row in self.rows],
             "version": [row.version for row in self.rows],
@@ -44,22 +86,28 @@ class Conventions:
             "why": [row.why for row in self.rows],
         }
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        return as_frame(self.columns(), backend)
-
     def to_dict(self) -> dict[str, Any]:
+        """Give the tools as JSON has them.
+
+        Returns
+        -------
+        dict
+            `bins`, `notion`, and the columns as `tools`.
+        """
         return {"bins": self.bins, "notion": self.notion, "tools": json_value(self.columns())}
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
+    @property
+    def title(self) -> str:
+        """What is measured, in one line."""
+        return f"Conventions ({self.notion})"
 
     def __repr__(self) -> str:
         short = {k: v for k, v in self.columns().items() if k not in ("rule", "why", "version")}
         why = "\n".join(f"  {row.tool}: {row.why}" for row in self.rows)
-        return f"Conventions ({self.notion})\n{as_text(short, indent='  ')}\n\n{why}"
+        return f"{self.title}\n{as_text(short, indent='  ')}\n\n{why}"
 
     def _repr_html_(self) -> str:
         columns = self.columns()
         rules = columns.pop("rule")
         tips = {"tool": rules, "why": rules}
-        return boxed(html_table(columns, f"Conventions ({self.notion})", tips=tips))
+        return boxed(html_table(columns, self.title, tips=tips))

@@ -1,17 +1,17 @@
-"""Evaluation: every measure that applies, with what was inferred and how to get it again."""
+"""Evaluation: every measure that applies, with what was inferred and the options to repeat it."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import canonical
+from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, folded, html_table, notes, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, json_value, percent, shown
+from calibrant.results._rendering import as_text, json_value, percent, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
@@ -21,7 +21,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One measure's value, with the recipe that gave it."""
+    """One measure's value, with how it was computed; ``float(estimate)`` is the value.
+
+    Attributes
+    ----------
+    name, title : str
+        The measure.
+    value : float
+        Its value.
+    notion : str
+        What it measures: "binary", "confidence", "classwise", "loss" and so on.
+    rule : str
+        Its bins; empty where it has none.
+    truthful : bool or None
+        Whether predicting the true probabilities minimises its expectation.
+    higher_is_better : bool
+        Whether a higher value is better.
+    interval : Interval or None
+        Its confidence interval, with ``uncertainty=True``.
+    noise_floor : NoiseFloor or None
+        What calibrated predictions would show, with ``uncertainty=True``.
+    """
 
     name: str
     value: float
@@ -39,16 +59,41 @@ class Estimate:
     @property
     def estimate(self) -> float:
         """The value without the bias of a sample; NaN where it is not known."""
-        found = None if self.interval is None else self.interval.estimate
-        return math.nan if found is None else found
+        value = None if self.interval is None else self.interval.estimate
+        return math.nan if value is None else value
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """What `evaluate` found out.
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Result):
+    """Every measure of a set of predictions.
 
-    Look a value up by name: ``evaluation["ece"]``. `inferred` says what the input was taken for,
-    `notes` what was clipped or tolerated, `recipe` the options that give the same numbers again.
+    Made by `evaluate`. Look a value up by name: ``evaluation["ece"]``.
+
+    Attributes
+    ----------
+    estimates : tuple of Estimate
+        The measures.
+    reliability : ReliabilityTable
+        The bins of the calibration error.
+    classes : dict of str to list or None
+        A row per class, for predictions of several classes.
+    inferred : tuple of str
+        What the input was taken for.
+    notes : tuple of str
+        What was clipped, dropped or tolerated.
+    recipe : dict
+        The options that give the same numbers again.
+    verdict : Verdict or None
+        Whether the predictions are calibrated, with ``uncertainty=True``.
+    slices : Slices or None
+        An evaluation for each value of a column, with ``by=``.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> evaluation = cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece", "brier"])
+    >>> round(evaluation["brier"], 4)
+    0.075
     """
 
     estimates: tuple[Estimate, ...]
@@ -61,7 +106,18 @@ class Evaluation:
     slices: Slices | None = None
 
     def estimate(self, name: str) -> Estimate:
-        """One measure with its recipe, interval and noise floor."""
+        """Give one measure with its bins, interval and noise floor.
+
+        Parameters
+        ----------
+        name : str
+            A name of the catalogue, or an alias.
+
+        Returns
+        -------
+        Estimate
+            The measure.
+        """
         own = canonical(name)
         for estimate in self.estimates:
             if estimate.name == own:
@@ -82,20 +138,26 @@ class Evaluation:
         return {estimate.name: estimate.value for estimate in self.estimates}
 
     def columns(self) -> dict[str, list[Any]]:
+        """Give a row per measure.
+
+        Returns
+        -------
+        dict of str to list
+            `measure`, `value`, `notion`, `bins`, `truthful` and `title`; with uncertainty also
+            `estimate`, `low`, `high`, `noise_mean`, `noise_95` and `p_value`.
+        """
         return {
             "measure": [e.name for e in self.estimates],
             "value": [e.value for e in self.estimates],
-            **self._worth_columns(),
+            **self._uncertainty_columns(),
             "notion": [e.notion for e in self.estimates],
             "bins": [e.rule for e in self.estimates],
             "truthful": [e.truthful for e in self.estimates],
             "title": [e.title for e in self.estimates],
         }
 
-    def _worth_columns(self) -> dict[str, list[Any]]:
-        """The estimate without bias, limits of the true value and the noise floor, where they were
-        asked for.
-        """
+    def _uncertainty_columns(self) -> dict[str, list[Any]]:
+        """The estimate without bias, the interval and the noise floor, if they were computed."""
         nan = math.nan
         if not any(e.interval or e.noise_floor for e in self.estimates):
             return {}
@@ -108,11 +170,15 @@ class Evaluation:
             "p_value": [e.noise_floor.p_value if e.noise_floor else nan for e in self.estimates],
         }
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row per measure, as a pandas, polars or pyarrow frame."""
-        return as_frame(self.columns(), backend)
-
     def to_dict(self) -> dict[str, Any]:
+        """Give everything but the samples, as JSON has it.
+
+        Returns
+        -------
+        dict
+            `measures`, `reliability`, `classes`, `inferred`, `notes`, `recipe`, `verdict` and
+            `slices`.
+        """
         return {
             "measures": [
                 {
@@ -138,28 +204,64 @@ class Evaluation:
             "slices": self.slices.to_dict() if self.slices else None,
         }
 
-    def to_json(self) -> str:
-        """Everything but the samples, as JSON."""
-        return json.dumps(self.to_dict())
-
     def plot(
         self, *, ax: Any = None, name: str | None = None, level: float | None = 0.95
     ) -> ReliabilityDisplay:
-        """The reliability diagram, on `ax` or a new figure, with intervals. Needs matplotlib."""
+        """Draw the reliability diagram, with intervals. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
+        level : float or None, default 0.95
+            Level of the intervals; None draws none.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The diagram; its `save` writes it to a file.
+        """
         return self.reliability.plot(ax=ax, name=name, level=level)
 
     def chart(self, *, level: float = 0.95) -> Any:
-        """The reliability diagram as an interactive Altair chart, for notebooks. Needs Altair."""
+        """Draw an interactive reliability diagram, for notebooks. Needs Altair.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default 0.95
+            Level of the intervals.
+
+        Returns
+        -------
+        altair.Chart
+            The diagram.
+        """
         return self.reliability.chart(level=level)
 
-    def __repr__(self) -> str:
-        said = "\n".join(f"  {line}" for line in self._said())
-        short = {k: v for k, v in self.columns().items() if k != "title"}
-        slices = f"\n\n{self.slices!r}" if self.slices else ""
-        head = f"Evaluation of {self.recipe['n']} rows\n{said}\n\n"
-        return head + as_text(short, indent="  ") + slices
+    @property
+    def title(self) -> str:
+        """The number of rows, in one line."""
+        return f"Evaluation of {self.recipe['n']:,} rows"
 
-    def _said(self) -> tuple[str, ...]:
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give the columns that are printed: without titles.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
+        return {name: values for name, values in self.columns().items() if name != "title"}
+
+    def __repr__(self) -> str:
+        messages = "\n".join(f"  {line}" for line in self._messages())
+        slices = f"\n\n{self.slices!r}" if self.slices else ""
+        table = as_text(self.display_columns(), indent="  ")
+        return f"Evaluation of {self.recipe['n']} rows\n{messages}\n\n{table}{slices}"
+
+    def _messages(self) -> tuple[str, ...]:
         verdict = (str(self.verdict),) if self.verdict else ()
         return (*verdict, *self.inferred, *self.notes)
 
@@ -169,7 +271,7 @@ class Evaluation:
         level = self.recipe.get("level", 0.95)
         measures = html_table(_short(columns, level), "", tips={"measure": titles})
         bins = html_table(self.reliability.display_columns(level))
-        head = f"<p>Evaluation of {self.recipe['n']:,} rows</p>{notes(self._said())}"
+        head = f"<p>{self.title}</p>{notes(self._messages())}"
         parts = [
             side_by_side(self.reliability.sketch(level), head),
             measures,
@@ -189,9 +291,9 @@ def _short(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:
     out = dict(columns)
     if "low" in out:
         limits = zip(out.pop("low"), out.pop("high"), strict=True)
-        said = [f"{shown(low)} to {shown(high)}" if low == low else "" for low, high in limits]
+        intervals = [f"{shown(low)} to {shown(high)}" if low == low else "" for low, high in limits]
         noise, p = out.pop("noise_95"), out.pop("p_value")
         del out["noise_mean"]
         first = {name: out.pop(name) for name in ("measure", "value", "estimate")}
-        out = {**first, f"{percent(level)} CI": said, "noise_95": noise, "p_value": p, **out}
+        out = {**first, f"{percent(level)} CI": intervals, "noise_95": noise, "p_value": p, **out}
     return out

@@ -1,8 +1,8 @@
-"""ReliabilityTable: the bins as something people read."""
+"""Reliability tables: the bins of one problem, and of each class against the rest."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,32 +11,58 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, ratio
 from calibrant._core.binning import Cuts, FixedRule, LevelSets, Rule, outer_edges
+from calibrant._core.errors import InputError, nearest
 from calibrant._measures.binned import binned_error
 from calibrant._measures.proportions import is_hard, mean_target_limits
+from calibrant.results._base import MOST_LINES, Result
 from calibrant.results._notebook import Drawing, boxed, html_table, side_by_side
 from calibrant.results._rendering import as_frame, as_text, json_value
 from calibrant.results._sketch import reliability_sketch
 
 if TYPE_CHECKING:
+    from calibrant.results._plots.classwise import ClasswiseDisplay
     from calibrant.results._plots.reliability import ReliabilityDisplay
 
 
-@dataclass(frozen=True, eq=False)
-class ReliabilityTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReliabilityTable(Result):
     """One row per bin, empty bins included: edges, rows, mean prediction, mean target, gap.
 
-    `n_dropped` counts samples that the rule leaves out of every bin (0 but for ``drop_one``).
+    Made by `reliability` and by `evaluate`.
+
+    Attributes
+    ----------
+    table : BinTable
+        The sums of each bin.
+    rule : EqualWidth, Quantile, Edges or LevelSets
+        The rule that made the bins.
+    cuts : Cuts
+        The inner edges.
+    notion : str
+        What is measured: "binary", or "confidence" for the top label.
+    design : ndarray of shape (m,) or None
+        How many rows of each bin carry as much information as one independent row, where rows come
+        in clusters.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    ReliabilityTable (binary, 2 equal-width bins)
+      bin   lower   upper  n  mean_predicted  mean_target      gap
+        0  0.0000  0.5000  2          0.3000       0.0000   0.3000
+        1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
     """
 
     table: BinTable
     rule: Rule
     cuts: Cuts
     notion: str
-    # How many rows of each bin say as much as one, where rows come in clusters; None: each does.
     design: NDArray[np.float64] | None = None
 
     @property
     def n_dropped(self) -> int:
+        """Rows that the rule puts into no bin (0 except with ``drop_one``)."""
         return self.table.n_dropped
 
     @property
@@ -46,7 +72,7 @@ class ReliabilityTable:
 
     @property
     def ece(self) -> float:
-        """The calibration error of these bins: their mean gap, without signs."""
+        """The expected calibration error in these bins."""
         return binned_error(self.table)
 
     @property
@@ -66,7 +92,14 @@ class ReliabilityTable:
         return edges[:m].tolist(), edges[1 : m + 1].tolist()
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table as named columns; NaN where a bin is empty."""
+        """Give the table as named columns.
+
+        Returns
+        -------
+        dict of str to list
+            `bin`, `lower`, `upper`, `n`, `weight`, `mean_predicted`, `mean_target` and `gap`; NaN
+            where a bin is empty.
+        """
         table = self.table
         lower, upper = self._edges()
         mean_u, mean_z = table.mean_u[0], table.mean_z[0]
@@ -82,79 +115,306 @@ class ReliabilityTable:
         }
 
     def intervals(self, level: float = 0.95, method: str | None = None) -> dict[str, list[Any]]:
-        """The columns with limits of each bin's mean target, `low` and `high`.
+        """Give the columns with confidence limits of each bin's mean target.
 
-        Wilson's (default) or "clopper-pearson" for hard labels; "beta" (default) or "normal" for
-        soft ones, from the scatter of the labels themselves. Clusters (`groups`) count: then
-        `n_effective` is how many independent rows those of a bin are worth.
+        Parameters
+        ----------
+        level : float in (0, 1), default 0.95
+            Level of the intervals.
+        method : str, optional
+            For hard labels "wilson" (default) or "clopper-pearson"; for soft ones "beta" (default)
+            or "normal", from the scatter of the labels themselves.
+
+        Returns
+        -------
+        dict of str to list
+            `columns`, `low` and `high`; where rows come in clusters (`groups`) also `n_effective`,
+            the number of independent rows that those of a bin are equivalent to.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> table = cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+        >>> [round(low, 3) for low in table.intervals()["low"]]
+        [0.0, 0.342]
         """
         low, high = mean_target_limits(self.table, level, method, self.design)
-        worth = {}
+        effective = {}
         if self.design is not None:
             table = self.table
             rows = ratio(table.sum_w[0] ** 2, table.sum_w2[0]) / self.design
-            worth = {"n_effective": rows.tolist()}
-        return {**self.columns(), **worth, "low": low.tolist(), "high": high.tolist()}
+            effective = {"n_effective": rows.tolist()}
+        return {**self.columns(), **effective, "low": low.tolist(), "high": high.tolist()}
+
+    def _columns(self, level: float | None) -> dict[str, list[Any]]:
+        return self.columns() if level is None else self.intervals(level)
 
     def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:
-        """A pandas, polars or pyarrow frame; with `level`, limits of the mean targets too."""
-        columns = self.columns() if level is None else self.intervals(level)
-        return as_frame(columns, backend)
+        """Give the table as a frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; left out, the first of them that is installed.
+        level : float in (0, 1), optional
+            Adds confidence limits of the mean targets.
+
+        Returns
+        -------
+        frame
+            A row per bin.
+        """
+        return as_frame(self._columns(level), backend)
 
     def plot(
         self, *, ax: Any = None, name: str | None = None, level: float | None = 0.95
     ) -> ReliabilityDisplay:
-        """The reliability diagram, on `ax` or a new figure, with intervals. Needs matplotlib."""
-        # Late: drawing is asked for, and a table knows nothing of it until then.
+        """Draw the reliability diagram, with intervals. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
+        level : float or None, default 0.95
+            Level of the intervals; None draws none.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The diagram; its `save` writes it to a file.
+        """
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
         return ReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
 
     def chart(self, *, level: float = 0.95) -> Any:
-        """The reliability diagram as an interactive Altair chart, for notebooks. Needs Altair."""
+        """Draw an interactive reliability diagram, for notebooks. Needs Altair.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default 0.95
+            Level of the intervals.
+
+        Returns
+        -------
+        altair.Chart
+            The diagram.
+        """
         from calibrant.results._plots.notebook_charts import reliability_chart
 
         return reliability_chart(self, level=level)
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
-        columns = self.columns() if level is None else self.intervals(level)
+        """Give the table as JSON has it.
+
+        Parameters
+        ----------
+        level : float in (0, 1), optional
+            Adds confidence limits of the mean targets.
+
+        Returns
+        -------
+        dict
+            `rule`, `notion`, `n_dropped` and the columns as `bins`.
+        """
         return {
             "rule": str(self.rule),
             "notion": self.notion,
             "n_dropped": self.n_dropped,
-            "bins": json_value(columns),
+            "bins": json_value(self._columns(level)),
         }
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
 
     @property
     def title(self) -> str:
+        """The notion and the rule, in one line."""
         dropped = f"; {self.n_dropped} rows in no bin" if self.n_dropped else ""
         return f"{self.notion}, {self.rule}{dropped}"
 
     def display_columns(self, level: float | None = None) -> dict[str, list[Any]]:
-        """The columns a person reads: without weights where they only repeat the rows."""
-        columns = self.columns() if level is None else self.intervals(level)
+        """Give the columns that a person reads: no weights where they only repeat the rows.
+
+        Parameters
+        ----------
+        level : float in (0, 1), optional
+            Adds confidence limits of the mean targets.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
+        columns = self._columns(level)
         if columns["weight"] == columns["n"]:
             del columns["weight"]
         return columns
 
     def __repr__(self) -> str:
-        table = as_text(self.display_columns(), indent="  ", most=200)
+        table = as_text(self.display_columns(), indent="  ", most=MOST_LINES)
         return f"ReliabilityTable ({self.title})\n{table}"
 
     def sketch(self, level: float | None = 0.95) -> Drawing:
-        """The reliability diagram as a small SVG drawing."""
+        """Draw the reliability diagram as a small SVG, which needs no package.
+
+        Parameters
+        ----------
+        level : float or None, default 0.95
+            Level of the intervals; None draws none.
+
+        Returns
+        -------
+        str
+            The drawing as SVG.
+        """
         top = self.notion == "confidence"
         soft = "mean soft label" if not self.is_hard else ""
         names = (
             "mean confidence" if top else "mean prediction",
             soft or ("accuracy" if top else "observed frequency"),
         )
-        return reliability_sketch(self.columns() if level is None else self.intervals(level), names)
+        return reliability_sketch(self._columns(level), names)
 
     def _repr_html_(self) -> str:
         level = 0.95
         shown = html_table(self.display_columns(level), f"Reliability: {self.title}")
         return boxed(side_by_side(self.sketch(level), shown))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClasswiseReliability(Result):
+    """A `ReliabilityTable` for each class against the rest, the largest error first.
+
+    Made by `classwise_reliability`. Look a table up by the name of its class: ``tables["Shirt"]``.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The classes.
+    tables : tuple of ReliabilityTable
+        The table of each class.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
+    >>> cal.classwise_reliability([0, 1, 2, 1], rows, bins=2)
+    Reliability of 3 classes, worst first; 2 equal-width bins
+      class  mean_predicted  mean_target     ece
+      2              0.2000       0.2500  0.2500
+      1              0.5000       0.5000  0.2500
+      0              0.3000       0.2500  0.2000
+    """
+
+    names: tuple[str, ...]
+    tables: tuple[ReliabilityTable, ...]
+
+    def __getitem__(self, name: Any) -> ReliabilityTable:
+        if str(name) not in self.names:
+            raise InputError(f"no class is called {name!r}: {nearest(name, self.names)}")
+        return self.tables[self.names.index(str(name))]
+
+    def __iter__(self) -> Iterator[tuple[str, ReliabilityTable]]:
+        return iter(zip(self.names, self.tables, strict=True))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give a row per class.
+
+        Returns
+        -------
+        dict of str to list
+            `class`, `mean_predicted`, `mean_target` and `ece`.
+        """
+        sums = [table.table for table in self.tables]
+        weight = [float(t.sum_w.sum()) for t in sums]
+        return {
+            "class": list(self.names),
+            "mean_predicted": [
+                float(t.sum_wu.sum()) / w for t, w in zip(sums, weight, strict=True)
+            ],
+            "mean_target": [float(t.sum_wz.sum()) / w for t, w in zip(sums, weight, strict=True)],
+            "ece": [table.ece for table in self.tables],
+        }
+
+    def bins(self, level: float | None = None) -> dict[str, list[Any]]:
+        """Give a row per class and bin.
+
+        Parameters
+        ----------
+        level : float in (0, 1), optional
+            Adds confidence limits of the mean targets.
+
+        Returns
+        -------
+        dict of str to list
+            `class` and the columns of each table.
+        """
+        out: dict[str, list[Any]] = {}
+        for name, table in self:
+            columns = table.columns() if level is None else table.intervals(level)
+            out.setdefault("class", []).extend([name] * len(columns["bin"]))
+            for key, values in columns.items():
+                out.setdefault(key, []).extend(values)
+        return out
+
+    def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:
+        """Give a row per class and bin, as a frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; left out, the first of them that is installed.
+        level : float in (0, 1), optional
+            Adds confidence limits of the mean targets.
+
+        Returns
+        -------
+        frame
+            The columns of `bins`.
+        """
+        return as_frame(self.bins(level), backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the tables as JSON has them.
+
+        Returns
+        -------
+        dict
+            `rule`, `classes` (a row per class) and `bins` (a row per class and bin).
+        """
+        return {
+            "rule": str(self.tables[0].rule),
+            "classes": json_value(self.columns()),
+            "bins": json_value(self.bins()),
+        }
+
+    def plot(
+        self, *, ax: Any = None, cap: int = 12, level: float | None = 0.95
+    ) -> ClasswiseDisplay:
+        """Draw a small diagram for each of the worst classes. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Whose place the diagrams take; left out, a new figure.
+        cap : int, default 12
+            The largest number of classes shown.
+        level : float or None, default 0.95
+            Level of the intervals; None draws none.
+
+        Returns
+        -------
+        ClasswiseDisplay
+            The diagrams; its `save` writes them to a file.
+        """
+        from calibrant.results._plots.classwise import ClasswiseDisplay
+
+        return ClasswiseDisplay(self).plot(ax=ax, cap=cap, level=level)
+
+    @property
+    def title(self) -> str:
+        """The number of classes and the rule, in one line."""
+        return f"Reliability of {len(self)} classes, worst first; {self.tables[0].rule}"

@@ -1,4 +1,4 @@
-"""A table of columns as text, HTML, JSON values or a frame: what every result shares."""
+"""Values and tables as text, JSON values or a frame."""
 
 from __future__ import annotations
 
@@ -90,20 +90,13 @@ def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> s
     return "\n".join(lines)
 
 
-def as_html(columns: Columns, caption: str = "") -> str:
-    """One HTML table for a notebook; every text is escaped."""
-    from calibrant.results._notebook import boxed, html_table
-
-    return boxed(html_table(columns, caption))
-
-
 def as_frame(columns: Columns, backend: str | None = None) -> Any:
     """A pandas, polars or pyarrow frame: the one asked for, or the first that is installed."""
     if backend is None:
-        found = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
-        if not found:
+        installed = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
+        if not installed:
             raise MissingExtra("pandas", None, "to_frame()")
-        backend = found[0]
+        backend = installed[0]
     one_of("backend", backend, _BACKENDS)
     try:
         library = importlib.import_module(backend)

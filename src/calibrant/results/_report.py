@@ -1,27 +1,74 @@
-"""Report: everything that the report page shows, as data."""
+"""Report: everything that the report page shows, as data; and the glossary of its measures."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from calibrant._measures.catalogue import Shape, find
+from calibrant.results._base import Record
 from calibrant.results._conventions import Conventions
 from calibrant.results._evaluation import Evaluation
-from calibrant.results._glossary import Entry
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import json_value
 from calibrant.results._smooth_curve import SmoothCurve
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A measure in the glossary of a page.
+
+    Attributes
+    ----------
+    name, title, formula, range : str
+        The measure, as the catalogue has it.
+    better : str
+        Whether higher or lower values are better, in words.
+    claims : dict of str to bool or None
+        The properties that it has.
+    reference, function : str
+        The paper, and the public function.
+    """
+
+    name: str
+    title: str
+    formula: str
+    range: str
+    better: str
+    claims: dict[str, bool | None]
+    reference: str
+    function: str
+
+
+def entry(name: str, shape: Shape) -> Entry:
+    """Give the glossary entry of a measure of the catalogue."""
+    measure = find(name, shape)
+    better = "higher is better" if measure.higher_is_better else "lower is better"
+    return Entry(
+        measure.name, measure.title, measure.formula, measure.range, better,
+        dict(vars(measure.claims)), measure.reference, measure.function,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class BinView:
-    """One problem in every number of bins: a table for each of `counts`, by rule.
+    """One problem in every number of bins.
 
-    `values` has the measures of those tables, by rule and name, in the order of `counts`.
+    Attributes
+    ----------
+    labels : {"hard", "soft"}
+        The labels that are measured against.
+    counts : tuple of int
+        The numbers of bins.
+    tables : dict of str to tuple of ReliabilityTable
+        A table for each of `counts`, by rule.
+    values : dict of str to dict of str to list of float
+        The measures of those tables, by rule and name.
+    curve : SmoothCurve
+        The smoothed curve.
     """
 
     labels: str
@@ -31,10 +78,35 @@ class BinView:
     curve: SmoothCurve
 
     def table(self, rule: str, m: int) -> ReliabilityTable:
-        """The table of a rule ("equal-width" or "quantile") and a number of bins."""
+        """Give the table of a rule and a number of bins.
+
+        Parameters
+        ----------
+        rule : {"equal-width", "quantile"}
+            The rule.
+        m : int
+            One of `counts`.
+
+        Returns
+        -------
+        ReliabilityTable
+            The table.
+        """
         return self.tables[rule][self.counts.index(m)]
 
     def to_dict(self, level: float) -> dict[str, Any]:
+        """Give the view as JSON has it.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Level of the intervals.
+
+        Returns
+        -------
+        dict
+            `labels`, `counts`, `tables`, `values` and `curve`.
+        """
         return {
             "labels": self.labels,
             "counts": list(self.counts),
@@ -49,7 +121,17 @@ class BinView:
 
 @dataclass(frozen=True)
 class BinSensitivity:
-    """One measure over numbers of bins, by one rule."""
+    """One measure over numbers of bins, by one rule.
+
+    Attributes
+    ----------
+    measure, rule : str
+        The measure and the rule.
+    counts : tuple of int
+        The numbers of bins.
+    values : tuple of float
+        The values.
+    """
 
     measure: str
     rule: str
@@ -61,8 +143,18 @@ class BinSensitivity:
 class Change:
     """One measure on the held-out half, before and after recalibration.
 
-    `low` and `high` are limits of the change (after less before) from common resamples; None for
-    errors over bins, which have limits of their own instead.
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    before, after : float
+        Its values.
+    low, high : float or None
+        Limits of the change (after less before) from common resamples; None for errors over bins.
+    before_limits, after_limits : tuple of float or None
+        Limits of the values, for errors over bins.
+    after_noise_95 : float or None
+        The noise floor of the recalibrated predictions.
     """
 
     measure: str
@@ -77,9 +169,28 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class BeforeAfter:
-    """What recalibration does: a map chosen and fitted on one half of the rows, measured on the
-    other. `why` says how it was chosen, `tried` the Brier scores by which, `outcome` whether it
-    helps on the measured half.
+    """What recalibration does: a map fitted on one half of the rows, measured on the other.
+
+    Attributes
+    ----------
+    method, learned : str
+        The map, and its parameters in words.
+    split : str
+        How the rows were split.
+    n_fitted, n_measured : int
+        Rows of each half.
+    changes : tuple of Change
+        Each measure before and after.
+    before, after : ReliabilityTable
+        The bins of the measured half.
+    notes : tuple of str
+        What to know about the fit.
+    why : str
+        How the map was chosen.
+    tried : dict of str to float
+        The Brier scores that chose it.
+    outcome : str
+        Whether it helps on the measured half.
     """
 
     method: str
@@ -95,7 +206,24 @@ class BeforeAfter:
     tried: dict[str, float] = field(default_factory=dict)
     outcome: str = ""
 
+    @property
+    def method_name(self) -> str:
+        """The map's name as people write it: Platt scaling."""
+        return spoken(self.method)
+
     def to_dict(self, level: float) -> dict[str, Any]:
+        """Give the change as JSON has it.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Level of the intervals.
+
+        Returns
+        -------
+        dict
+            Every attribute.
+        """
         return {
             "method": self.method,
             "learned": self.learned,
@@ -113,17 +241,52 @@ class BeforeAfter:
 
 
 def spoken(method: str) -> str:
-    """A map's name as people say it: Platt scaling."""
+    """Write a map's name as people do: Platt scaling."""
     first, *rest = re.findall(r"[A-Z][a-z]+", method) or [method]
     return " ".join([first, *map(str.lower, rest)])
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
-    """What `report` found out, and its page.
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Record):
+    """Everything that the report page shows.
 
-    `evaluation` has every measure with its interval and noise floor. `save(path)` writes one HTML
-    file that needs nothing else; `to_html()` is its text.
+    Made by `report`. `save` writes the page, one HTML file that needs no other.
+
+    Attributes
+    ----------
+    name : str
+        The title of the page.
+    answer : str
+        Whether the predictions can be believed, in a few words.
+    sentences : tuple of str
+        The verdict, its direction, and the worst class or slice.
+    evaluation : Evaluation
+        Every measure, with its interval and noise floor.
+    headlines : tuple of str
+        The measures that are shown first.
+    groups : tuple of (title, description, measures)
+        All measures, by kind.
+    views : tuple of BinView
+        The predictions in every number of bins; for soft labels also against hard ones.
+    sensitivity : tuple of BinSensitivity
+        Each measure over numbers of bins.
+    before_after : BeforeAfter or None
+        What recalibration does.
+    conventions : Conventions or None
+        The ECE of other tools.
+    glossary : tuple of Entry
+        What each measure is.
+    absent : dict of str to str
+        What is not on the page, and why.
+    recipe : dict
+        The options that give the same numbers again.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> report = cal.report([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25, name="demo", bins=5)
+    >>> report.answer
+    'No: they are miscalibrated.'
     """
 
     name: str
@@ -137,15 +300,22 @@ class Report:
     before_after: BeforeAfter | None
     conventions: Conventions | None
     glossary: tuple[Entry, ...]
-    # What is not on the page, and why.
     absent: dict[str, str]
     recipe: dict[str, Any]
 
     @property
     def level(self) -> float:
+        """The level of the intervals."""
         return float(self.recipe["options"]["level"])
 
     def to_dict(self) -> dict[str, Any]:
+        """Give everything on the page as JSON has it.
+
+        Returns
+        -------
+        dict
+            Every attribute.
+        """
         tools, change = self.conventions, self.before_after
         return {
             "name": self.name,
@@ -158,7 +328,7 @@ class Report:
                 for title, what, names in self.groups
             ],
             "views": [view.to_dict(self.level) for view in self.views],
-            "sensitivity": [json_value(vars(part)) for part in self.sensitivity],
+            "sensitivity": [json_value(vars(each)) for each in self.sensitivity],
             "before_after": change.to_dict(self.level) if change else None,
             "conventions": tools.to_dict() if tools else None,
             "glossary": [json_value(vars(entry)) for entry in self.glossary],
@@ -166,26 +336,39 @@ class Report:
             "recipe": json_value(self.recipe),
         }
 
-    def to_json(self) -> str:
-        """Everything on the page but its looks."""
-        return json.dumps(self.to_dict())
-
     def to_html(self) -> str:
-        """The page as one text. Needs `pip install 'calibrant[report]'`."""
+        """Give the page as text. Needs ``pip install 'calibrant[report]'``.
+
+        Returns
+        -------
+        str
+            HTML that needs no other file.
+        """
         from calibrant.results._pages.report_page import report_page
 
         return report_page(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page; an interruption leaves the old file or the new one, whole."""
-        from calibrant.results._pages.write import write_page
+        """Write the page; an interruption leaves the old file or the new one, whole.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that ends in .html.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+        """
+        from calibrant.results._pages.page import write_page
 
         return write_page(path, self.to_html)
 
     def __repr__(self) -> str:
-        said = "\n".join(f"  {line}" for line in (self.answer, *self.sentences))
+        sentences = "\n".join(f"  {line}" for line in (self.answer, *self.sentences))
         rows = self.evaluation.recipe["n"]
-        return f"Report on {self.name!r}, {rows:,} rows\n{said}\n  save(path) writes the page"
+        return f"Report on {self.name!r}, {rows:,} rows\n{sentences}\n  save(path) writes the page"
 
     def _repr_html_(self) -> str:
         return self.evaluation._repr_html_()

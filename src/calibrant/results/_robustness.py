@@ -1,14 +1,14 @@
-"""RankRobustness: whether an error keeps its order of predictors, row by row."""
+"""RankRobustness: whether an error keeps its order of predictors."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from calibrant.results._rendering import as_frame, as_html, as_text, json_value
+from calibrant.results._base import Result, Rows
+from calibrant.results._rendering import as_frame, json_value
 
 if TYPE_CHECKING:
     from calibrant.results._plots.robustness import RankRobustnessDisplay
@@ -18,10 +18,21 @@ Relation = Literal["loss", "bins", "dominance"]
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """One rank correlation of an error: with a loss, with itself at other bins, or with dominance.
+    """One rank correlation of an error.
 
-    `value` and `margin` are None where there is nothing to rank: a constant column, or a single
-    predictor. `n` counts the predictors that were ranked.
+    Attributes
+    ----------
+    measure : str
+        The error.
+    relation : {"loss", "bins", "dominance"}
+        What it is correlated with: a loss, itself at other bins, or the order of dominance.
+    first, second : str
+        The two columns that are correlated.
+    value, margin : float or None
+        Spearman's correlation and its margin; None where there is nothing to rank: a constant
+        column, or a single predictor.
+    n : int
+        Predictors that were ranked.
     """
 
     measure: str
@@ -33,11 +44,22 @@ class RankCorrelation:
     n: int
 
 
-@dataclass(frozen=True)
-class RankRobustness:
-    """What `rank_robustness` found out.
+@dataclass(frozen=True, repr=False)
+class RankRobustness(Rows[RankCorrelation], Result):
+    """Rank correlations of errors with losses, with themselves at other bins, and with dominance.
 
-    `chain` holds the rows of the maximum dominance set from the best predictor to the worst.
+    Made by `rank_robustness` and by `compare`.
+
+    Attributes
+    ----------
+    rows : tuple of RankCorrelation
+        The correlations.
+    chain : tuple of int
+        The predictors of the maximum dominance set, from the best to the worst.
+    names : tuple of str or None
+        The predictors.
+    n : int
+        The number of predictors.
     """
 
     rows: tuple[RankCorrelation, ...]
@@ -48,7 +70,20 @@ class RankRobustness:
     def select(
         self, *, measure: str | None = None, relation: Relation | None = None
     ) -> tuple[RankCorrelation, ...]:
-        """The rows of one measure, of one relation, or of both."""
+        """Give the rows of one measure, of one relation, or of both.
+
+        Parameters
+        ----------
+        measure : str, optional
+            The error.
+        relation : {"loss", "bins", "dominance"}, optional
+            What it is correlated with.
+
+        Returns
+        -------
+        tuple of RankCorrelation
+            The rows.
+        """
         return tuple(
             row
             for row in self.rows
@@ -56,6 +91,13 @@ class RankRobustness:
         )
 
     def columns(self) -> dict[str, list[Any]]:
+        """Give a row per correlation.
+
+        Returns
+        -------
+        dict of str to list
+            `measure`, `relation`, `first`, `second`, `spearman`, `margin` and `n`.
+        """
         return {
             "measure": [row.measure for row in self.rows],
             "relation": [row.relation for row in self.rows],
@@ -67,8 +109,13 @@ class RankRobustness:
         }
 
     def table(self) -> dict[str, list[Any]]:
-        """Short and wide, a row per measure: its rank correlation with the first loss, between
-        numbers of bins, and with the dominance order, each with its margin.
+        """Give a row per measure, short and wide.
+
+        Returns
+        -------
+        dict of str to list
+            The rank correlation with the first loss, between numbers of bins, and with the
+            dominance order, each with its margin.
         """
         measures = list(dict.fromkeys(row.measure for row in self.rows))
         first_loss = next(row.first for row in self.rows if row.relation == "loss")
@@ -76,15 +123,25 @@ class RankRobustness:
         for row in self.rows:
             if row.relation == "loss" and row.first != first_loss:
                 continue
-            short = [part.replace(row.measure, "").strip("()") for part in (row.first, row.second)]
-            name = f"{short[0]} / {short[1]}"
-            cells = columns.setdefault(name, [""] * len(measures))
+            short = [name.replace(row.measure, "").strip("()") for name in (row.first, row.second)]
+            cells = columns.setdefault(f"{short[0]} / {short[1]}", [""] * len(measures))
             if row.value is not None:
                 cells[measures.index(row.measure)] = f"{row.value:.3f} ± {row.margin:.3f}"
         return columns
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """A row per correlation, as a pandas, polars or pyarrow frame."""
+        """Give a row per correlation, as a frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; left out, the first of them that is installed.
+
+        Returns
+        -------
+        frame
+            The columns, with NaN where nothing could be ranked.
+        """
         numbers = ("spearman", "margin")
         columns = {
             # NaN and not None, so that a column stays one of numbers when nothing could be ranked.
@@ -94,6 +151,13 @@ class RankRobustness:
         return as_frame(columns, backend)
 
     def to_dict(self) -> dict[str, Any]:
+        """Give the correlations as JSON has them.
+
+        Returns
+        -------
+        dict
+            `n`, `chain`, `chain_names` and the columns as `correlations`.
+        """
         return {
             "n": self.n,
             "chain": list(self.chain),
@@ -101,28 +165,33 @@ class RankRobustness:
             "correlations": json_value(self.columns()),
         }
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
-
     def plot(
         self, *, ax: Any = None, relation: Relation = "bins", measures: Sequence[str] | None = None
     ) -> RankRobustnessDisplay:
-        """The correlations of one relation with their margins, on `ax` or a new figure. Needs
-        matplotlib.
+        """Draw the correlations of one relation with their margins. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        relation : {"bins", "loss", "dominance"}, default "bins"
+            What the errors are correlated with.
+        measures : sequence of str, optional
+            Some of the measures; left out, all.
+
+        Returns
+        -------
+        RankRobustnessDisplay
+            The diagram; its `save` writes it to a file.
         """
         from calibrant.results._plots.robustness import RankRobustnessDisplay
 
         return RankRobustnessDisplay(self).plot(ax=ax, relation=relation, measures=measures)
 
     @property
-    def caption(self) -> str:
+    def title(self) -> str:
+        """The number of predictors, in one line."""
         return (
             f"Rank robustness over {self.n} predictors, "
             f"{len(self.chain)} of them in the maximum dominance set"
         )
-
-    def __repr__(self) -> str:
-        return f"{self.caption}\n{as_text(self.columns(), indent='  ')}"
-
-    def _repr_html_(self) -> str:
-        return as_html(self.columns(), self.caption)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, nearest
-from calibrant.results._notebook import boxed, html_table, notes
-from calibrant.results._rendering import as_frame, as_text, json_value
+from calibrant.results._base import Result, Rows
+from calibrant.results._rendering import json_value
 
 if TYPE_CHECKING:
     from calibrant.results._plots.slices import SlicesDisplay
@@ -20,12 +18,33 @@ if TYPE_CHECKING:
 class Slice:
     """One slice: its rows, every measure's value, and how far its calibration error can be trusted.
 
-    `p_value` is that of the noise floor, `p_corrected` the same corrected for looking at all slices
-    (Holm, 1979): below ``1 - level`` of the evaluation, the slice is miscalibrated even so. NaN
-    where there is none. `estimate`, `low` and `high` are of the measure's true value, as far as
-    intervals were asked for (``uncertainty=True``); `within_tolerance` is True where the whole
-    interval keeps the tolerance, False where none of it does once the number of slices is taken
-    into account, None where these rows cannot tell.
+    What was not computed is NaN or None.
+
+    Attributes
+    ----------
+    name : str
+        The value of the column.
+    n : int
+        Rows of the slice.
+    values : dict of str to float
+        Each measure's value.
+    noise_95 : float
+        What a calibrated model would stay below in 95% of samples of this size.
+    p_value : float
+        The chance that calibrated predictions show as large an error.
+    p_corrected : float
+        The p-value corrected for the number of slices (Holm, 1979): below ``1 - level`` of the
+        evaluation, the slice is miscalibrated.
+    estimate, low, high : float
+        The value without the bias of a sample, and its confidence interval; with
+        ``uncertainty=True``.
+    within_tolerance : bool or None
+        True where the whole interval keeps the tolerance, False where none of it does once the
+        number of slices is taken into account, None where these rows cannot decide.
+    verdict : str
+        The verdict in a word.
+    n_clusters : int or None
+        Clusters of the slice, where rows come in clusters.
     """
 
     name: str
@@ -42,64 +61,108 @@ class Slice:
     n_clusters: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Slices:
-    """Evaluations of slices, the hardest to explain by chance first: by corrected p-value, then by
-    `measure`.
+@dataclass(frozen=True, eq=False, repr=False)
+class Slices(Rows[Slice], Result):
+    """Evaluations of slices, the hardest to explain by chance first.
+
+    They are in the order of the corrected p-value, then of `measure`. Made by
+    ``evaluate(..., by=...)``; look a slice up by its name.
+
+    Attributes
+    ----------
+    by : str
+        The column.
+    measure : str
+        The measure that slices are ordered and judged by.
+    rows : tuple of Slice
+        The slices.
+    notes : tuple of str
+        What to know about them.
+    level : float
+        Level of the intervals.
+    tolerance : float or None
+        The gap that verdicts are judged by; None where there are no verdicts.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
+    >>> slices = cal.evaluate(y, p, measures=["ece"], by=["a", "b"] * 100).slices
+    >>> [(part.name, part.n) for part in slices]
+    [('b', 100), ('a', 100)]
     """
 
     by: str
     measure: str
-    parts: tuple[Slice, ...]
+    rows: tuple[Slice, ...]
     notes: tuple[str, ...] = ()
     level: float = 0.95
-    # The size of a gap that verdicts were held against; None where there are none.
     tolerance: float | None = None
 
     def __getitem__(self, name: Any) -> Slice:
-        for part in self.parts:
-            if part.name == str(name):
-                return part
-        known = [part.name for part in self.parts]
+        for row in self.rows:
+            if row.name == str(name):
+                return row
+        known = [row.name for row in self.rows]
         raise InputError(f"there is no slice {name!r} of {self.by!r}: {nearest(str(name), known)}")
-
-    def __iter__(self) -> Iterator[Slice]:
-        return iter(self.parts)
-
-    def __len__(self) -> int:
-        return len(self.parts)
 
     @property
     def worst(self) -> Slice:
         """The slice that is the hardest to explain by chance; see `largest` too."""
-        return self.parts[0]
+        return self.rows[0]
 
     @property
     def largest(self) -> Slice:
         """The slice with the largest value of `measure`, which on few rows may be chance."""
-        return max(self.parts, key=lambda part: part.values[self.measure])
+        return max(self.rows, key=lambda row: row.values[self.measure])
 
     def columns(self) -> dict[str, list[Any]]:
-        def column(name: str) -> list[Any]:
-            return [getattr(part, name) for part in self.parts]
+        """Give a row per slice.
 
-        names = list(self.parts[0].values)
-        clustered = any(part.n_clusters is not None for part in self.parts)
+        Returns
+        -------
+        dict of str to list
+            The column's values, rows, every measure, and what was computed of the uncertainty.
+        """
+
+        def column(name: str) -> list[Any]:
+            return [getattr(row, name) for row in self.rows]
+
+        names = list(self.rows[0].values)
+        clustered = any(row.n_clusters is not None for row in self.rows)
         judged = ("estimate", "low", "high") if self.tolerance is not None else ()
         decided = ("verdict", "within_tolerance") if self.tolerance is not None else ()
         return {
             self.by: column("name"),
             **{name: column(name) for name in ("n", *(("n_clusters",) if clustered else ()))},
-            **{name: [part.values[name] for part in self.parts] for name in names},
+            **{name: [row.values[name] for row in self.rows] for name in names},
             **{name: column(name) for name in judged},
             **{name: column(name) for name in ("noise_95", "p_value", "p_corrected", *decided)},
         }
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row per slice, as a pandas, polars or pyarrow frame."""
-        return as_frame(self.columns(), backend)
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give the columns that a person reads: of the measures, `measure` alone.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
+        columns = self.columns()
+        kept = (
+            self.by, "n", "n_clusters", self.measure, "estimate", "low", "high", "noise_95",
+            "p_value", "p_corrected", "verdict",
+        )  # fmt: skip
+        return {name: columns[name] for name in kept if name in columns}
 
     def to_dict(self) -> dict[str, Any]:
+        """Give the slices as JSON has them.
+
+        Returns
+        -------
+        dict
+            `by`, `measure`, `level`, `tolerance`, the columns as `slices`, and `notes`.
+        """
         return {
             "by": self.by,
             "measure": self.measure,
@@ -109,31 +172,29 @@ class Slices:
             "notes": list(self.notes),
         }
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
-
     def plot(self, *, ax: Any = None, cap: int = 30) -> SlicesDisplay:
-        """The worst slices with their noise floors, on `ax` or a new figure. Needs matplotlib."""
+        """Draw the worst slices with their noise floors. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        cap : int, default 30
+            The largest number of slices shown.
+
+        Returns
+        -------
+        SlicesDisplay
+            The diagram; its `save` writes it to a file.
+        """
         from calibrant.results._plots.slices import SlicesDisplay
 
         return SlicesDisplay(self).plot(ax=ax, cap=cap)
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        """The columns a person reads."""
-        columns = self.columns()
-        kept = (
-            self.by, "n", "n_clusters", self.measure, "estimate", "low", "high", "noise_95",
-            "p_value", "p_corrected", "verdict",
-        )  # fmt: skip
-        return {name: columns[name] for name in kept if name in columns}
-
     @property
     def title(self) -> str:
+        """The column and the order, in one line."""
         return f"Slices by {self.by}, worst first (by corrected p-value)"
 
-    def __repr__(self) -> str:
-        said = "".join(f"\n  {note}" for note in self.notes)
-        return f"{self.title}{said}\n{as_text(self.display_columns(), indent='  ', most=200)}"
-
-    def _repr_html_(self) -> str:
-        return boxed(html_table(self.display_columns(), self.title), notes(self.notes))
+    def _messages(self) -> tuple[str, ...]:
+        return self.notes

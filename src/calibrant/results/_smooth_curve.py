@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._measures.smooth_rows import curve_limits
+from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes, side_by_side
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_frame, as_text, json_value
@@ -22,17 +22,31 @@ if TYPE_CHECKING:
     from calibrant.results._plots.smooth import SmoothReliabilityDisplay
 
 
-# Bins that a curve is held against, and rows that one of them needs to speak.
+# Bins that a curve is compared with, and rows that one of them needs to count.
 N_CHECKED, ENOUGH = 25, 20
 BIAS = (
     "The curve is an average over neighbouring predictions: where the frequency changes within a "
-    "bandwidth it does not follow, and its band knows nothing of that bias."
+    "bandwidth it does not follow, and its band does not include that bias."
 )
 
 
 @dataclass(frozen=True)
 class OutsideBin:
-    """A bin whose mean target a curve contradicts: their intervals do not meet."""
+    """A bin whose mean target a curve contradicts: their intervals do not meet.
+
+    Attributes
+    ----------
+    lower, upper : float
+        The edges of the bin.
+    n : int
+        Its rows.
+    mean_predicted, mean_target : float
+        Its means.
+    low, high : float
+        The interval of its mean target.
+    curve : float
+        The curve at its mean prediction.
+    """
 
     lower: float
     upper: float
@@ -45,19 +59,19 @@ class OutsideBin:
 
 
 def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBin, ...]:
-    """The bins that lie outside a curve's 95% band, by intervals that hold for all bins together.
+    """Find bins that lie outside a curve's 95% band, by intervals that hold for all bins together.
 
-    Where a curve has no band it is held against the bins' intervals itself.
+    Where a curve has no band, the curve itself is compared with the bins' intervals.
     """
     columns = table.intervals(1 - 0.05 / table.table.n_bins)
     limits = curve.columns() if curve.n_effective is None else curve.intervals()
-    places = np.asarray(limits["prediction"])
+    predictions = np.asarray(limits["prediction"])
     known = np.isfinite(limits["mean_target"])
     if not known.any():
         return ()
 
     def at(name: str, where: float) -> float:
-        return float(np.interp(where, places[known], np.asarray(limits[name])[known]))
+        return float(np.interp(where, predictions[known], np.asarray(limits[name])[known]))
 
     out = []
     for j, n in enumerate(columns["n"]):
@@ -74,18 +88,42 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
     return tuple(out)
 
 
-@dataclass(frozen=True, eq=False)
-class SmoothCurve:
-    """Places along the predictions (or their logits), with the smoothed density, mean target, and
-    the difference whose absolute value integrates to the error.
+@dataclass(frozen=True, eq=False, repr=False)
+class SmoothCurve(Result):
+    """A smoothed reliability curve: points along the predictions (or their logits).
 
-    It is an average over neighbouring predictions, so where the frequency changes within a
-    bandwidth it does not follow, and its band knows nothing of that bias. `outside` has the bins of
-    the same rows (25 of equal width, those with 20 rows or more) that lie outside its band, `notes`
-    says so; with such bins no page draws it unasked.
+    The curve is an average over neighbouring predictions: where the frequency changes within a
+    bandwidth it does not follow, and its band does not include that bias. Made by
+    `smooth_reliability`.
 
-    `n` is the effective number of rows, `n_effective` that behind each point; it is None for soft
-    labels, whose scatter a curve does not know.
+    Attributes
+    ----------
+    points : mapping of str to ndarray
+        `prediction`, the smoothed `density` and `mean_target`, and the difference whose absolute
+        value integrates to the error.
+    kind : {"unit", "logit"}
+        Whether predictions or their logits are smoothed.
+    sigma : float
+        The bandwidth.
+    notion : str
+        What is measured: "binary", or "confidence" for the top label.
+    n_effective : ndarray or None
+        The effective number of rows behind each point; None for soft labels, whose scatter a curve
+        does not know.
+    n : float
+        The effective number of rows.
+    is_hard : bool
+        Whether all targets are 0 or 1.
+    outside : tuple of OutsideBin
+        Bins of the same rows (25 of equal width, those with 20 rows or more) that lie outside the
+        band. With such bins no page draws the curve by default.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> curve = cal.smooth_reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sigma=0.2)
+    >>> curve.kind, curve.sigma
+    ('unit', 0.2)
     """
 
     points: Mapping[str, NDArray[np.float64]]
@@ -99,7 +137,7 @@ class SmoothCurve:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know before it is believed: its bias, and the bins that it contradicts."""
+        """The curve's bias, and the bins that it contradicts."""
         return (BIAS, *([self.contradiction] if self.outside else ()))
 
     @property
@@ -107,7 +145,7 @@ class SmoothCurve:
         """The bins outside the band, in a sentence; empty if there are none."""
         if not self.outside:
             return ""
-        worst = max(self.outside, key=lambda part: abs(part.mean_target - part.curve))
+        worst = max(self.outside, key=lambda each: abs(each.mean_target - each.curve))
         many = len(self.outside)
         bins = "1 bin lies" if many == 1 else f"{many} bins lie"
         target = "accuracy" if self.notion == "confidence" and self.is_hard else "mean target"
@@ -118,70 +156,129 @@ class SmoothCurve:
         )
 
     def columns(self) -> dict[str, list[Any]]:
+        """Give a row per point.
+
+        Returns
+        -------
+        dict of str to list
+            The `points`.
+        """
         return {name: values.tolist() for name, values in self.points.items()}
 
     @property
     def n_near(self) -> NDArray[np.float64]:
-        """How many rows lie about a bandwidth from each point: below 1 the curve says nothing."""
+        """Rows within about a bandwidth of each point: below 1 the curve says nothing."""
         out: NDArray[np.float64] = self.n * self.points["density"] * self.sigma
         return out * math.sqrt(2.0 * math.pi)
 
     def intervals(self, level: float = 0.95) -> dict[str, list[Any]]:
-        """The columns with limits of each point's mean target, `low` and `high` (Wilson's).
+        """Give the columns with confidence limits of each point's mean target (Wilson's).
 
         They are for one point at a time, and for the *smoothed* mean target: what the curve would
-        be if every outcome were replaced by its chance. Soft labels have none.
+        be if every outcome were replaced by its probability. Soft labels have none.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default 0.95
+            Level of the intervals.
+
+        Returns
+        -------
+        dict of str to list
+            `columns`, `low` and `high`.
         """
         if self.n_effective is None:
             raise InputError(
-                "this curve has no intervals: they need hard labels, and weights that are held in "
+                "this curve has no intervals: they need hard labels, and weights in "
                 "memory. Use calibrant.reliability, whose bins have them for soft labels too"
             )
         low, high = curve_limits(self.points["mean_target"], self.n_effective, level)
         return {**self.columns(), "low": low.tolist(), "high": high.tolist()}
 
     def to_frame(self, backend: str | None = None, *, level: float | None = None) -> Any:
-        """A pandas, polars or pyarrow frame; with `level`, limits of the mean targets too."""
+        """Give a row per point, as a frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; left out, the first of them that is installed.
+        level : float in (0, 1), optional
+            Adds confidence limits of the mean targets.
+
+        Returns
+        -------
+        frame
+            The columns.
+        """
         return as_frame(self.columns() if level is None else self.intervals(level), backend)
 
     def plot(
         self, *, ax: Any = None, name: str | None = None, level: float | None = 0.95
     ) -> SmoothReliabilityDisplay:
-        """The smoothed diagram, on `ax` or a new figure, with a band. Needs matplotlib."""
+        """Draw the smoothed diagram, with a band. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
+        level : float or None, default 0.95
+            Level of the band; None draws none.
+
+        Returns
+        -------
+        SmoothReliabilityDisplay
+            The diagram; its `save` writes it to a file.
+        """
         from calibrant.results._plots.smooth import SmoothReliabilityDisplay
 
         return SmoothReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
 
     def to_dict(self) -> dict[str, Any]:
+        """Give the curve as JSON has it.
+
+        Returns
+        -------
+        dict
+            `kind`, `sigma`, `notion`, `points`, `outside` and `notes`.
+        """
         return {
             "kind": self.kind,
             "sigma": self.sigma,
             "notion": self.notion,
             "points": json_value(self.columns()),
-            "outside": [json_value(vars(part)) for part in self.outside],
+            "outside": [json_value(vars(each)) for each in self.outside],
             "notes": list(self.notes),
         }
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
-
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """The notion and the bandwidth, in one line."""
         scale = "predictions" if self.kind == "unit" else "logits"
         return f"{self.notion}, smoothed over {scale}, sigma {self.sigma:.4g}"
 
-    def _some(self) -> dict[str, list[Any]]:
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give a few of the points, which is what is printed.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
         step = max(1, len(next(iter(self.points.values()))) // 16)
         return {name: values[::step] for name, values in self.columns().items()}
 
     def __repr__(self) -> str:
         notes = "".join(f"\n  {note}" for note in self.notes)
-        return f"SmoothCurve ({self._title()}){notes}\n" + as_text(self._some(), indent="  ")
+        table = as_text(self.display_columns(), indent="  ")
+        return f"SmoothCurve ({self.title}){notes}\n{table}"
 
     def _repr_html_(self) -> str:
-        held = np.where(self.n_near >= 1, self.points["mean_target"], np.nan)
+        supported = np.where(self.n_near >= 1, self.points["mean_target"], np.nan)
         top = self.notion == "confidence"
         target = "mean soft label" if not self.is_hard else "accuracy" if top else "frequency"
         names = "confidence" if top else "prediction", target
-        sketch = curve_sketch(self.points["prediction"].tolist(), held.tolist(), names)
-        shown = html_table(self._some(), f"Smoothed reliability: {self._title()}")
+        sketch = curve_sketch(self.points["prediction"].tolist(), supported.tolist(), names)
+        shown = html_table(self.display_columns(), f"Smoothed reliability: {self.title}")
         return boxed(notes(self.notes), side_by_side(sketch, shown))

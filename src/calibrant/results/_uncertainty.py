@@ -1,13 +1,13 @@
-"""What a number is worth: intervals, noise floors, tests and verdicts."""
+"""The uncertainty of a number: intervals, noise floors, tests and verdicts."""
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from calibrant.results._rendering import json_value, percent, shown, told_apart
+from calibrant.results._base import Record
+from calibrant.results._rendering import percent, shown, told_apart
 
 # What an interval is an interval of.
 ESTIMAND = (
@@ -16,24 +16,44 @@ ESTIMAND = (
 )
 
 
-class _Plain:
-    """A flat result as JSON."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {name: json_value(value) for name, value in asdict(self).items()}  # type: ignore[call-overload]
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
-
-
 @dataclass(frozen=True)
-class Interval(_Plain):
-    """Where the true value of a measure lies.
+class Interval(Record):
+    """The confidence interval of a measure.
 
-    The true value is that of the population, in the bins of this sample (`estimand`). A sample's
-    calibration error lies above it, so `value` may be above `high`; `estimate` is without that
-    bias. `low` is 0 where the sample could have come from calibrated predictions: how far above 0
-    the truth is, or whether it is at all, no method can tell from this many rows.
+    It is about the measure's value in the population, in the bins of this sample (`estimand`). A
+    sample's calibration error lies above that value, so `value` may be above `high`; `estimate` is
+    without that bias. `low` is 0 where the sample could have come from calibrated predictions.
+    Made by `interval` and by `evaluate`.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    value : float
+        Its value on the sample.
+    low, high : float
+        The limits.
+    level : float
+        The level of confidence.
+    method : str
+        How the limits were found.
+    seed : int or None
+        The seed of the resamples; None where nothing was drawn.
+    standard_error : float or None
+        How much `value` varies from sample to sample.
+    estimate : float or None
+        The value without the upward bias of a sample: the true value of which `value` is as likely
+        too high as too low.
+    note : str
+        What to know beside the limits: too few events, a value below what chance allows.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
+    >>> found = cal.interval(y, p, measure="ece", bins=5)
+    >>> found.low <= found.estimate <= found.high
+    True
     """
 
     measure: str
@@ -43,12 +63,8 @@ class Interval(_Plain):
     level: float
     method: str
     seed: int | None = None
-    # How much the value itself varies from sample to sample; None where it was not drawn.
     standard_error: float | None = None
-    # The true value of which `value` is as likely too high as too low: the companion without the
-    # upward bias; None where there is none.
     estimate: float | None = None
-    # What a reader must know beside the limits: too few events, a value below what chance allows.
     note: str = ""
 
     def __contains__(self, value: float) -> bool:
@@ -56,7 +72,7 @@ class Interval(_Plain):
 
     @property
     def reaches_zero(self) -> bool:
-        """Whether the data are compatible with an error of 0."""
+        """Whether the interval includes 0."""
         return self.low <= 0.0
 
     @property
@@ -66,9 +82,7 @@ class Interval(_Plain):
 
     @property
     def comment(self) -> str:
-        """What must stand beside the limits: where the value lies if not between them, and the
-        note; empty where there is nothing to say.
-        """
+        """Where the value lies if not between the limits, and the note; empty if there is none."""
         inside = self.low <= self.value <= self.high or math.isnan(self.value)
         if inside:
             return self.note
@@ -80,25 +94,56 @@ class Interval(_Plain):
         return f"{where}; {self.note}" if self.note else where
 
     def to_dict(self) -> dict[str, Any]:
+        """Give the interval as JSON has it.
+
+        Returns
+        -------
+        dict
+            Every attribute, with `estimand` and `comment`.
+        """
         return {**super().to_dict(), "estimand": self.estimand, "comment": self.comment}
 
     def __repr__(self) -> str:
-        says = "; not to be told from 0" if self.reaches_zero else ""
+        zero = ", includes 0" if self.reaches_zero else ""
         low, high, value = told_apart((self.low, self.high, self.value))
-        about = f"; {self.comment}" if self.comment else ""
+        comment = f"; {self.comment}" if self.comment else ""
         return (
-            f"Interval({self.measure}: {low} to {high} at {percent(self.level)}{says}; sample "
-            f"value {value}; {self.method}{about})"
+            f"Interval({self.measure}: {percent(self.level)} CI {low} to {high}{zero}; sample "
+            f"value {value}; {self.method}{comment})"
         )
 
 
 @dataclass(frozen=True)
-class NoiseFloor(_Plain):
-    """What a measure shows when the predictions are exactly right.
+class NoiseFloor(Record):
+    """What a measure shows on this many rows when the predictions are exactly right.
 
-    `mean` and `upper` (the 95 % point) are of the measure with targets drawn from the predictions;
-    `p_value` is the chance of a value at least as large as the one seen. `exact_mean` says that the
-    mean is a formula's, not the draws'.
+    Made by `noise_floor` and by `evaluate`, from targets drawn from the predictions.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    value : float
+        Its value on the sample.
+    mean, upper : float
+        Its mean and its 95% point for calibrated predictions.
+    p_value, p_low : float
+        The chance of a value at least, and at most, as large as the one of the sample.
+    n_draws : int
+        How many times targets were drawn.
+    method : str
+        How they were drawn.
+    exact_mean : bool
+        Whether `mean` comes from a formula in place of the draws.
+    seed : int or None
+        The seed of the draws.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
+    >>> cal.noise_floor(y, p, measure="ece", bins=5).p_value < 0.01
+    True
     """
 
     measure: str
@@ -110,22 +155,42 @@ class NoiseFloor(_Plain):
     method: str
     exact_mean: bool = False
     seed: int | None = None
-    # The chance of a value at most as large as the one seen.
     p_low: float = math.nan
 
     def __repr__(self) -> str:
         return (
-            f"NoiseFloor({self.measure}: {shown(self.value)} seen; calibrated predictions show "
-            f"{shown(self.mean)} on average and {shown(self.upper)} at the 95 % point; "
+            f"NoiseFloor({self.measure}: {shown(self.value)}; a calibrated model would show "
+            f"{shown(self.mean)} on average and stay below {shown(self.upper)} in 95% of samples; "
             f"p = {shown(self.p_value)}; {self.method})"
         )
 
 
 @dataclass(frozen=True)
-class CalibrationTest(_Plain):
-    """A test of the hypothesis that the predictions are right.
+class CalibrationTest(Record):
+    """A test of the hypothesis that the predictions are calibrated.
 
-    `null` says where `p_value` is from; `seed` is that of the draws, None where nothing was drawn.
+    Made by `spiegelhalter`, `hosmer_lemeshow` and `truthful_test`.
+
+    Attributes
+    ----------
+    name : str
+        The test.
+    statistic : float
+        Its statistic.
+    p_value : float
+        The chance of as extreme a statistic if the predictions are calibrated.
+    null : str
+        Where the distribution under the hypothesis comes from.
+    note : str
+        What to know about the result.
+    seed : int or None
+        The seed of the draws; None where nothing was drawn.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.spiegelhalter([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50).p_value, 4)
+    0.0
     """
 
     name: str
@@ -144,16 +209,36 @@ class CalibrationTest(_Plain):
 
 
 @dataclass(frozen=True)
-class CoxCalibration(_Plain):
+class CoxCalibration(Record):
     """Cox's recalibration: targets regressed on the logits of the predictions.
 
-    `slope` and `intercept` are fitted together: a slope below 1 says that predictions are too
-    extreme. `intercept_at_slope_1` is calibration in the large: above 0, predictions are too low on
-    the whole. Each has its limits; `p_value` tests slope 1 and intercept 0 together. What cannot be
-    estimated is NaN, and `note` says why.
+    Made by `cox_calibration`. What cannot be estimated is NaN, and `note` says why.
 
-    Predictions of 0 and 1 have no logit: `n_clipped` were moved to within [eps, 1 - eps], which may
-    decide the fit, and `without_clipped` is the fit without them.
+    Attributes
+    ----------
+    slope, slope_low, slope_high : float
+        The slope and its limits; below 1, predictions are too extreme.
+    intercept, intercept_low, intercept_high : float
+        The intercept that is fitted with the slope, and its limits.
+    intercept_at_slope_1, intercept_at_slope_1_low, intercept_at_slope_1_high : float
+        Calibration in the large, and its limits; above 0, predictions are too low on the whole.
+    p_value : float
+        Tests slope 1 and intercept 0 together.
+    level : float
+        Level of the limits.
+    note : str
+        What could not be estimated, and why.
+    n_clipped : int
+        Predictions of 0 and 1, which have no logit, that were moved to within [eps, 1 - eps].
+    without_clipped : CoxCalibration or None
+        The fit without them; None where no prediction was moved, or every one.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fit = cal.cox_calibration([0, 1, 0, 1, 1, 0] * 30, [0.2, 0.7, 0.6, 0.9, 0.4, 0.3] * 30)
+    >>> fit.slope_low < fit.slope < fit.slope_high
+    True
     """
 
     slope: float
@@ -169,7 +254,6 @@ class CoxCalibration(_Plain):
     level: float
     note: str = ""
     n_clipped: int = 0
-    # None where no prediction was moved, or every one.
     without_clipped: CoxCalibration | None = None
 
     def __repr__(self) -> str:
@@ -181,7 +265,7 @@ class CoxCalibration(_Plain):
         return f"CoxCalibration({self._numbers()}{note}{beside})"
 
     def _numbers(self) -> str:
-        def part(name: str) -> str:
+        def coefficient(name: str) -> str:
             value, low, high = (getattr(self, name + end) for end in ("", "_low", "_high"))
             if math.isnan(value):
                 return f"{name} not estimable"
@@ -189,17 +273,52 @@ class CoxCalibration(_Plain):
 
         names = ("slope", "intercept", "intercept_at_slope_1")
         p = "no p-value" if math.isnan(self.p_value) else f"p = {shown(self.p_value)}"
-        return f"{', '.join(map(part, names))}; {p}"
+        return f"{', '.join(map(coefficient, names))}; {p}"
 
 
 @dataclass(frozen=True)
-class Verdict(_Plain):
+class Verdict(Record):
     """Calibrated within noise, miscalibrated, or not enough data; in a word and in a sentence.
 
-    `tolerance` is the size of a gap, and so are `gap_low` and `gap_high`: the limits of the measure
-    as the gap that, in every bin, would give them (of measures that are no squares, the limits
-    themselves). `within_tolerance` is True where the whole interval keeps the tolerance, False
-    where none of it does, None where these rows cannot tell; `check` decides by the same rule.
+    Made by `verdict`, `evaluate` and `report`; it prints as its sentence.
+
+    Attributes
+    ----------
+    verdict : {"calibrated within noise", "miscalibrated", "not enough data"}
+        The verdict in a word.
+    sentence : str
+        The verdict with its reasons.
+    measure : str
+        The measure that it is about.
+    value, low, high : float
+        The measure's value and its confidence interval.
+    noise_upper : float
+        What a calibrated model would stay below in 95% of samples.
+    p_value, p_low : float
+        The chance that calibrated predictions show as much, and as little, as the sample.
+    tolerance : float
+        The gap that is tolerated.
+    n : int
+        Rows.
+    rows_needed, clusters_needed : int or None
+        About how many would decide; None where that cannot be said.
+    estimate : float or None
+        The value without the upward bias of a sample.
+    level : float
+        Level of the interval.
+    gap_low, gap_high : float
+        The limits as the gap that, in every bin, would give them; for measures that are no squares,
+        the limits themselves.
+    within_tolerance : bool or None
+        True where the whole interval keeps the tolerance, False where none of it does, None where
+        these rows cannot decide; `check` decides by the same rule.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
+    >>> cal.verdict(y, p, bins=5).verdict
+    'miscalibrated'
     """
 
     verdict: str
@@ -218,7 +337,6 @@ class Verdict(_Plain):
     gap_low: float = math.nan
     gap_high: float = math.nan
     within_tolerance: bool | None = None
-    # The chance that calibrated predictions show as little as was seen.
     p_low: float = math.nan
     clusters_needed: int | None = None
 

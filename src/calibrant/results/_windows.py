@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError
-from calibrant.results._notebook import boxed, html_table, notes
-from calibrant.results._rendering import as_frame, as_text, json_value
+from calibrant.results._base import Result, Rows
+from calibrant.results._rendering import json_value
 
 if TYPE_CHECKING:
     from calibrant.results._plots.windows import WindowsDisplay
@@ -24,15 +22,32 @@ ALARM = 20.0
 class Window:
     """One window: its rows, every measure's value, and what chance alone would show.
 
-    `noise_95` is what calibrated predictions would stay below in 95 of 100 windows, `p_value` the
-    chance that they show as much as was seen. `shift` is how far mean target less mean prediction
-    has moved from the baseline, bins compared with like bins; `p_change` the chance of as large a
-    change, together or bin by bin, where nothing has changed. NaN where something cannot be had.
+    One window in twenty has a p-value below 0.05 by chance: `p_corrected` and `e_value` account for
+    looking at many windows. What cannot be computed is NaN.
 
-    One window in twenty has a p-value below 0.05 by chance. `p_corrected` is corrected for looking
-    at all windows of this table (Holm, 1979). `e_value` is the evidence against calibration in all
-    windows up to this one: for calibrated predictions the chance that it ever reaches 20 is at most
-    5 %, however often one looks.
+    Attributes
+    ----------
+    start : datetime
+        When the window begins, in UTC.
+    n, n_missing : int
+        Rows, and rows that were dropped because something was missing in them.
+    mean_predicted, mean_target : float
+        Mean prediction and mean target.
+    values : dict of str to float
+        Each measure's value.
+    noise_95 : float
+        What calibrated predictions would stay below in 95 of 100 windows.
+    p_value : float
+        The chance that calibrated predictions show as large an error.
+    shift : float
+        How far mean target less mean prediction has moved from the baseline, bin by bin.
+    p_change : float
+        The chance of as large a change, together or bin by bin, where nothing has changed.
+    p_corrected : float
+        The p-value corrected for the number of windows in the table (Holm, 1979).
+    e_value : float
+        The evidence against calibration in all windows up to this one: for calibrated predictions
+        the chance that it ever reaches 20 is at most 5%, however often one looks.
     """
 
     start: datetime
@@ -49,23 +64,46 @@ class Window:
     e_value: float = math.nan
 
 
-@dataclass(frozen=True, eq=False)
-class Windows:
+@dataclass(frozen=True, eq=False, repr=False)
+class Windows(Rows[Window], Result):
     """Evaluations of a monitor's windows, the oldest first; windows without rows are not there.
 
-    `every` is their width, `measure` the one that noise floors are of, `baseline` what changes are
-    measured against, `shown` the measures that a reader sees; `columns()` has them all.
+    Made by `Monitor.evaluate`. Look a window up by its start: ``windows["2026-01-05"]``; times
+    without a zone are in UTC.
+
+    Attributes
+    ----------
+    every : str
+        The width of a window.
+    measure : str or None
+        The measure that has noise floors.
+    rows : tuple of Window
+        The windows.
+    notes : tuple of str
+        What to know about them.
+    baseline : str or None
+        What changes are measured against.
+    shown : tuple of str
+        The measures that are printed; `columns` has all.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> monitor = cal.Monitor(every="1d")
+    >>> days = ["2026-01-05", "2026-01-05", "2026-01-06", "2026-01-06"]
+    >>> windows = monitor.update([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], time=days).evaluate()
+    >>> windows["2026-01-06"].n, len(windows)
+    (2, 2)
     """
 
     every: str
     measure: str | None
-    parts: tuple[Window, ...]
+    rows: tuple[Window, ...]
     notes: tuple[str, ...] = ()
     baseline: str | None = None
     shown: tuple[str, ...] = ()
 
     def __getitem__(self, start: datetime | str) -> Window:
-        """The window that begins then; times without a zone are in UTC."""
         wanted = start
         if isinstance(start, str):
             try:
@@ -74,58 +112,63 @@ class Windows:
                 raise InputError(f"{start!r} is not a time: give the start of a window") from None
         if isinstance(wanted, datetime) and wanted.tzinfo is None:
             wanted = wanted.replace(tzinfo=UTC)
-        for part in self.parts:
-            if part.start == wanted:
-                return part
+        for row in self.rows:
+            if row.start == wanted:
+                return row
         raise InputError(
             f"no window with rows begins at {start}: the first begins at "
-            f"{self.parts[0].start.isoformat()}, the last at {self.parts[-1].start.isoformat()}"
+            f"{self.rows[0].start.isoformat()}, the last at {self.rows[-1].start.isoformat()}"
         )
-
-    def __iter__(self) -> Iterator[Window]:
-        return iter(self.parts)
-
-    def __len__(self) -> int:
-        return len(self.parts)
 
     @property
     def standing_out(self) -> tuple[Window, ...]:
-        """Windows that are miscalibrated even when all of this table are looked at."""
-        return tuple(part for part in self.parts if part.p_corrected < 0.05)
+        """Windows that are miscalibrated, corrected for the number of windows."""
+        return tuple(row for row in self.rows if row.p_corrected < 0.05)
 
     @property
     def alarm(self) -> Window | None:
         """The first window by which the evidence against calibration has reached 20, or None.
 
-        That happens to calibrated predictions with a chance of at most 5 %, at whatever times and
-        however often the table is looked at; `p_value` and `p_corrected` hold for one look.
+        The chance of that is at most 5% for calibrated predictions, whenever and however often the
+        table is looked at; `p_value` and `p_corrected` hold for one look.
         """
-        return next((part for part in self.parts if part.e_value >= ALARM), None)
+        return next((row for row in self.rows if row.e_value >= ALARM), None)
 
     @property
     def latest(self) -> Window:
         """The newest window."""
-        return self.parts[-1]
+        return self.rows[-1]
 
     def columns(self) -> dict[str, list[Any]]:
+        """Give a row per window.
+
+        Returns
+        -------
+        dict of str to list
+            `start`, rows, means, every measure, and what was computed of noise and change.
+        """
+
         def column(name: str) -> list[Any]:
-            return [getattr(part, name) for part in self.parts]
+            return [getattr(row, name) for row in self.rows]
 
         plain = ("start", "n", "n_missing", "mean_predicted", "mean_target")
         floor = ("noise_95", "p_value", "p_corrected") if self.measure is not None else ()
-        worth = (*floor, "e_value")
+        noise = (*floor, "e_value")
         change = ("shift", "p_change") if self.baseline is not None else ()
         return {
             **{name: column(name) for name in plain},
-            **{name: [part.values[name] for part in self.parts] for name in self.parts[0].values},
-            **{name: column(name) for name in (*worth, *change)},
+            **{name: [row.values[name] for row in self.rows] for name in self.rows[0].values},
+            **{name: column(name) for name in (*noise, *change)},
         }
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A row per window, as a pandas, polars or pyarrow frame."""
-        return as_frame(self.columns(), backend)
-
     def to_dict(self) -> dict[str, Any]:
+        """Give the windows as JSON has them.
+
+        Returns
+        -------
+        dict
+            `every`, `measure`, `baseline`, the columns as `windows`, `alarm` and `notes`.
+        """
         columns = self.columns()
         columns["start"] = [start.isoformat() for start in columns["start"]]
         return {
@@ -137,24 +180,46 @@ class Windows:
             "notes": list(self.notes),
         }
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict())
-
     def plot(self, *, ax: Any = None, measure: str | None = None) -> WindowsDisplay:
-        """A measure over time with its noise floor, on `ax` or a new figure. Needs matplotlib."""
+        """Draw a measure over time with its noise floor. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        measure : str, optional
+            A column of numbers; left out, the measure with a noise floor.
+
+        Returns
+        -------
+        WindowsDisplay
+            The diagram; its `save` writes it to a file.
+        """
         from calibrant.results._plots.windows import WindowsDisplay
 
         return WindowsDisplay(self).plot(ax=ax, measure=measure)
 
     def chart(self) -> Any:
-        """The measure over time as an interactive Altair chart, for notebooks. Needs Altair."""
+        """Draw the measure over time interactively, for notebooks. Needs Altair.
+
+        Returns
+        -------
+        altair.Chart
+            The chart.
+        """
         from calibrant.results._plots.notebook_charts import windows_chart
 
         return windows_chart(self)
 
     def display_columns(self) -> dict[str, list[Any]]:
-        """The columns a person reads: starts without what is the same in all of them."""
-        hidden = set(self.parts[0].values) - set(self.shown)
+        """Give the columns that a person reads: starts without what is the same in all of them.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
+        hidden = set(self.rows[0].values) - set(self.shown)
         columns = {name: v for name, v in self.columns().items() if name not in hidden}
         if all(math.isnan(value) for value in columns["e_value"]):
             del columns["e_value"]
@@ -173,12 +238,9 @@ class Windows:
 
     @property
     def title(self) -> str:
+        """The width of the windows and the baseline, in one line."""
         against = "" if self.baseline is None else f", against {self.baseline}"
         return f"Windows of {self.every}, UTC{against}"
 
-    def __repr__(self) -> str:
-        said = "".join(f"\n  {note}" for note in self.notes)
-        return f"{self.title}{said}\n\n{as_text(self.display_columns(), indent='  ', most=200)}"
-
-    def _repr_html_(self) -> str:
-        return boxed(html_table(self.display_columns(), self.title), notes(self.notes))
+    def _messages(self) -> tuple[str, ...]:
+        return self.notes

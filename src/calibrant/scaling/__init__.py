@@ -1,4 +1,4 @@
-"""Recalibration: maps that are fitted to held-out rows and make predictions believable.
+"""Recalibration: maps, fitted to held-out rows, from predictions to calibrated probabilities.
 
 >>> from calibrant import examples
 >>> from calibrant.scaling import TemperatureScaling
@@ -15,10 +15,10 @@ from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._dirichlet import DirichletCalibration
 from calibrant.scaling._histogram import HistogramBinning
 from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._load import SCALERS, from_json, load
 from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._same_rows import SameRows
-from calibrant.scaling._saved import from_json, load
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
@@ -45,23 +45,9 @@ __all__ = [
     "load",
 ]
 
-SCALERS: dict[str, type[Scaler]] = {
-    kind.__name__: kind
-    for kind in (
-        TemperatureScaling,
-        VectorScaling,
-        MatrixScaling,
-        PlattScaling,
-        BetaCalibration,
-        IsotonicCalibration,
-        HistogramBinning,
-        DirichletCalibration,
-    )
-}
-
 
 def __getattr__(name: str) -> Any:
-    """The two classes that need scikit-learn are imported when they are first asked for."""
+    """Import the two classes that need scikit-learn when they are first used."""
     if name == "ScalingEstimator":
         from calibrant.scaling._estimator import ScalingEstimator
 

@@ -18,13 +18,24 @@ class BetaCalibration(OneVsRest):
 
     .. math:: q_i = \sigma\bigl(a \ln p_i - b \ln(1 - p_i) + c\bigr), \quad a, b \ge 0
 
-    where p is lifted to 1e-12, and so is 1 - p, and a, b, c minimise the log loss. It holds the
-    identity (a = b = 1, c = 0), and always increases.
+    where p is lifted to 1e-12, and so is 1 - p, and a, b, c minimise the log loss. The identity is
+    among these maps (a = b = 1, c = 0), and none of them decreases.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
-    After the fit: ``a_``, ``b_``, ``c_``, one for each map; ``loss_before_``, ``loss_``,
-    ``n_iter_``.
+    Parameters
+    ----------
+    from_logits : bool, default False
+        Whether the predictions are logits (else probabilities).
+
+    Attributes
+    ----------
+    a_, b_, c_ : ndarray of shape (n_maps,)
+        The parameters of each map: one map for two classes, k for k > 2.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
 
     References
     ----------

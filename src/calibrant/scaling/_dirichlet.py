@@ -12,7 +12,7 @@ class DirichletCalibration(MatrixScaling):
 
     .. math:: q_i = \mathrm{softmax}(W \ln p_i + b)
 
-    where p are the reported probabilities (the softmax of logits, with ``from_logits=True``),
+    where p are the predicted probabilities (the softmax of logits, with ``from_logits=True``),
     lifted to 1e-12. W and b minimise the log loss plus
 
     .. math:: \lambda \Bigl[ \frac{1}{k(k-1)} \sum_{r \ne t} W_{rt}^2 + \frac{1}{k} \sum_r b_r^2
@@ -21,7 +21,23 @@ class DirichletCalibration(MatrixScaling):
     with ``l2`` for lambda (ODIR; 0 by default). Predictions (n,) are the two classes (1 - p, p),
     for which this is beta calibration without its constraints.
 
-    After the fit: ``coef_`` (W), ``intercept_`` (b), ``loss_before_``, ``loss_``, ``n_iter_``.
+    Parameters
+    ----------
+    l2 : float, default 0.0
+        lambda, the weight of the penalty; finite and not negative.
+    from_logits : bool, default False
+        Whether the predictions are logits (else probabilities).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (k, k)
+        W, one row for each class.
+    intercept_ : ndarray of shape (k,)
+        b, one bias for each class.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
 
     References
     ----------

@@ -5,16 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
 from calibrant.scaling._predictions import FloatArray
-
-if TYPE_CHECKING:
-    from calibrant.scaling._scaler import Scaler
 
 try:
     from sklearn.base import (  # type: ignore[import-untyped]
@@ -33,12 +30,39 @@ except ImportError as error:
     raise MissingExtra("scikit-learn", "sklearn", "a scaler as an estimator") from error
 
 
+class FitsPredictions(Protocol):
+    """What the estimator needs of a scaler: `Scaler` has it."""
+
+    def fit_transform(
+        self, y_true: Any, y_proba: Any, *, sample_weight: Any, classes: Sequence[Any] | None
+    ) -> FloatArray:
+        """Fit the map and recalibrate the same rows."""
+
+    def transform(self, y_proba: Any) -> FloatArray:
+        """Recalibrate new predictions."""
+
+
 class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A scaler in scikit-learn's order: ``fit(X, y)``, where X are predictions.
 
-    X holds one column per class, in the order of `classes` (default: the sorted labels of y), or
-    one column alone: the prediction of the second class. The scaler's ``from_logits`` says whether
-    they are logits. The scaler given is cloned; ``scaler_`` is the fitted one.
+    X has one column per class, in the order of `classes`, or one column alone: the prediction of
+    the second class. The scaler's ``from_logits`` says whether they are logits.
+
+    Parameters
+    ----------
+    scaler : Scaler
+        The map to fit; it is cloned, and stays as it is.
+    classes : sequence, optional
+        The labels in the order of the columns of X; by default the sorted labels of y.
+
+    Attributes
+    ----------
+    scaler_ : Scaler
+        The fitted map.
+    classes_ : ndarray of shape (k,)
+        The labels in the order of the columns.
+    n_features_in_ : int
+        Number of columns of X.
 
     Examples
     --------
@@ -49,26 +73,70 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
     ['yes']
     """
 
-    def __init__(self, scaler: Scaler, *, classes: Sequence[Any] | None = None) -> None:
+    def __init__(self, scaler: FitsPredictions, *, classes: Sequence[Any] | None = None) -> None:
         self.scaler = scaler
         self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ScalingEstimator:
-        """Fit the scaler to predictions X and labels y."""
+        """Fit the scaler to predictions and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, k) or (n, 1)
+            Predictions, one column per class, or that of the second class alone.
+        y : array-like of shape (n,)
+            The label of each row.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row; 1 by default.
+
+        Returns
+        -------
+        ScalingEstimator
+            The estimator itself, fitted.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import PlattScaling, ScalingEstimator
+        >>> model = ScalingEstimator(PlattScaling()).fit([[0.2], [0.4], [0.3], [0.9]], [0, 1, 0, 0])
+        >>> model.scaler_.n_rows_
+        4
+        """
         self._fit(X, y, sample_weight)
         return self
 
     def fit_transform(  # type: ignore[override, unused-ignore]
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> FloatArray:
-        """Fit, and map the same rows; as a step of a pipeline does."""
+        """Fit the scaler and recalibrate the same rows, as a step of a pipeline does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, k) or (n, 1)
+            Predictions, one column per class, or that of the second class alone.
+        y : array-like of shape (n,)
+            The label of each row.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row; 1 by default.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Recalibrated probabilities, one column per class.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import IsotonicCalibration
+        >>> model = IsotonicCalibration().as_estimator()
+        >>> model.fit_transform([[0.2], [0.9], [0.4]], [0, 1, 0]).tolist()
+        [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+        """
         return _rows(self._fit(X, y, sample_weight))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> FloatArray:
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
-        found, codes = np.unique(y, return_inverse=True)
-        self.classes_ = found if self.classes is None else np.asarray(self.classes)
+        labels_of_y, codes = np.unique(y, return_inverse=True)
+        self.classes_ = labels_of_y if self.classes is None else np.asarray(self.classes)
         columns = max(2, X.shape[1])
         if len(self.classes_) != columns:
             raise InputError(
@@ -89,17 +157,71 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         return out
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Recalibrated probabilities, one column per class."""
+        """Recalibrated probabilities of new predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, k) or (n, 1)
+            Predictions, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            One column per class, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import IsotonicCalibration
+        >>> model = IsotonicCalibration().as_estimator().fit([[0.2], [0.8], [0.4]], [0, 1, 0])
+        >>> model.predict_proba([[0.6]]).round(6).tolist()
+        [[0.5, 0.5]]
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return _rows(self.scaler_.transform(_predictions(X)))
 
     def transform(self, X: Any) -> FloatArray:
-        """The same as `predict_proba`, for use inside a pipeline."""
+        """The same as `predict_proba`, for use inside a pipeline.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, k) or (n, 1)
+            Predictions, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            One column per class, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import IsotonicCalibration
+        >>> model = IsotonicCalibration().as_estimator().fit([[0.2], [0.8], [0.4]], [0, 1, 0])
+        >>> model.transform([[0.9]]).tolist()
+        [[0.0, 1.0]]
+        """
         return self.predict_proba(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest recalibrated probability."""
+        """The class with the largest recalibrated probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, k) or (n, 1)
+            Predictions, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted label of each row.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import IsotonicCalibration
+        >>> model = IsotonicCalibration().as_estimator().fit([[0.2], [0.8], [0.4]], [0, 1, 0])
+        >>> model.predict([[0.9], [0.1]]).tolist()
+        [1, 0]
+        """
         proba = self.predict_proba(X)
         labels: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
         return labels

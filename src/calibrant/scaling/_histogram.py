@@ -29,16 +29,31 @@ class HistogramBinning(OneVsRest):
 
     .. math:: q_i = \frac{\sum_{l \in B(i)} w_l z_l}{\sum_{l \in B(i)} w_l}
 
-    where B(i) is the bin of prediction i. ``bins`` is a number of equal-width bins or any rule that
-    puts equal predictions together, such as ``calibrant.Quantile(15)``. A prediction in a bin that
-    was empty in the fit stays as it is.
+    where B(i) is the bin of prediction i. A prediction in a bin that was empty in the fit stays as
+    it is.
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
-    a row whose classes are all mapped to 0 is kept as reported.
+    a row whose classes are all mapped to 0 stays as it came.
 
-    After the fit: ``edges_``, the inner edges (a prediction's bin is the number of edges at or
-    below it), and ``values_``, each bin's mean target or NaN where it was empty; an array for each
-    map.
+    Parameters
+    ----------
+    bins : int or binning rule, default 15
+        A number of equal-width bins, or a rule that puts equal predictions into one bin, such as
+        ``calibrant.Quantile(15)`` or ``calibrant.Edges([...])``.
+    from_logits : bool, default False
+        Whether the predictions are logits (else probabilities).
+
+    Attributes
+    ----------
+    edges_ : tuple of ndarray
+        The inner edges of each map (a prediction's bin is the number of edges at or below it): one
+        map for two classes, k for k > 2.
+    values_ : tuple of ndarray
+        The mean target of each bin; NaN where the bin was empty.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
 
     References
     ----------
@@ -103,5 +118,5 @@ class HistogramBinning(OneVsRest):
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         rule = self._rule()
         cuts = Cuts(self.edges_[j]) if isinstance(rule, Quantile) else fixed_cuts(rule, precision)
-        found = self.values_[j][cuts.find(values)]
-        return np.where(np.isnan(found), values, found)
+        means = self.values_[j][cuts.find(values)]
+        return np.where(np.isnan(means), values, means)

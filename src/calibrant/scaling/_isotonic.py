@@ -1,4 +1,4 @@
-"""Isotonic calibration: the best increasing map there is."""
+"""Isotonic calibration: the increasing map that fits best."""
 
 from __future__ import annotations
 
@@ -17,16 +17,30 @@ class IsotonicCalibration(OneVsRest):
     .. math:: \min_{q_1 \le \dots \le q_n} \frac{1}{W} \sum_i w_i (q_i - z_i)^2,
         \quad p_1 \le \dots \le p_n
 
-    found by pooling adjacent violators; it minimises the log loss too. Equal predictions are one.
-    The map is constant on a block of pooled predictions, linear between neighbouring blocks, and
-    constant beyond the first and the last prediction, as in scikit-learn. It can say exactly 0 or
-    1, which may cost a held-out row an infinite log loss (Calibrant's floor is 1e-12).
+    found by pooling adjacent violators; it minimises the log loss too. Equal predictions are
+    pooled. The map is constant on a block of pooled predictions, linear between neighbouring
+    blocks, and constant beyond the first and the last prediction, as in scikit-learn. It can
+    predict exactly 0 or 1, which may cost a held-out row an infinite log loss (Calibrant's floor is
+    1e-12).
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
-    a row whose classes are all mapped to 0 is kept as reported.
+    a row whose classes are all mapped to 0 stays as it came.
 
-    After the fit: ``thresholds_`` and ``values_``, predictions and what they become, an array for
-    each map; ``loss_before_``, ``loss_``.
+    Parameters
+    ----------
+    from_logits : bool, default False
+        Whether the predictions are logits (else probabilities).
+
+    Attributes
+    ----------
+    thresholds_ : tuple of ndarray
+        The predictions at which each map bends: one map for two classes, k for k > 2.
+    values_ : tuple of ndarray
+        What these predictions become.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
 
     References
     ----------
@@ -52,10 +66,11 @@ class IsotonicCalibration(OneVsRest):
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        for places, values in zip(self.thresholds_, self.values_, strict=True):
-            if np.ndim(places) != 1 or not len(places) or np.shape(values) != np.shape(places):
+        for thresholds, values in zip(self.thresholds_, self.values_, strict=True):
+            shape = np.shape(thresholds)
+            if len(shape) != 1 or not shape[0] or np.shape(values) != shape:
                 raise ValueError("there is not a value for each threshold")
-            if not (np.diff(places) > 0).all() or not (np.diff(values) >= 0).all():
+            if not (np.diff(thresholds) > 0).all() or not (np.diff(values) >= 0).all():
                 raise ValueError("its thresholds or values do not increase")
 
     def _read(self, predictions: Predictions) -> FloatArray:
@@ -64,11 +79,11 @@ class IsotonicCalibration(OneVsRest):
     def _fit_column(self, column: Column) -> ColumnFit:
         from scipy.optimize import isotonic_regression
 
-        held = column.weights > 0
-        weights = column.weights[held]
-        levels, index = np.unique(column.predictions[held], return_inverse=True)
+        weighted = column.weights > 0
+        weights = column.weights[weighted]
+        levels, index = np.unique(column.predictions[weighted], return_inverse=True)
         mass = np.bincount(index, weights)
-        means = np.bincount(index, weights * column.targets[held]) / mass
+        means = np.bincount(index, weights * column.targets[weighted]) / mass
         fit = isotonic_regression(means, weights=mass)
         # Sums of weights may round a hair past the ends.
         values = np.clip(np.asarray(fit.x, dtype=np.float64), 0.0, 1.0)

@@ -11,9 +11,8 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant.scaling._predictions import FloatArray
-from calibrant.scaling._problem import Problem
+from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._softmax_fit import Minimum, SoftmaxLoss, not_reached, spread
-from calibrant.scaling._solution import Solution
 
 SEPARABLE = (
     "the fitted map is right on every row, and a steeper one would fit better still, without end: "
@@ -26,16 +25,16 @@ def fit_vector(problem: Problem, scores: FloatArray) -> Solution:
     k = problem.n_classes
     mean, deviation = spread(scores, problem.shares)
     unit = (scores - mean) / deviation
-    found = SoftmaxLoss(
+    minimum = SoftmaxLoss(
         forward=lambda theta: unit * theta[:k] + theta[k:],
         back=lambda eta: np.concatenate([(eta * unit).sum(axis=0), eta.sum(axis=0)]),
         targets=problem.targets,
         shares=problem.shares,
     ).minimum(np.concatenate([deviation, mean - mean.mean()]))
-    factors = found.at[:k] / deviation
-    bias = found.at[k:] - factors * mean
-    cautions = _cautions(found, scores * factors + bias, problem, "TemperatureScaling")
-    return Solution({"coef_": factors, "intercept_": _centred(bias)}, cautions, found.n_iter)
+    factors = minimum.at[:k] / deviation
+    bias = minimum.at[k:] - factors * mean
+    cautions = _cautions(minimum, scores * factors + bias, problem, "TemperatureScaling")
+    return Solution({"coef_": factors, "intercept_": _centred(bias)}, cautions, minimum.n_iter)
 
 
 def fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
@@ -52,18 +51,18 @@ def fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
         d_turned = (d_matrix - np.outer(d_bias, mean)) @ whitening
         return np.concatenate([d_bias, d_turned.ravel()])
 
-    found = SoftmaxLoss(
+    minimum = SoftmaxLoss(
         forward=lambda theta: unit @ theta[k:].reshape(k, k).T + theta[:k],
         back=lambda eta: np.concatenate([eta.sum(axis=0), (eta.T @ unit).ravel()]),
         targets=problem.targets,
         shares=shares,
         pull=pull if l2 else None,
     ).minimum(np.concatenate([mean - mean.mean(), np.linalg.inv(whitening).ravel()]))
-    matrix = found.at[k:].reshape(k, k) @ whitening
-    bias = found.at[:k] - matrix @ mean
+    matrix = minimum.at[k:].reshape(k, k) @ whitening
+    bias = minimum.at[:k] - matrix @ mean
     instead = "" if l2 else "l2=..."
-    cautions = _cautions(found, scores @ matrix.T + bias, problem, instead)
-    return Solution({"coef_": matrix, "intercept_": _centred(bias)}, cautions, found.n_iter)
+    cautions = _cautions(minimum, scores @ matrix.T + bias, problem, instead)
+    return Solution({"coef_": matrix, "intercept_": _centred(bias)}, cautions, minimum.n_iter)
 
 
 def penalty_gradients(
@@ -97,11 +96,11 @@ def _whitening(centred: FloatArray, mean: FloatArray, shares: FloatArray, l2: fl
     return out
 
 
-def _cautions(found: Minimum, eta: FloatArray, problem: Problem, instead: str) -> tuple[str, ...]:
+def _cautions(minimum: Minimum, eta: FloatArray, problem: Problem, instead: str) -> tuple[str, ...]:
     """What to warn of; `instead` is what separable data need, empty where they do no harm."""
     if instead and problem.hard and _right_everywhere(eta, problem):
         return (SEPARABLE.format(instead=instead),)
-    return () if found.reached else (not_reached(found.n_iter),)
+    return () if minimum.reached else (not_reached(minimum.n_iter),)
 
 
 def _right_everywhere(eta: FloatArray, problem: Problem) -> bool:

@@ -1,8 +1,8 @@
-"""Logistic regression of soft targets on a few features: what Platt and beta calibration share."""
+"""Logistic regression of soft targets on a few features: shared by Platt and beta calibration."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -41,16 +41,16 @@ def fit_logistic(features: FloatArray, targets: FloatArray, shares: FloatArray) 
         targets=np.stack([1.0 - targets, targets], axis=1),
         shares=shares,
     )
-    found = loss.minimum(np.append(deviation, mean.sum()))
-    slopes = found.at[:d] / deviation
-    intercept = float(found.at[d] - slopes @ mean)
-    eta, held = features @ slopes + intercept, shares > 0
-    both = 0 < targets[held].mean() < 1
-    hard = ((targets == 0) | (targets == 1))[held].all()
-    right = (np.where(targets == 1, eta, -eta)[held] > 0).all()
-    value = loss.value_and_gradient(found.at)[0]
+    minimum = loss.minimum(np.append(deviation, mean.sum()))
+    slopes = minimum.at[:d] / deviation
+    intercept = float(minimum.at[d] - slopes @ mean)
+    eta, weighted = features @ slopes + intercept, shares > 0
+    both = 0 < targets[weighted].mean() < 1
+    hard = ((targets == 0) | (targets == 1))[weighted].all()
+    right = (np.where(targets == 1, eta, -eta)[weighted] > 0).all()
+    value = loss.value_and_gradient(minimum.at)[0]
     return LogisticFit(
-        slopes, intercept, value, found.n_iter, found.reached, bool(both and hard and right)
+        slopes, intercept, value, minimum.n_iter, minimum.reached, bool(both and hard and right)
     )
 
 
@@ -67,12 +67,9 @@ def fit_increasing(features: FloatArray, targets: FloatArray, shares: FloatArray
     kept = []
     for size in range(d):
         for chosen in combinations(range(d), size):
-            part = fit_logistic(features[:, chosen], targets, shares)
+            fit = fit_logistic(features[:, chosen], targets, shares)
             slopes = np.zeros(d)
-            slopes[list(chosen)] = part.slopes
+            slopes[list(chosen)] = fit.slopes
             if (slopes >= 0).all():
-                kept.append(
-                    LogisticFit(slopes, part.intercept, part.loss, part.n_iter, part.reached,
-                                part.separable)
-                )  # fmt: skip
+                kept.append(replace(fit, slopes=slopes))
     return min(kept, key=lambda fit: fit.loss)

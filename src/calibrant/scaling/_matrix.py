@@ -6,9 +6,8 @@ from calibrant._core.validation import public
 from calibrant._data.links import softmax
 from calibrant.scaling._linear import check_l2, fit_matrix
 from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Problem
+from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._scaler import Scaler
-from calibrant.scaling._solution import Solution
 
 
 class MatrixScaling(Scaler):
@@ -26,7 +25,23 @@ class MatrixScaling(Scaler):
     default). k² + k parameters overfit where rows are few: with many classes give an ``l2``, and
     choose it on rows of their own. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
 
-    After the fit: ``coef_`` (W), ``intercept_`` (b), ``loss_before_``, ``loss_``, ``n_iter_``.
+    Parameters
+    ----------
+    l2 : float, default 0.0
+        lambda, the weight of the penalty; finite and not negative.
+    from_logits : bool, default True
+        Whether the predictions are logits (else probabilities).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (k, k)
+        W, one row for each class.
+    intercept_ : ndarray of shape (k,)
+        b, one bias for each class.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
 
     References
     ----------

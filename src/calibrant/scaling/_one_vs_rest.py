@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Problem
+from calibrant.scaling._problem import Learned, Problem, Solution
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._softmax_fit import not_reached
-from calibrant.scaling._solution import Learned, Solution
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One class against the rest: what its predictions are, its targets, raw weights."""
+    """One class against the rest: its predictions, targets and raw weights."""
 
     predictions: FloatArray
     targets: FloatArray
@@ -32,7 +31,7 @@ class Column:
 
 @dataclass(frozen=True)
 class ColumnFit:
-    """What one class's map learnt, in the order of `Scaler._learned`."""
+    """The fitted attributes of one class's map, in the order of `Scaler._learned`."""
 
     learned: tuple[float | FloatArray, ...]
     n_iter: int = 0
@@ -43,8 +42,8 @@ class ColumnFit:
 class OneVsRest(Scaler):
     """A binary map for each class; rows are divided by their sum afterwards.
 
-    Two columns need one map only, that of class 1. A row whose classes are all mapped to 0 says
-    nothing, and is kept as it was reported.
+    Two columns need one map only, that of class 1. A row whose classes are all mapped to 0 has no
+    sum to divide by, and stays as it came.
     """
 
     @abstractmethod

@@ -25,8 +25,23 @@ class PlattScaling(OneVsRest):
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
-    After the fit: ``slope_`` (a) and ``intercept_`` (b), one for each map; ``loss_before_``,
-    ``loss_``, ``n_iter_``.
+    Parameters
+    ----------
+    smooth_targets : bool, default False
+        Whether the targets are drawn towards 1/2, as above.
+    from_logits : bool, default False
+        Whether the predictions are logits (else probabilities).
+
+    Attributes
+    ----------
+    slope_ : ndarray of shape (n_maps,)
+        a of each map: one map for two classes, k for k > 2.
+    intercept_ : ndarray of shape (n_maps,)
+        b of each map.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
 
     References
     ----------

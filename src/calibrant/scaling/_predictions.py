@@ -1,6 +1,4 @@
-"""Checked predictions, in the forms that recalibration maps read: scores, log-odds,
-probabilities.
-"""
+"""Checked predictions in the forms that maps read: class scores, log-odds, probabilities."""
 
 from __future__ import annotations
 
@@ -25,8 +23,10 @@ LARGEST_LOGIT = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions (n,) or (n, k) in float64. Logits are used as they are; probabilities are lifted
-    to 1e-12 where a logarithm is taken, because nothing can be learnt from an infinite one.
+    """Predictions (n,) or (n, k) in float64.
+
+    Logits are used as they are; probabilities are lifted to 1e-12 where a logarithm is taken,
+    because nothing can be learnt from an infinite one.
     """
 
     values: FloatArray

@@ -1,4 +1,4 @@
-"""What a recalibration map is fitted to: checked predictions, soft targets, weights."""
+"""What a map is fitted to (predictions, soft targets, weights), and what a fit returns."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from calibrant._data.links import LOG_FLOOR
 from calibrant._data.to_samples import to_samples
 from calibrant._summaries.samples import Summary
 from calibrant.scaling._predictions import FloatArray, Predictions, predictions_of
+
+Learned = float | FloatArray | tuple[FloatArray, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +50,8 @@ class Problem:
         return [name for name, m in zip(self.class_names, mass, strict=True) if m == 0]
 
     def ruled_out(self) -> tuple[int, float]:
-        """Rows that happened although their prediction had said they cannot, and their part of the
-        log loss, which is as large as the floor makes it.
+        """The number of rows with a prediction of 0 for what happened, and their share of the log
+        loss, which is as large as the floor makes it.
         """
         if self.predictions.from_logits:
             return 0, 0.0
@@ -96,3 +98,46 @@ def to_problem(
     if len(names) != k:  # a single column's name is not that of a class
         names = tuple(str(r) for r in range(k))
     return Problem(predictions_of(samples), targets, weights, loss_before, names)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The outcome of a fit: fitted attributes by name, and warnings for the user."""
+
+    learned: dict[str, Learned]
+    cautions: tuple[str, ...] = ()
+    n_iter: int = 0
+
+
+def about_absent(names: list[str]) -> list[str]:
+    """The warning for classes without a target, if there are any."""
+    if not names:
+        return []
+    shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    return [
+        f"no target of class {shown} was in the fit, so that its probability is driven towards 0: "
+        "fit on rows of every class, or use TemperatureScaling"
+    ]
+
+
+def about_ruled_out(n: int, share: float) -> list[str]:
+    """The warning for predictions of exactly 0 or 1 that turned out wrong, if they matter."""
+    if share < 0.01:
+        return []
+    rows = "1 row" if n == 1 else f"{n:,} rows"
+    return [
+        f"{rows} had a prediction of 0 for what happened. Its logarithm is taken at 1e-12, which "
+        f"makes {share:.0%} of the loss, and bends the map for all rows. If the predictions were "
+        "rounded, fit to unrounded ones or to logits; IsotonicCalibration and HistogramBinning are "
+        "not misled"
+    ]
+
+
+def short(value: Learned) -> str:
+    """A fitted attribute for a line of text."""
+    if isinstance(value, tuple):
+        return f"{len(value)} x {value[0].size}" if len(value) == 1 else f"{len(value)} arrays"
+    array = np.asarray(value)
+    if array.size > 12:
+        return f"array of {' x '.join(str(size) for size in array.shape)}"
+    return np.array2string(array, precision=4, separator=", ").replace("\n", "")

@@ -45,8 +45,25 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     (`cv` is a number of folds or a splitter), and the classifier to all rows.
 
     A scaler of logits reads ``decision_function``, or the logarithm of ``predict_proba`` where
-    there is none; a scaler of probabilities reads ``predict_proba``. The default is temperature
-    scaling.
+    there is none; a scaler of probabilities reads ``predict_proba``.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier
+        The classifier whose probabilities are recalibrated.
+    scaler : Scaler, optional
+        The map; it is cloned. ``TemperatureScaling()`` by default.
+    cv : int, splitter or "prefit", default 5
+        Folds of the out-of-fold predictions, as in scikit-learn, or "prefit".
+
+    Attributes
+    ----------
+    estimator_ : scikit-learn classifier
+        The fitted classifier.
+    scaler_ : Scaler
+        The fitted map.
+    classes_ : ndarray of shape (k,)
+        The labels in the order of the columns of `predict_proba`.
 
     Examples
     --------
@@ -65,7 +82,37 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         self.cv = cv
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Recalibrated:
-        """Fit the scaler and, unless it is fitted already, the classifier."""
+        """Fit the scaler and, unless ``cv="prefit"``, the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features, as the classifier takes them.
+        y : array-like of shape (n,)
+            The label of each row.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row, for the scaler and for the classifier if that takes weights.
+
+        Returns
+        -------
+        Recalibrated
+            The model itself, fitted.
+
+        Raises
+        ------
+        InputError
+            If a fold lacks a class, or a row is in no test fold.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from calibrant.scaling import Recalibrated
+        >>> X, y = load_iris(return_X_y=True)
+        >>> classifier = GaussianNB().fit(X[::2], y[::2])
+        >>> Recalibrated(classifier, cv="prefit").fit(X[1::2], y[1::2]).scaler_.n_rows_
+        75
+        """
         from calibrant.scaling._temperature import TemperatureScaling
 
         X, y = indexable(X, y)
@@ -73,7 +120,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
-        scaler = TemperatureScaling() if self.scaler is None else clone(self.scaler)
+        scaler: Any = TemperatureScaling() if self.scaler is None else clone(self.scaler)
         if isinstance(self.cv, str) and self.cv == "prefit":
             check_is_fitted(self.estimator)
             self.estimator_, self.classes_ = self.estimator, np.asarray(self.estimator.classes_)
@@ -93,13 +140,53 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Recalibrated probabilities, one column per class."""
+        """Recalibrated probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features, as the classifier takes them.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            One column per class, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from calibrant.scaling import Recalibrated
+        >>> X, y = load_iris(return_X_y=True)
+        >>> Recalibrated(GaussianNB()).fit(X, y).predict_proba(X[:2]).shape
+        (2, 3)
+        """
         check_is_fitted(self)
         proba = self.scaler_.transform(_read(self.estimator_, X, self.scaler_.from_logits))
         return proba if proba.ndim == 2 else np.stack([1.0 - proba, proba], axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest recalibrated probability."""
+        """The class with the largest recalibrated probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features, as the classifier takes them.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted label of each row.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from calibrant.scaling import Recalibrated
+        >>> X, y = load_iris(return_X_y=True)
+        >>> Recalibrated(GaussianNB()).fit(X, y).predict(X[:2]).tolist()
+        [0, 0]
+        """
         proba = self.predict_proba(X)
         labels: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
         return labels

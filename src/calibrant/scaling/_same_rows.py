@@ -1,12 +1,14 @@
-"""Rows that a map was fitted to are no judge of it: how they are recognised, in any order and part.
+"""Recognise rows that a map was fitted to, in any order and also if only some of them come back.
+
+On such rows a map looks better than it is, so they must not be used to evaluate it.
 
 A fitted map keeps a 64-bit hash of each row of predictions (never of labels), or of the 4,096 rows
 whose hashes are smallest: a sample that two sets of rows share whatever their order, so that the
 share of rows in common can be estimated for any number of them.
 
 Equal predictions are not always the same row: rounded ones repeat by chance. How often a new row
-repeats one of the fit is known from how often rows of one set repeat each other, and only what is
-more than that allows is told.
+repeats one of the fit by chance is estimated from how often rows of one set repeat each other; only
+an excess over that is reported.
 """
 
 from __future__ import annotations
@@ -28,16 +30,27 @@ from calibrant.scaling._predictions import Predictions
 Hashes = NDArray[np.uint64]
 
 KEPT = 4096
-# Rows of a batch that are looked at: far more than any share needs to be told by.
-LOOKED_AT = 1 << 15
-# How often rows that only repeat by chance are taken for rows of the fit, at most.
+# Rows of a batch that are examined: far more than an estimate of the share needs.
+MAX_EXAMINED = 1 << 15
+# The largest chance that rows which only repeat by chance are taken for rows of the fit.
 BY_CHANCE = 0.01
 _LARGEST = 2**64 - 1
 _BLOCK = 1 << 20
 
 
 class SameRows(CalibrantWarning):
-    """A map is applied to rows that it was fitted to, where it looks better than it is."""
+    """A map is applied to rows that it was fitted to, where it looks better than it is.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from calibrant.scaling import PlattScaling, SameRows
+    >>> predictions, labels = [0.2, 0.9, 0.6, 0.7, 0.8, 0.1], [0, 1, 1, 0, 1, 0]
+    >>> scaler = PlattScaling().fit(labels, predictions)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", SameRows)
+    ...     recalibrated = scaler.transform(predictions)
+    """
 
 
 ADVICE = (
@@ -48,13 +61,13 @@ ADVICE = (
 
 def among(share: float, name: str) -> str:
     """The sentence about rows that a map was fitted to."""
-    said = "all" if share >= 0.995 else "less than 1%" if share < 0.005 else f"{share:.0%}"
-    return f"{said} of these rows were among the rows that {name} was fitted to"
+    portion = "all" if share >= 0.995 else "less than 1%" if share < 0.005 else f"{share:.0%}"
+    return f"{portion} of these rows were among the rows that {name} was fitted to"
 
 
 def fingerprint(predictions: Predictions) -> str:
-    """A digest of predictions in their order: the only sign of rows that repeat too much to be
-    told.
+    """A digest of predictions in their order: it also recognises predictions that repeat too much
+    for hashes of single rows.
     """
     digest = hashlib.blake2b(str(predictions.values.shape).encode(), digest_size=16)
     digest.update(predictions.values.data)
@@ -88,20 +101,20 @@ class Overlap:
     """How many of some rows were among those of a fit.
 
     `share` is None where rows repeat so much that those of the fit would not be recognised, and 0.0
-    where none was. `looked_at` says which rows were looked at, `seen` which of them are equal to a
-    row of the fit, `by_chance` which part of them is expected to be if none is one.
+    where none was. `examined` are the rows that were examined, `seen` which of them equal a row of
+    the fit, `by_chance` the share that is expected to if none is a row of the fit.
     """
 
     share: float | None
-    looked_at: NDArray[np.intp]
+    examined: NDArray[np.intp]
     seen: NDArray[np.bool_]
     by_chance: float = 0.0
 
 
 def all_of(n: int) -> Overlap:
     """The overlap of a fit's rows with themselves."""
-    looked_at = np.arange(0, n, max(1, -(-n // LOOKED_AT)))
-    return Overlap(1.0, looked_at, np.ones(looked_at.size, dtype=np.bool_))
+    examined = np.arange(0, n, max(1, -(-n // MAX_EXAMINED)))
+    return Overlap(1.0, examined, np.ones(examined.size, dtype=np.bool_))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,20 +132,20 @@ class FittedRows:
         return cls(hashes[:KEPT], counts[:KEPT].astype(np.int64), int(hashes.size))
 
     def overlap(self, values: NDArray[Any]) -> Overlap:
-        """How many of these rows are rows of the fit, and not merely like some of them."""
+        """How many of these rows are rows of the fit, beyond those that equal one by chance."""
         new = row_hashes(values)
         last = int(self.hashes[-1]) if self.n_distinct > self.hashes.size else _LARGEST
-        looked_at = np.flatnonzero(new <= np.uint64(last))
-        if looked_at.size > LOOKED_AT:
-            last = int(last * (LOOKED_AT / looked_at.size))
-            looked_at = np.flatnonzero(new <= np.uint64(last))
-        new, kept = new[looked_at], self.hashes <= np.uint64(last)
+        examined = np.flatnonzero(new <= np.uint64(last))
+        if examined.size > MAX_EXAMINED:
+            last = int(last * (MAX_EXAMINED / examined.size))
+            examined = np.flatnonzero(new <= np.uint64(last))
+        new, kept = new[examined], self.hashes <= np.uint64(last)
         old, counts = self.hashes[kept], self.counts[kept]
         if not new.size or not old.size:
-            return Overlap(None, looked_at, np.zeros(new.size, dtype=np.bool_))
+            return Overlap(None, examined, np.zeros(new.size, dtype=np.bool_))
         seen = old[np.minimum(np.searchsorted(old, new), old.size - 1)] == new
-        # How rows repeat each other: those of the fit; the new ones too, where they are as many,
-        # for the more rows there are the likelier is a twin.
+        # How often rows repeat each other: within the fit, and within the new rows where these are
+        # as many, because repeats become likelier with more rows.
         sets = [counts]
         if new.size >= counts.sum():
             sets.append(np.unique(new, return_counts=True)[1])
@@ -141,9 +154,9 @@ class FittedRows:
             (len(sets) * _as_many(n_seen, n, each), _repeated(each)) for each in sets
         )
         if p < BY_CHANCE:
-            return Overlap((n_seen / n - by_chance) / (1 - by_chance), looked_at, seen, by_chance)
-        told_apart = min(len(sets) * _as_many(n, n, each) for each in sets) < BY_CHANCE
-        return Overlap(0.0 if told_apart else None, looked_at, seen, by_chance)
+            return Overlap((n_seen / n - by_chance) / (1 - by_chance), examined, seen, by_chance)
+        distinguishable = min(len(sets) * _as_many(n, n, each) for each in sets) < BY_CHANCE
+        return Overlap(0.0 if distinguishable else None, examined, seen, by_chance)
 
     def to_dict(self) -> dict[str, Any]:
         """For a file: little-endian bytes in base 64."""
@@ -159,8 +172,8 @@ class FittedRows:
         raw = np.frombuffer(base64.b64decode(content["hashes"], validate=True), dtype="<u8")
         hashes, n_distinct = raw.astype(np.uint64), int(content["n_distinct"])
         counts = np.ones(hashes.size, dtype=np.int64)
-        for place, count in content["repeated"].items():
-            counts[int(place)] = count
+        for position, count in content["repeated"].items():
+            counts[int(position)] = count
         if not 0 < hashes.size <= min(KEPT, n_distinct) or (hashes[1:] <= hashes[:-1]).any():
             raise ValueError("its rows are not hashes in order")
         if (counts < 1).any() or (n_distinct > hashes.size and hashes.size < KEPT):
@@ -202,7 +215,7 @@ def _as_many(n_seen: int, n: int, counts: NDArray[np.int64]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """Some rows by their hashes, in order, and which part of each hash's rows a map has seen."""
+    """Rows by their sorted hashes, and the share of each hash's rows that a map was fitted to."""
 
     hashes: Hashes
     seen: NDArray[np.float64]
@@ -214,45 +227,46 @@ class _Known:
         return cls(kinds, np.bincount(index, seen) / np.bincount(index), int(hashes.size))
 
     @property
-    def tells(self) -> bool:
-        """Whether most rows are of a kind of their own, so that each is known by its hash."""
+    def identifies(self) -> bool:
+        """Whether most rows have a hash of their own, so that the hash identifies the row."""
         return self.hashes.size > 0.9 * self.n
 
-    def found(self, new: Hashes) -> NDArray[np.float64]:
-        """For each row that is known, which part of its kind was seen."""
-        places = np.minimum(np.searchsorted(self.hashes, new), self.hashes.size - 1)
-        seen: NDArray[np.float64] = self.seen[places[self.hashes[places] == new]]
+    def seen_shares(self, new: Hashes) -> NDArray[np.float64]:
+        """For each new row with a known hash, the share of that hash's rows that were seen."""
+        nearest = np.minimum(np.searchsorted(self.hashes, new), self.hashes.size - 1)
+        seen: NDArray[np.float64] = self.seen[nearest[self.hashes[nearest] == new]]
         return seen
 
 
 @dataclass(frozen=True, eq=False)
 class _Mapped:
-    """What a map has made of rows among which were rows of its fit; all rows of it, by a digest."""
+    """Predictions that a map made of rows of its fit, among others; `digest` is of all of them."""
 
     name: str
     given: _Known
     made: _Known
-    # The part of all rows that is known one by one.
-    looked_at: float
+    # The share of all rows that was examined.
+    examined: float
     share: float
     digest: str
 
     def share_of(self, made: Hashes, others: list[Hashes]) -> float:
-        """The share of rows of the fit among those of which these predictions were made; 0 if they
-        are not known to be of this map.
+        """The share of rows of the fit among the rows of these predictions; 0 if these are not
+        recognised as made by this map.
         """
         if self.digest == _digest(made):
             return self.share
-        if self.made.tells:
-            return self._share(self.made.found(made), made.size)
-        # Predictions that repeat do not say of which rows they are: what they were made of does.
-        enough = 0.5 * self.looked_at * made.size
-        if not self.given.tells or self.made.found(made).size < enough:
+        if self.made.identifies:
+            return self._share(self.made.seen_shares(made), made.size)
+        # Predictions that repeat do not identify their rows; the map's input may.
+        enough = 0.5 * self.examined * made.size
+        if not self.given.identifies or self.made.seen_shares(made).size < enough:
             return 0.0
-        return max((self._share(self.given.found(each), each.size) for each in others), default=0.0)
+        shares = (self._share(self.given.seen_shares(each), each.size) for each in others)
+        return max(shares, default=0.0)
 
     def _share(self, seen: NDArray[np.float64], n: int) -> float:
-        return float(seen.mean()) if seen.size > 0.5 * self.looked_at * n else 0.0
+        return float(seen.mean()) if seen.size > 0.5 * self.examined * n else 0.0
 
 
 def _digest(hashes: Hashes) -> str:
@@ -260,7 +274,7 @@ def _digest(hashes: Hashes) -> str:
     return hashlib.blake2b(np.sort(hashes).tobytes(), digest_size=16).hexdigest()
 
 
-# The last few: a comparison may be given them, whole or in part.
+# The last few: a comparison may be given them, all or some.
 _MAPPED: deque[_Mapped] = deque(maxlen=16)
 
 
@@ -268,7 +282,7 @@ def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overla
     """Keep what is needed to recognise a map's predictions of rows that it was fitted to."""
     if not overlap.share:
         return
-    rows, hashes = overlap.looked_at, row_hashes(made)
+    rows, hashes = overlap.examined, row_hashes(made)
     _MAPPED.append(
         _Mapped(
             name,
@@ -282,19 +296,19 @@ def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overla
 
 
 def about_mapped(predictions: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """What to tell of predictors whose predictions a map made, in this session, of rows that it was
-    fitted to. They are recognised by their hashes: in any order, and in part.
+    """Notes on predictors whose predictions a map made, in this session, of rows that it was fitted
+    to. They are recognised by their hashes, in any order and also if only some of them are given.
     """
     if not _MAPPED:
         return {}
     hashes = {name: row_hashes(values) for name, values in predictions.items()}
-    said = {}
+    notes = {}
     for name, made in hashes.items():
         others = [each for other, each in hashes.items() if other != name]
         share, by = max((each.share_of(made, others), each.name) for each in _MAPPED)
         if share > 0:
-            said[name] = (
+            notes[name] = (
                 f"{among(share, by)}, which made these predictions of them: they look better than "
                 "they are. Compare on held-out rows"
             )
-    return said
+    return notes

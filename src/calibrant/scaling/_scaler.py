@@ -1,4 +1,4 @@
-"""Scaler: what every recalibration map can do, whatever its formula."""
+"""Scaler: the methods that every recalibration map has, whatever its formula."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption, nearest
 from calibrant._core.validation import public
 from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
-from calibrant.scaling._problem import Problem, to_problem
+from calibrant.scaling._problem import (
+    Problem,
+    Solution,
+    about_absent,
+    about_ruled_out,
+    short,
+    to_problem,
+)
 from calibrant.scaling._same_rows import (
     ADVICE,
     FittedRows,
@@ -25,7 +33,7 @@ from calibrant.scaling._same_rows import (
     fingerprint,
     remember,
 )
-from calibrant.scaling._solution import Solution, about_absent, about_ruled_out, short
+from calibrant.scaling._saved import COUNTS, LOSSES, encode_learned, encode_option, to_text
 
 if TYPE_CHECKING:
     from calibrant.scaling._estimator import ScalingEstimator
@@ -36,8 +44,30 @@ S = TypeVar("S", bound="Scaler")
 class Scaler(ABC):
     """A map from predictions to recalibrated probabilities, fitted to held-out rows.
 
-    Every scaler has ``fit(y_true, y_proba)``, ``transform(y_proba)``, ``save(path)`` and
-    ``as_estimator()``. ``from_logits`` says what the predictions are; it is never guessed.
+    The base class of every map in `calibrant.scaling`. The option ``from_logits`` states whether
+    predictions are logits; this is never guessed.
+
+    Attributes
+    ----------
+    from_logits : bool
+        Whether the predictions are logits (else probabilities).
+    n_classes_ : int
+        Number of classes in the fit; 2 for predictions (n,).
+    n_rows_ : int
+        Number of rows in the fit.
+    n_iter_ : int
+        Steps of the optimiser; 0 where the fit has a closed form.
+    loss_before_ : float
+        Log loss of the predictions as they came, on the rows of the fit.
+    loss_ : float
+        Log loss of the recalibrated predictions, on the rows of the fit.
+
+    Examples
+    --------
+    >>> from calibrant.scaling import PlattScaling, Scaler
+    >>> scaler = PlattScaling().fit([0, 1, 1, 0, 1, 0], [0.2, 0.9, 0.6, 0.7, 0.8, 0.1])
+    >>> isinstance(scaler, Scaler), scaler.n_rows_, scaler.loss_ < scaler.loss_before_
+    (True, 6, True)
     """
 
     from_logits: bool
@@ -48,18 +78,18 @@ class Scaler(ABC):
     loss_: float
     # The fitted attributes that the map consists of; they are what is saved.
     _learned: ClassVar[tuple[str, ...]]
-    # Whether the map has parts that only one class's rows can settle.
+    # Whether the map has parameters that only the rows of one class can determine.
     _class_by_class: ClassVar[bool] = True
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
     _columns: int | None
-    # What the rows of the fit are recognised by: a digest of all in order, and hashes of each.
+    # How the rows of the fit are recognised: a digest of all in order, and a hash of each.
     _fitted_on: str | None = None
     _fitted_rows: FittedRows | None = None
 
     @abstractmethod
     def _solve(self, problem: Problem) -> Solution:
-        """The fitted attributes for a checked problem; nothing is kept on self."""
+        """The fitted attributes for a checked problem; nothing is set on self."""
 
     @abstractmethod
     def _apply(self, predictions: Predictions) -> FloatArray:
@@ -70,8 +100,8 @@ class Scaler(ABC):
         if not isinstance(self.from_logits, bool | np.bool_):
             raise InputError(f"from_logits must be True or False; got {self.from_logits!r}")
 
-    def _check_learned(self) -> None:  # noqa: B027 - most maps are tried with a row, and no more
-        """A ValueError if fitted attributes that were read do not go together."""
+    def _check_learned(self) -> None:  # noqa: B027 - most maps need no check of their own
+        """A ValueError if the fitted attributes read from a file do not go together."""
 
     @public
     def fit(
@@ -85,24 +115,81 @@ class Scaler(ABC):
     ) -> S:
         """Fit the map to rows that the predictor was not trained on.
 
-        Targets may be 0/1, class indices, labels named by `classes`, or probabilities. With
-        ``data=frame`` the arguments are names of its columns.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or (n, k)
+            Targets: 0/1, class indices, labels named by `classes`, or probabilities (soft labels).
+        y_proba : array-like of shape (n,) or (n, k)
+            Predictions: probabilities, or logits if the scaler has ``from_logits=True``; (n,) is
+            the prediction of class 1.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row; 1 by default.
+        classes : sequence, optional
+            The labels in the order of the columns of `y_proba`.
+        data : frame, optional
+            A frame; `y_true`, `y_proba` and `sample_weight` are then names of its columns.
+
+        Returns
+        -------
+        Scaler
+            The scaler itself, fitted.
+
+        Raises
+        ------
+        InputError
+            If the input cannot be read as targets and predictions; the message names the first bad
+            row.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import TemperatureScaling
+        >>> scaler = TemperatureScaling().fit([0, 1, 1, 0], [-2.0, 1.0, 3.0, 0.5])
+        >>> round(scaler.temperature_, 2)
+        0.69
         """
         self._fit(y_true, y_proba, sample_weight, classes, data)
         return self
 
     @public
     def transform(self, y_proba: Any, *, data: Any = None) -> FloatArray:
-        """Recalibrated probabilities of new predictions: (n,) for (n,), (n, k) for (n, k).
+        """Recalibrate new predictions.
 
-        A `SameRows` warning says which share of the rows was among those of the fit, in whatever
-        order they come; see `share_fitted`.
+        Parameters
+        ----------
+        y_proba : array-like of shape (n,) or (n, k)
+            Predictions of the kind that the map was fitted to.
+        data : frame, optional
+            A frame; `y_proba` is then the name of its column, or a list of names.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Recalibrated probabilities, in the shape of `y_proba`.
+
+        Raises
+        ------
+        StateError
+            If the scaler is not fitted.
+        InputError
+            If the predictions are invalid or have another number of columns than those of the fit.
+
+        Warns
+        -----
+        SameRows
+            If some of the rows were among those of the fit, in whatever order; see `share_fitted`.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import TemperatureScaling
+        >>> scaler = TemperatureScaling().fit([0, 1, 1, 0], [-2.0, 1.0, 3.0, 0.5])
+        >>> scaler.transform([0.0, 4.0]).round(3).tolist()
+        [0.5, 0.997]
         """
         predictions = self._predictions(y_proba, data)
         overlap = self._overlap(predictions)
         if overlap.share:
-            said = f"{among(overlap.share, type(self).__name__)}: {ADVICE}"
-            warnings.warn(said, SameRows, stacklevel=3)
+            message = f"{among(overlap.share, type(self).__name__)}: {ADVICE}"
+            warnings.warn(message, SameRows, stacklevel=3)
         out = self._apply(predictions)
         remember(type(self).__name__, predictions.values, out, overlap)
         return out
@@ -111,10 +198,29 @@ class Scaler(ABC):
     def share_fitted(self, y_proba: Any, *, data: Any = None) -> float | None:
         """The share of these rows that the map was fitted to, recognised by their predictions.
 
-        It is an estimate where the fit had more than 4,096 rows, for no more are remembered. Rows
-        that are equal by chance do not count: where predictions repeat so much (rounded ones, a few
-        words) that rows of the fit could not be told from others, the answer is None. Shares of a
-        few rows may go unnoticed.
+        Parameters
+        ----------
+        y_proba : array-like of shape (n,) or (n, k)
+            Predictions of the kind that the map was fitted to.
+        data : frame, optional
+            A frame; `y_proba` is then the name of its column, or a list of names.
+
+        Returns
+        -------
+        float or None
+            A share in [0, 1]; an estimate where the fit had more than 4,096 rows. None where
+            predictions repeat so much (rounded ones, for example) that the rows of the fit cannot
+            be distinguished from others. A share of a few rows may go unnoticed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant.scaling import PlattScaling
+        >>> rng = np.random.default_rng(0)
+        >>> p = rng.random(200)
+        >>> scaler = PlattScaling().fit(rng.random(200) < p, p)
+        >>> scaler.share_fitted(p[:50]), scaler.share_fitted(rng.random(50))
+        (1.0, 0.0)
         """
         return self._overlap(self._predictions(y_proba, data)).share
 
@@ -126,7 +232,7 @@ class Scaler(ABC):
         return self._fitted_rows.overlap(predictions.values)
 
     def _predictions(self, y_proba: Any, data: Any) -> Predictions:
-        """New predictions, if they are of the kind that the map was fitted to."""
+        """New predictions; an error if they are not of the kind that the map was fitted to."""
         self._check_fitted()
         predictions = to_predictions(y_proba, from_logits=self.from_logits, data=data)
         if predictions.columns != self._columns:
@@ -149,7 +255,35 @@ class Scaler(ABC):
         classes: Sequence[Any] | None = None,
         data: Any = None,
     ) -> FloatArray:
-        """Fit, and map the same rows. To be passed on, not to be judged: no warning is given."""
+        """Fit the map and recalibrate the same rows, without the warning of `transform`.
+
+        On the rows of the fit a map looks better than it is: pass the result on to later steps, and
+        evaluate the map on held-out rows.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or (n, k)
+            Targets, as in `fit`.
+        y_proba : array-like of shape (n,) or (n, k)
+            Predictions, as in `fit`.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row; 1 by default.
+        classes : sequence, optional
+            The labels in the order of the columns of `y_proba`.
+        data : frame, optional
+            A frame; the arguments are then names of its columns.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Recalibrated probabilities, in the shape of `y_proba`.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import IsotonicCalibration
+        >>> IsotonicCalibration().fit_transform([0, 1, 0, 1], [0.1, 0.3, 0.5, 0.8]).tolist()
+        [0.0, 0.5, 0.5, 1.0]
+        """
         predictions = self._fit(y_true, y_proba, sample_weight, classes, data)
         out = self._apply(predictions)
         remember(type(self).__name__, predictions.values, out, all_of(len(out)))
@@ -197,11 +331,50 @@ class Scaler(ABC):
         return tuple(inspect.signature(cls.__init__).parameters)[1:]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options by name."""
+        """The options by name, as scikit-learn asks for them.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Has no effect: no option of a scaler has options of its own.
+
+        Returns
+        -------
+        dict
+            The options of the constructor and their values.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import MatrixScaling
+        >>> MatrixScaling(l2=0.1).get_params()
+        {'l2': 0.1, 'from_logits': True}
+        """
         return {name: getattr(self, name) for name in self._options()}
 
     def set_params(self: S, **options: Any) -> S:
-        """Set options by name."""
+        """Set options by name, as scikit-learn does.
+
+        Parameters
+        ----------
+        **options : Any
+            Options of the constructor.
+
+        Returns
+        -------
+        Scaler
+            The scaler itself.
+
+        Raises
+        ------
+        UnknownOption
+            If the scaler has no option of a name.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import MatrixScaling
+        >>> MatrixScaling().set_params(l2=0.5).l2
+        0.5
+        """
         for name, value in options.items():
             if name not in self._options():
                 hint = nearest(name, self._options())
@@ -210,33 +383,102 @@ class Scaler(ABC):
         return self
 
     def as_estimator(self, *, classes: Sequence[Any] | None = None) -> ScalingEstimator:
-        """This map as a scikit-learn classifier: ``fit(X, y)``, where X are the predictions."""
+        """This map as a scikit-learn classifier: ``fit(X, y)``, where X are the predictions.
+
+        Needs scikit-learn.
+
+        Parameters
+        ----------
+        classes : sequence, optional
+            The labels in the order of the columns of X; by default the sorted labels of y.
+
+        Returns
+        -------
+        ScalingEstimator
+            An unfitted estimator with this scaler as its option.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import TemperatureScaling
+        >>> TemperatureScaling().as_estimator().fit([[2.0], [-1.0], [0.5]], [1, 0, 0]).classes_
+        array([0, 1])
+        """
         from calibrant.scaling._estimator import ScalingEstimator
 
         return ScalingEstimator(self, classes=classes)
 
-    # --- keeping and showing ----------------------------------------------------------------------
+    # --- saving and printing ----------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The fitted map as JSON text, exact to the last bit."""
-        from calibrant.scaling._saved import to_json
+        """The fitted map as JSON text, exact to the last bit.
 
+        Returns
+        -------
+        str
+            A document that `calibrant.scaling.from_json` reads.
+
+        Raises
+        ------
+        StateError
+            If the scaler is not fitted.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import TemperatureScaling
+        >>> scaler = TemperatureScaling().fit([0, 1, 1, 0], [-2.0, 1.0, 3.0, 0.5])
+        >>> scaler.to_json()[:58]
+        '{"format": "calibrant-scaler", "version": 1, "kind": "Temp'
+        """
         self._check_fitted()
-        return to_json(self)
+        rows = self._fitted_rows
+        return to_text(
+            {
+                "kind": type(self).__name__,
+                "options": {n: encode_option(value) for n, value in self.get_params().items()},
+                "learned": {name: encode_learned(getattr(self, name)) for name in self._learned},
+                "columns": self._columns,
+                "fitted_on": self._fitted_on,
+                "fitted_rows": None if rows is None else rows.to_dict(),
+                **{name: getattr(self, name) for name in (*COUNTS, *LOSSES)},
+            }
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_json` to a file; a crash leaves the old file or the new one, whole."""
-        from calibrant.scaling._saved import write
+        """Write the fitted map to a file, as JSON; `calibrant.scaling.load` reads it.
 
-        write(path, self.to_json() + "\n")
+        A crash leaves the old file or the new one, never a part of either.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file; one that exists is replaced.
+
+        Raises
+        ------
+        StateError
+            If the scaler is not fitted.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from calibrant.scaling import TemperatureScaling, load
+        >>> scaler = TemperatureScaling().fit([0, 1, 1, 0], [-2.0, 1.0, 3.0, 0.5])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     scaler.save(f"{folder}/scaler.json")
+        ...     load(f"{folder}/scaler.json").n_rows_
+        4
+        """
+        text = self.to_json() + "\n"
+        with atomic_write(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        said = f"{type(self).__name__}({options})"
+        call = f"{type(self).__name__}({options})"
         if not hasattr(self, "loss_"):
-            return said
+            return call
         learned = ", ".join(f"{name}={short(getattr(self, name))}" for name in self._learned)
         return (
-            f"<{said}: {learned}; log loss {self.loss_before_:.4f} -> {self.loss_:.4f} on the "
+            f"<{call}: {learned}; log loss {self.loss_before_:.4f} -> {self.loss_:.4f} on the "
             f"{self.n_rows_} rows of the fit>"
         )

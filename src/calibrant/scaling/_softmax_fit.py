@@ -61,7 +61,7 @@ class SoftmaxLoss:
 
     def curvature(self, theta: FloatArray, along: FloatArray) -> FloatArray:
         """The Hessian at theta times a direction."""
-        # Many directions are asked for at one place.
+        # The optimiser tries many directions at one theta.
         if self._last is None or not np.array_equal(self._last[0], theta):
             self._last = (theta.copy(), softmax(self.forward(theta)))
         p = self._last[1]
@@ -73,14 +73,14 @@ class SoftmaxLoss:
     def minimum(self, start: FloatArray) -> Minimum:
         from scipy.optimize import minimize
 
-        found = minimize(
+        result = minimize(
             self.value_and_gradient, start, jac=True, hessp=self.curvature, method="trust-ncg",
             options={"maxiter": MAX_ITER, "gtol": SMALL_GRADIENT, "initial_trust_radius": 10.0,
                      "max_trust_radius": 1e3},
         )  # fmt: skip
-        at = np.asarray(found.x, dtype=np.float64)
+        at = np.asarray(result.x, dtype=np.float64)
         steepest = np.abs(self.value_and_gradient(at)[1]).max()
-        return Minimum(at, int(found.nit), bool(steepest <= ENOUGH))
+        return Minimum(at, int(result.nit), bool(steepest <= ENOUGH))
 
 
 def not_reached(n_iter: int) -> str:

@@ -7,9 +7,8 @@ import numpy as np
 from calibrant._core.validation import public
 from calibrant._data.links import softmax
 from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Problem
+from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._scaler import Scaler
-from calibrant.scaling._solution import Solution
 
 LOWEST, HIGHEST = 1e-3, 1e3
 
@@ -25,7 +24,19 @@ class TemperatureScaling(Scaler):
     right on every row have no best temperature. A binary prediction is a single logit, divided by
     T.
 
-    After the fit: ``temperature_``, ``loss_before_``, ``loss_``, ``n_iter_``.
+    Parameters
+    ----------
+    from_logits : bool, default True
+        Whether the predictions are logits (else probabilities).
+
+    Attributes
+    ----------
+    temperature_ : float
+        T, in [0.001, 1000]; above 1 the predictions were overconfident.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
 
     References
     ----------
@@ -66,8 +77,7 @@ class TemperatureScaling(Scaler):
         if slope >= 1 / LOWEST:
             cautions = (
                 f"the temperature ran to its lower end, {LOWEST}: the predictions are right on "
-                f"every "
-                "row, and any lower temperature fits better still. Fit on more rows",
+                "every row, and any lower temperature fits better still. Fit on more rows",
             )
         elif slope <= 1 / HIGHEST:
             cautions = (

@@ -6,9 +6,8 @@ from calibrant._core.validation import public
 from calibrant._data.links import softmax
 from calibrant.scaling._linear import fit_vector
 from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Problem
+from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._scaler import Scaler
-from calibrant.scaling._solution import Solution
 
 
 class VectorScaling(Scaler):
@@ -20,7 +19,21 @@ class VectorScaling(Scaler):
     minimise the log loss; b has mean 0. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
     Logits that differ by a constant in each row give different fits, as in the paper.
 
-    After the fit: ``coef_`` (v), ``intercept_`` (b), ``loss_before_``, ``loss_``, ``n_iter_``.
+    Parameters
+    ----------
+    from_logits : bool, default True
+        Whether the predictions are logits (else probabilities).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (k,)
+        v, one factor for each class.
+    intercept_ : ndarray of shape (k,)
+        b, one bias for each class.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
 
     References
     ----------

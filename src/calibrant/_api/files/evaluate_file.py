@@ -1,13 +1,13 @@
-"""evaluate_file(): files summed as they are read; read_file(): their rows in memory."""
+"""evaluate_file(): measures of rows in files, which are never loaded whole."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.evaluate_samples import (
     LONG_FULL,
@@ -21,7 +21,7 @@ from calibrant._api.evaluate_samples import (
 from calibrant._api.files.exact import FileSummary
 from calibrant._api.files.refinement import Refiner
 from calibrant._api.files.sums import Plan, Tally
-from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, Quantile, Rule, both_rules
+from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
@@ -36,45 +36,81 @@ from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
 
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
 
 @public
 def evaluate_file(
-    path: Any,
+    path: Paths,
     *,
-    y_true: Any = None,
-    y_proba: Any = None,
+    y_true: str | Sequence[str] | None = None,
+    y_proba: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
     bins: Bins = 15,
     measures: Iterable[str] | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
-    by: Any = None,
+    by: str | Sequence[str] | None = None,
     missing: str = "error",
     format: str | None = None,
     exact: bool = True,
     progress: bool | None = None,
 ) -> Evaluation:
-    """The evaluation of Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole.
-
-    `path` is a file, a folder, a pattern such as ``"day-*.parquet"``, or a list of these; `format`
-    says what they are where names do not. `y_true`, `y_proba`, `sample_weight` and `by` name
-    columns: `y_proba` one column of numbers or of lists, or a list of columns, one a class. Fields
-    within records have dotted paths. Left out, `y_true` and `y_proba` are found by their usual
-    names; `inferred` tells what was found, and two candidates are an error.
+    r"""Evaluate Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole.
 
     The values are those that `evaluate` has for the same rows. Most come from one pass; quantile
-    bins, those of every class included, take another look at the few rows near their edges, and
-    full calibration a third. Measures that need all predictions in order are there for up to 2^17
-    distinct ones, and left out with a note for more. ``exact=False`` reads once: what goes by an
-    order comes from some 2,500 cells of [0, 1], and the result says so. `by` gives `slices`, one
-    evaluation for each value of a column, in the first pass.
+    bins, those of every class included, need a refinement pass over the few rows near their edges,
+    and full calibration a third.
 
-    `classes` names the classes in the order of the columns; labels belong to the class of their
-    name, where 0 and "0" are one (docs/files.md has the rule). The fields of a record are classes
-    by their names.
+    Parameters
+    ----------
+    path : str, path-like or list of these
+        File, folder, pattern such as `"day-*.parquet"`, or a list of these.
+    y_true : str or list of str, optional
+        Column of labels; found by its usual names by default. Two candidates are an error.
+    y_proba : str or list of str, optional
+        Column of probabilities (numbers, lists or records), or one column per class; found by its
+        usual names by default.
+    sample_weight : str, optional
+        Column of weights; every row counts 1 by default.
+    bins : int, sequence of float, EqualWidth or Edges, default 15
+        Bins that are fixed before the rows are seen; a number means so many quantile bins where a
+        measure goes by these.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns; labels belong to the class of their name.
+    by : str or list of str, optional
+        Columns whose values split the rows into `slices`, in the first pass.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    format : {"parquet", "csv", "jsonl", "arrow", "npz"}, optional
+        Format of the files; by default it follows from their names.
+    exact : bool, default True
+        Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
+        of [0, 1], and the result says so.
+    progress : bool, optional
+        Whether to draw a line of rows and rate; by default only on a terminal.
 
-    ``missing="drop"`` leaves out rows without a prediction, label or weight, and tells how many;
-    otherwise they are an error. `progress` draws a line of rows and rate; None means on a terminal.
+    Returns
+    -------
+    Evaluation
+        As `evaluate` returns; `inferred` says which columns were found, `notes` what was dropped or
+        approximated.
+
+    Raises
+    ------
+    InputError
+        If a file, column or value cannot be read; the message names the file and its first bad row.
+
+    Notes
+    -----
+    Fields within records have dotted paths as names; the fields of a record of probabilities are
+    classes by their names. Measures that need all predictions in order are there for up to 2^17
+    distinct ones, and left out with a note for more. Of labels, 0 and "0" are one name (the guide
+    to files has the rule).
 
     Examples
     --------
@@ -83,7 +119,7 @@ def evaluate_file(
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "answers.jsonl"
     >>> rows = [(0, 0.2), (1, 0.7), (1, 0.9), (0, 0.4)]
     >>> lines = [json.dumps({"correct": y, "confidence": p}) for y, p in rows]
-    >>> _ = file.write_text("\\n".join(lines))
+    >>> _ = file.write_text("\n".join(lines))
     >>> cal.evaluate_file(file, bins=10)["ece"]
     0.25
     """
@@ -166,7 +202,7 @@ def _evaluation(
         _reliability(tally, summary),
         everything=names is None,
         notes=notes,
-        inferred=(*describe_input(tally.example, summary.findings), *rows.said),
+        inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
         classes=None,
         recipe={
             "n": total.n_rows,
@@ -239,53 +275,3 @@ def _reliability(tally: Tally, summary: StreamSummary) -> ReliabilityTable:
     """The bins; a table without sums of squares says so."""
     table = replace(summary.bins, has_squares=False) if tally.plan.lean else summary.bins
     return ReliabilityTable(table, tally.total.rule, Cuts(np.empty(0)), summary.scalar)
-
-
-@dataclass(frozen=True, eq=False)
-class FileArrays:
-    """Rows of files in memory, with labels as class indices; `inferred` says what was inferred."""
-
-    y_true: NDArray[Any]
-    y_proba: NDArray[Any]
-    sample_weight: NDArray[Any] | None
-    class_names: tuple[str, ...] | None
-    inferred: tuple[str, ...]
-    n_missing: int
-
-
-@public
-def read_file(
-    path: Any,
-    *,
-    y_true: Any = None,
-    y_proba: Any = None,
-    sample_weight: str | None = None,
-    classes: Sequence[Any] | None = None,
-    from_logits: bool = False,
-    missing: str = "error",
-    format: str | None = None,
-    progress: bool | None = None,
-) -> FileArrays:
-    """The rows of files as arrays, for what needs them in memory: intervals, comparisons, fits.
-
-    The columns are found as by `evaluate_file`; values are checked by what is done with them.
-    """
-    rows = file_rows(
-        path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, classes=classes,
-        from_logits=check_bool(from_logits), missing=check_missing(missing), format=format,
-    )  # fmt: skip
-    plan = Plan(rows.chosen, EqualWidth(15), None, bool(from_logits))
-    with RowProgress(rows.n_bytes, show=progress) as shown:
-        batches = [batch for piece in over_pieces(rows, list, shown) for batch in piece]
-    nonempty = [batch for batch in batches if batch.n]
-    if not nonempty:
-        raise InputError(f"{rows.called} no rows: there is nothing to read")
-    weights = [batch.sample_weight for batch in nonempty if batch.sample_weight is not None]
-    return FileArrays(
-        np.concatenate([batch.y_true for batch in nonempty]),
-        np.concatenate([batch.y_proba for batch in nonempty]),
-        np.concatenate(weights) if weights else None,
-        plan.class_names,
-        rows.said,
-        sum(batch.n_missing for batch in batches),
-    )

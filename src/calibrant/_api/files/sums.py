@@ -17,7 +17,7 @@ from calibrant._core.binning import Edges, FixedRule
 from calibrant._core.errors import InputError
 from calibrant._data.labels import Titles
 from calibrant._data.readers.batches import Batch
-from calibrant._data.readers.columns import Chosen
+from calibrant._data.readers.columns import ColumnMapping
 from calibrant._data.readers.find import File
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
@@ -48,7 +48,7 @@ def class_cells(n_classes: int) -> Cells:
 class Plan:
     """What to make of the rows."""
 
-    chosen: Chosen
+    chosen: ColumnMapping
     rule: FixedRule
     measures: tuple[str, ...] | None
     from_logits: bool
@@ -57,9 +57,7 @@ class Plan:
 
     @property
     def class_names(self) -> Titles | None:
-        if self.chosen.classes is not None:
-            return Titles(str(name) for name in self.chosen.classes)
-        return Titles(self.chosen.y_proba.names) if self.chosen.y_proba.stacked else None
+        return self.chosen.class_names
 
     def samples(self, batch: Batch) -> Samples:
         return batch.samples(self.from_logits, self.class_names)

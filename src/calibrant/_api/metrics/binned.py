@@ -6,6 +6,8 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
@@ -38,13 +40,13 @@ def _equal_mass(bins: Any, measure: str) -> Quantile:
 
 @public
 def ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -53,24 +55,45 @@ def ece(
 
     .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
-    where B runs over the bins, u is the prediction, z the target and W the sum of weights.
-    ``norm="l2"`` is the root of the mean square gap (RMSCE), ``norm="max"`` the largest gap of any
-    bin (MCE). Targets may be 0/1 or probabilities: on probabilities this is SMECE (`soft_ece`).
+    where B runs over the bins, u is the prediction, z the target, w the weight and W the sum of
+    weights. ``norm="l2"`` is the root of the mean square gap (RMSCE), ``norm="max"`` the largest
+    gap of any bin (MCE). On soft labels this is SMECE (`soft_ece`).
 
-    Range [0, 1], lower is better. Not truthful, not continuous: see the catalogue.
+    Range [0, 1], lower is better. Not truthful and not continuous: see `catalogue`.
 
     Parameters
     ----------
-    y_true
-        0/1, class indices, probabilities (n,), or rows of class probabilities (n, k).
-    y_proba
-        Probabilities: (n,) of class 1, or (n, k).
-    bins
-        A count of equal-width bins, or a rule: ``EqualWidth``, ``Quantile``, ``Edges``,
-        ``LevelSets``.
-    notion
-        ``"binary"`` for (n,); ``"confidence"`` (top label, the default) or ``"classwise"`` (mean
-        over classes) for (n, k).
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -91,13 +114,13 @@ def ece(
 
 @public
 def soft_ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -106,11 +129,46 @@ def soft_ece(
 
     .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
 
-    where z is a probability: a teacher's, a posterior, a share of votes. It is the formula of
+    where z is a probability: a teacher's, a posterior, a share of votes. The formula is that of
     `ece`, which it equals to the last bit on 0/1 targets; a prediction equal to its target
-    everywhere scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error.
+    everywhere scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error
+    (`smooth_ece`).
 
     Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -130,13 +188,13 @@ def soft_ece(
 
 @public
 def ace(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: int | Quantile = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -146,8 +204,41 @@ def ace(
     .. math:: \frac{1}{k} \sum_{r} \frac{1}{W} \sum_B
         \Bigl| \sum_{i \in B} w_i (u_{ir} - z_{ir}) \Bigr|
 
-    where the bins B are quantile bins of each class's predictions. Classwise for (n, k) predictions
-    unless another notion is asked for. Range [0, 1], lower is better.
+    where the bins B are quantile bins of the predictions of each class r. Range [0, 1], lower is
+    better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int or Quantile, default 15
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the mean over classes (`"classwise"`, the
+        default) or the top label (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -168,13 +259,13 @@ def ace(
 
 @public
 def tace(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     threshold: float = 0.01,
     bins: int | Quantile = 15,
     norm: str = "l1",
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -184,9 +275,41 @@ def tace(
     .. math:: \frac{1}{|C|} \sum_{r \in C} \frac{1}{W_r} \sum_B
         \Bigl| \sum_{i \in B,\, u_{ir} > t} w_i (u_{ir} - z_{ir}) \Bigr|
 
-    where C are the classes with a prediction above the threshold t, and W_r the weight above it. It
-    keeps the many near-zero predictions of a long row from drowning the rest. Range [0, 1], lower
-    is better.
+    where C are the classes with a prediction above the threshold t, and W_r the weight above it.
+    The many predictions near zero of a problem with many classes then do not hide the others. Range
+    [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    threshold : float in [0, 1], default 0.01
+        Predictions at or below this are not counted.
+    bins : int or Quantile, default 15
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -207,12 +330,12 @@ def tace(
 
 @public
 def debiased_l2(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(15),
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -220,9 +343,42 @@ def debiased_l2(
     r"""Root-mean-square gap over bins, less the part that sampling noise adds.
 
     .. math:: \sqrt{\max\Bigl(0, \frac{1}{W}\sum_B W_B \Bigl[ (\bar u_B - \bar z_B)^2
-        - \frac{\overline{z^2}_B - \bar z_B^2}{W_B - 1} \Bigr]\Bigr)}
+        - \frac{\overline{z^2}_B - \bar z_B^2}{n_B - 1} \Bigr]\Bigr)}
 
-    where bars are weighted means in the bin. Range [0, 1], lower is better.
+    where bars are weighted means in the bin B of weight W_B, and n_B is its effective number of
+    rows, W_B^2 over the sum of squared weights; a bin of one effective row is left out. Range [0,
+    1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The debiased error, in [0, 1]; 0 where noise explains all of it.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -243,23 +399,53 @@ def debiased_l2(
 
 @public
 def sweep_ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""ECE at the largest number of equal-mass bins for which mean targets rise with the
-    predictions.
+    r"""ECE at the most equal-mass bins for which mean targets rise with the predictions.
 
     .. math:: \mathrm{ECE}_{m^*}, \quad m^* = \max\{m : \bar z_1 \le \dots \le \bar z_{m'}
         \text{ for all } m' \le m\}
 
     where the bins are quantile bins with ties together. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -281,11 +467,11 @@ def sweep_ece(
 
 @public
 def ks_error(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -295,6 +481,35 @@ def ks_error(
     .. math:: \max_t \frac{1}{W} \Bigl| \sum_{u_i \le t} w_i (u_i - z_i) \Bigr|
 
     where t runs over the predictions. No bins. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
@@ -28,10 +30,10 @@ def _mean_loss(
 
 @public
 def brier_score(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -41,7 +43,33 @@ def brier_score(
     .. math:: \frac{1}{W} \sum_i w_i \sum_r (p_{ir} - z_{ir})^2
 
     summed over classes for (n, k) predictions; ``(u - z)^2`` for (n,). Range [0, 2], or [0, 1] for
-    (n,); lower is better. Proper.
+    (n,); lower is better. A proper loss.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -58,19 +86,46 @@ def brier_score(
 
 @public
 def log_loss(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Log loss (cross-entropy, in nats): minus the mean log of what was reported for what was.
+    r"""Log loss (cross-entropy, in nats): minus the mean log probability of the outcome.
 
     .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
 
-    where a prediction below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. Proper.
+    where a prediction below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. A proper
+    loss.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss, in nats.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -87,10 +142,10 @@ def log_loss(
 
 @public
 def spherical_loss(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -99,7 +154,34 @@ def spherical_loss(
 
     .. math:: 1 - \frac{1}{W} \sum_i w_i \frac{\sum_r z_{ir} p_{ir}}{\lVert p_i \rVert_2}
 
-    where a prediction (n,) stands for the row (1 - u, u). Range [0, 1], lower is better. Proper.
+    where a prediction (n,) stands for the row (1 - u, u). Range [0, 1], lower is better. A proper
+    loss.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
@@ -116,19 +198,51 @@ def spherical_loss(
 
 @public
 def classification_error(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Classification error: how often (or how much of) the target is not the top label.
+    r"""Classification error: the share of rows whose top label is not the target.
 
     .. math:: 1 - \frac{1}{W} \sum_i w_i z_{i r_i}, \quad r_i = \arg\max_r p_{ir}
 
-    where the lowest class wins ties. Range [0, 1], lower is better.
+    where the lowest class wins ties; with soft labels, z is the target's mass on the top label.
+    Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction,
+    definition B.6.
 
     Examples
     --------
@@ -141,24 +255,51 @@ def classification_error(
 
 @public
 def confidence_loss(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
-    r"""Confidence loss: the loss whose minimiser corrected `confidence_ce` shares.
+    r"""Confidence loss: the loss whose minimiser the corrected `confidence_ce` shares.
 
     .. math:: \frac{1}{W} \sum_i w_i \bigl[ 1 - z_i + (c_i - z_i)^2 \bigr]
 
-    where c is the largest reported probability and z the target's mass on that class. Range
-    [0, 2], lower is better.
+    where c is the largest predicted probability and z the target's mass on that class. Range [0,
+    2], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss, in [0, 2].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
-    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, section 4.2.
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
+    4.2.
 
     Examples
     --------
@@ -171,13 +312,13 @@ def confidence_loss(
 
 @public
 def brier_decomposition(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     method: str = "isotonic",
     bins: Bins = 15,
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -187,14 +328,49 @@ def brier_decomposition(
     .. math:: \mathrm{Brier} = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}
 
     where, with ``method="isotonic"`` (CORP), MCB is what an isotonic recalibration gains, DSC what
-    the recalibrated predictions gain over always reporting the mean, and UNC the score of that
-    mean. With ``method="binned"`` the recalibration is each bin's mean target, and a fourth part,
-    the spread of predictions within bins, makes up the sum. Classwise parts are summed over
-    classes, as the Brier score is. All parts but `within_bin` are at least 0.
+    the recalibrated predictions gain over a constant prediction of the mean target, and UNC the
+    score of that constant. With ``method="binned"`` the recalibration is each bin's mean target,
+    and a fourth part, the spread of predictions within bins, completes the sum. Classwise parts are
+    summed over classes, as the Brier score is. All parts but `within_bin` are at least 0.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    method : {"isotonic", "binned"}, default "isotonic"
+        How predictions are recalibrated: by isotonic regression, or by bins.
+    bins : int, str, sequence of float or bin rule, default 15
+        Bins of ``method="binned"``: their number (equal width), edges, or a rule such as
+        `Quantile`.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    BrierDecomposition
+        `brier`, `miscalibration`, `discrimination`, `uncertainty` and `within_bin`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
-    Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118; Murphy (1973).
+    Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118; Murphy (1973), Journal of
+    Applied Meteorology 12.
 
     Examples
     --------

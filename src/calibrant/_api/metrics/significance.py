@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
@@ -29,12 +29,12 @@ from calibrant.results._uncertainty import CalibrationTest, CoxCalibration
 
 @public
 def spiegelhalter(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
@@ -44,10 +44,41 @@ def spiegelhalter(
 
     .. math:: Z = \frac{\sum w (z - u)(1 - 2u)}{\sqrt{\sum w^2 (1 - 2u)^2 u (1 - u)}}
 
-    Standard normal when the predictions are right and the rows many; the p-value is two-sided.
-    Where few rows decide (rare events, heavy weights) it is found by drawing outcomes from the
-    predictions with `seed`. With clusters (`groups`: rows that belong together) the variance is
-    that of the clusters' sums. Hard labels only.
+    Standard normal when the predictions are calibrated and the rows many; the p-value is two-sided.
+    Where few rows decide (rare events, heavy weights) it comes from outcomes drawn from the
+    predictions. Hard labels only.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CalibrationTest
+        `statistic`, `p_value`, and in words the null distribution (`null`) and a `note`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if labels are soft: the test needs outcomes.
 
     References
     ----------
@@ -80,13 +111,13 @@ def spiegelhalter(
 
 @public
 def hosmer_lemeshow(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(10),
     fitted: bool = False,
     notion: str | None = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
@@ -97,12 +128,49 @@ def hosmer_lemeshow(
     .. math:: \sum_B \frac{(O_B - E_B)^2}{n_B \bar u_B (1 - \bar u_B)}
 
     Chi-square with as many degrees of freedom as bins for predictions on new data, and two fewer
-    where the model was `fitted` to these rows. Ten quantile bins unless `bins` says otherwise.
-    Where a bin is expected to hold fewer than two events or non-events, the chi-square rejects
-    right predictions too often: the p-value is then found by drawing outcomes from the predictions
-    with `seed` (not for a `fitted` model, whose fit would have to be drawn too: `note` warns).
+    where the model was `fitted` to these rows. Hard labels only; the test counts rows, and takes
+    neither weights nor clusters.
 
-    Hard labels; the test counts rows, and takes neither weights nor clusters (`groups`).
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=10, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+    fitted : bool, default False
+        Whether the model was fitted to these rows.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    groups : None, optional
+        Not taken: rows of a cluster are not independent, and giving them is an error.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CalibrationTest
+        `statistic`, `p_value`, and in words the null distribution (`null`) and a `note`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if labels are soft: the test needs outcomes.
+
+    Notes
+    -----
+    Where a bin is expected to hold fewer than two events or non-events, the chi-square rejects
+    calibrated predictions too often: the p-value then comes from outcomes drawn from the
+    predictions with `seed` (not for a `fitted` model, whose fit would have to be drawn too: `note`
+    warns).
 
     References
     ----------
@@ -152,26 +220,63 @@ def hosmer_lemeshow(
 
 @public
 def truthful_test(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(15),
     notion: str | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
-    r"""The truthful error against the mean and variance that right predictions give it.
+    """Test of calibration by the truthful error, whose mean and variance under it are known.
 
-    ``E[LinCE] = sum w^2 u (1 - u) / W^2`` whatever the bins (Lu et al., theorem 3.1), and the
+    ``E[LinCE] = sum w^2 u (1 - u) / W^2`` whatever the bins (theorem 3.1 of the paper), and the
     variance has a closed form too; the p-value is that of the scaled chi-square with both. Where
-    few rows decide (small samples, rare events, heavy weights) it is found by drawing outcomes from
-    the predictions with `seed`; with clusters (`groups`: rows that belong together), by the
-    covariance of the clusters' residuals. Hard labels only; 15 quantile bins unless `bins` says
-    otherwise.
+    few rows decide (small samples, rare events, heavy weights) it comes from outcomes drawn from
+    the predictions; with clusters, from the covariance of their residuals. Hard labels only.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CalibrationTest
+        `statistic`, `p_value`, and in words the null distribution (`null`) and a `note`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if labels are soft: the test needs outcomes.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
+    3.1.
 
     Examples
     --------
@@ -203,14 +308,14 @@ def truthful_test(
 
 @public
 def cox_calibration(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     level: float = 0.95,
     eps: float = EPS,
     notion: str | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -223,15 +328,52 @@ def cox_calibration(
     calibration in the large. Calibrated predictions have slope 1 and both intercepts 0, which
     `p_value` tests together.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    level : float in (0, 1), default 0.95
+        Confidence level of the limits.
+    eps : float, default 1e-06
+        Predictions are clipped to [eps, 1 - eps] before their logits are taken.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CoxCalibration
+        `slope`, `intercept` and `intercept_at_slope_1` with their limits, `p_value`, `note`,
+        `n_clipped` and the fit `without_clipped`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
     Independent outcomes have limits from the curvature of the likelihood, and the likelihood-ratio
-    test. Soft labels, weights and clusters (`groups`: rows that belong together) have limits from
-    the scatter of the scores, with Student's t at as many degrees of freedom as rows or clusters
-    are effective; `p_value` is then the larger one of Wald's test with that scatter, and of the
-    score test with the scatter that the predictions imply.
+    test. Soft labels, weights and clusters have limits from the scatter of the scores, with
+    Student's t at as many degrees of freedom as rows or clusters are effective; `p_value` is then
+    the larger one of Wald's test with that scatter, and of the score test with the scatter that the
+    predictions imply.
 
     Outcomes of one class, or separated by the predictions, have no finite fit: NaN, with a `note`.
-    Predictions are clipped to [eps, 1 - eps]; how many were moved is in `n_clipped`, and the fit
-    without them in `without_clipped`.
+    How many predictions were clipped is in `n_clipped`, and the fit without them in
+    `without_clipped`.
 
     References
     ----------

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
@@ -30,8 +31,8 @@ WIDEST_CURVE = 1000.0
 
 @public
 def ls_ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     sigma: float | str = LS_SIGMA,
     noise: str = "gaussian",
@@ -40,7 +41,7 @@ def ls_ece(
     eps: float = EPS,
     n_draws: int = 10_000,
     rng: np.random.Generator | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -51,23 +52,62 @@ def ls_ece(
 
     where h is the logit of the prediction, rho the sigmoid and K the density of the noise:
     Gaussian, or uniform on [-sigma/2, sigma/2]. It is continuous in the predictions, where binned
-    ECE jumps. The integral is evaluated as it stands; ``method="monte-carlo"`` draws `n_draws`
-    places with `rng` instead, as the paper does.
+    ECE jumps. Range [0, 1], lower is better.
 
-    `sigma` is 0.1 unless told, here and in `evaluate`: the same for every model and number of rows,
-    so that values can be compared. ``sigma="schedule"`` is ``n^(-1/3)``: it tends to 0 while
-    n sigma grows, which makes LS-ECE a consistent estimator of the true ECE (theorem 5.4); with
-    weights, n is (sum w)^2 / sum w^2. Predictions are clipped to [eps, 1 - eps], and logits to
-    [-40, 40]. With Gaussian noise memory does not grow with n; uniform noise has a closed form
-    between the sorted samples, which are copied. As sigma tends to 0 LS-ECE tends to the error over
-    distinct logits, ``ece(bins=LevelSets())``, and as it grows to 1/2, whatever the predictions.
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sigma : float or "schedule", default 0.1
+        Width of the noise, the same for every model by default, so that values can be compared;
+        `"schedule"` is ``n^(-1/3)``, with which LS-ECE estimates the true ECE consistently.
+    noise : {"gaussian", "uniform"}, default "gaussian"
+        Shape of the noise.
+    method : {"exact", "monte-carlo"}, default "exact"
+        Evaluate the integral, or draw places with `rng` as the paper does.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    eps : float, default 1e-06
+        Predictions are clipped to [eps, 1 - eps] before their logits are taken.
+    n_draws : int, default 10000
+        Number of draws of ``method="monte-carlo"``.
+    rng : numpy.random.Generator, optional
+        Generator of ``method="monte-carlo"``; by default a fresh one.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
-    Range [0, 1], lower is better.
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    With ``sigma="schedule"`` sigma tends to 0 while n sigma grows (theorem 5.4); with weights, n is
+    (sum w)^2 / sum w^2. Logits are clipped to [-40, 40]. With Gaussian noise memory does not grow
+    with n; uniform noise has a closed form between the sorted samples, which are copied. As sigma
+    tends to 0 LS-ECE tends to the error over distinct logits, ``ece(bins=LevelSets())``, and as it
+    grows to 1/2, whatever the predictions.
 
     References
     ----------
     Chidambaram, Lee, McSwiggen and Rezchikov (2024), How Flawed Is ECE? An Analysis via Logit
-    Smoothing, ICML.
+    Smoothing, ICML, arXiv:2402.10046.
 
     Examples
     --------
@@ -90,12 +130,12 @@ def ls_ece(
 
 @public
 def smooth_ece(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     sigma: float | None = None,
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -105,13 +145,45 @@ def smooth_ece(
     .. math:: \sigma^* \text{ with } \int_0^1 \Bigl| \frac{1}{W} \sum_i w_i (z_i - u_i)
         \tilde K_{\sigma^*}(t, u_i) \Bigr| \, dt = \sigma^*
 
-    where K is the Gaussian reflected at 0 and 1. The bandwidth is its own answer; with `sigma` the
-    integral at that bandwidth is returned instead. Not to be confused with SMECE, the soft mean
-    error (`soft_ece`). Range [0, 1], lower is better; continuous.
+    where K is the Gaussian reflected at 0 and 1: the bandwidth is its own answer. Not to be
+    confused with SMECE, the soft mean error (`soft_ece`). Range [0, 1], lower is better;
+    continuous.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sigma : float, optional
+        Bandwidth at which to evaluate the integral, in place of its fixed point.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
-    Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing.
+    Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing,
+    arXiv:2309.12236.
 
     Examples
     --------
@@ -127,26 +199,66 @@ def smooth_ece(
 
 @public
 def smooth_reliability(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     kind: str = "unit",
     sigma: float | None = None,
     notion: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> SmoothCurve:
     """The smoothed reliability curve: density, mean target, and the difference integrated.
 
-    ``kind="unit"`` smooths over the predictions as `smooth_ece` does (default sigma: its fixed
-    point), ``kind="logit"`` over their logits as `ls_ece` does (default sigma: its ``"schedule"``,
-    for a curve must be as smooth as its rows allow).
+    ``kind="unit"`` smooths over the predictions as `smooth_ece` does, ``kind="logit"`` over their
+    logits as `ls_ece` does.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    kind : {"unit", "logit"}, default "unit"
+        The axis over which the curve is smoothed.
+    sigma : float, optional
+        Bandwidth; by default the fixed point of `smooth_ece` (`"unit"`) or the schedule of `ls_ece`
+        (`"logit"`), as smooth as the rows allow.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    SmoothCurve
+        The curve with its band, its table (`columns`) and its diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
     The curve is an average over neighbouring predictions: where the frequency changes within a
-    bandwidth it does not follow, and its band knows nothing of that bias. It is held against bins
-    of the same rows: `SmoothCurve.outside` has those that lie outside its band, `notes` says so.
+    bandwidth it does not follow, and its band does not include that bias. It is checked against
+    bins of the same rows: `SmoothCurve.outside` lists those that lie outside the band, and `notes`
+    says so.
+
+    References
+    ----------
+    Blasiok and Nakkiran (2024), arXiv:2309.12236; Chidambaram, Lee, McSwiggen and Rezchikov (2024),
+    arXiv:2402.10046.
 
     Examples
     --------

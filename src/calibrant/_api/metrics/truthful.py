@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.binning import Bins, Quantile, as_rule
 from calibrant._core.errors import InputError, one_of
@@ -26,13 +26,13 @@ from calibrant._summaries.samples import Summary
 
 @public
 def lin_ce(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    phi: Any = None,
+    phi: ArrayLike | None = None,
     norm: str = "l2",
     bins: Bins = Quantile(15),
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -42,23 +42,56 @@ def lin_ce(
     .. math:: \frac{1}{W^2} \sum_B \Bigl\| \sum_{i \in B} w_i (u_i - \phi(y_i)) \Bigr\|_2^2
 
     where u is the prediction of the property: the probability of class 1 for (n,) predictions, the
-    whole distribution for (n, k) (full calibration, ``phi(y) = e_y``), or with ``phi`` of the shape
-    (k,) or (k, d) the mean of ``phi`` under the prediction. Vector predictions share a cell when
-    the same coordinate is largest and that coordinate falls into the same bin. With soft labels
-    phi(y) is its mean under the label. ``bins=Quantile(m, ties="rank")`` are the paper's bins,
-    which part equal predictions in the order of the rows; of vectors they rank the largest
-    coordinate.
+    whole distribution for (n, k) (full calibration, ``phi(y) = e_y``), or with `phi` the mean of
+    ``phi`` under the prediction. Vector predictions share a cell when the same coordinate is
+    largest and that coordinate falls into the same bin. With soft labels phi(y) is its mean under
+    the label.
 
-    ``norm="l1"`` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar case; it is not
-    truthful.
+    Range [0, 1] for (n,), [0, 2] for (n, k); lower is better. A calibrated predictor scores ``1/n``
+    of its expected squared error, not 0: compare predictors on the same samples.
 
-    Range [0, 1] for (n,), [0, 2] for (n, k); lower is better. A calibrated predictor scores
-    ``1/n`` of its expected squared error, not 0: compare predictors on the same samples.
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    phi : array-like of shape (k,) or (k, d), optional
+        Value of the property for each class, for (n, k) predictions; by default the class itself.
+    norm : {"l1", "l2"}, default "l2"
+        `"l2"` is LinCE; `"l1"` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar
+        case and which is not truthful.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1] for (n,) and [0, 2] for (n, k).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    ``bins=Quantile(m, ties="rank")`` gives the bins of the paper, which separate equal predictions
+    in the order of the rows; of vectors they rank the largest coordinate.
 
     References
     ----------
-    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, definition 2.1
-    and theorem 3.1.
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction,
+    definition 2.1 and theorem 3.1.
 
     Examples
     --------
@@ -101,11 +134,11 @@ def _property(phi: Any, k: int) -> NDArray[np.float64] | None:
 
 @public
 def classwise_ce(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(15),
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -117,9 +150,38 @@ def classwise_ce(
 
     where each class has its own bins. Range [0, 1], lower is better; truthful.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n, k), or list of str
+        Predicted probabilities, one column per class; with `data`, the columns' names.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
     References
     ----------
-    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, section 3.1.
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
+    3.1.
 
     Examples
     --------
@@ -139,12 +201,12 @@ def classwise_ce(
 
 @public
 def confidence_ce(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     corrected: bool = True,
     bins: Bins = Quantile(15),
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -154,16 +216,47 @@ def confidence_ce(
     .. math:: \frac{1}{W^2} \sum_B \Bigl( \sum_{i \in B} w_i (c_i - z_i) \Bigr)^2
         + \frac{1}{W^2} \sum_i w_i^2 (1 - z_i)
 
-    where c is the largest reported probability and z whether (or how much of) the target is that
+    where c is the largest predicted probability and z whether (or how much of) the target is that
     class. Without weights the second term is 1/n of the classification error; with them each row
-    counts by the square of its weight, as it does in the variance of the first term.
-    ``corrected=False`` leaves the second term out; then a prediction can win by moving its top
-    label (example C.1 of the paper). Range [0, 2], lower is better. In the catalogue it is
-    `confidence_ce`, without the second term `confidence_ce_uncorrected`.
+    counts by the square of its weight, as it does in the variance of the first term. Range [0, 2],
+    lower is better. In the catalogue it is `confidence_ce`, without the second term
+    `confidence_ce_uncorrected`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    corrected : bool, default True
+        Whether to add the second term; without it, a prediction can gain by moving its top label
+        (example C.1 of the paper).
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 2].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     References
     ----------
-    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, theorem 3.3.
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
+    3.3.
 
     Examples
     --------

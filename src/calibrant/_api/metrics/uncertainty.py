@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError
@@ -22,7 +23,7 @@ from calibrant._inference.uncertainty import SOFT_HAVE_NO_FLOOR, Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
 from calibrant._summaries.samples import Summary
-from calibrant.results._check import FEWEST_ROWS, Limit, Limited
+from calibrant.results._check import FEWEST_ROWS, Limit, LimitCheck
 from calibrant.results._rendering import in_full, percent, told_apart
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
 
@@ -32,27 +33,75 @@ MOST_TO_PASS = 10**12
 
 @public
 def noise_floor(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     measure: str = "ece",
     bins: Bins = 15,
-    groups: Any = None,
-    votes: Any = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> NoiseFloor:
-    """What a measure shows when predictions are exactly right, with a p-value for what it shows.
+    """What a measure shows by chance when predictions are calibrated, with a p-value.
 
-    Targets are drawn from the predictions `n_resamples` times (a fifth of that for measures that
-    are not sums over bins). Hard labels are drawn as outcomes. Soft labels are the means of `votes`
-    votes, a number or one per row; without it they have no noise floor. The mean of the truthful
-    errors is exact (Lu et al., theorem 3.1): the mean of ``u (1 - u)``, over n. `groups` names
-    clusters of rows that are not independent of each other (patients, games, days).
+    Hard labels are drawn as outcomes from the predictions, `n_resamples` times for errors over bins
+    and fewer for others; losses have known moments. Of soft labels and of clusters the signs of the
+    residuals are drawn, which assumes only that predictions are right on average. Losses and
+    distances of soft labels need `votes`: labels are then drawn as means of so many votes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game), where rows are not independent.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    n_resamples : int, default 1000
+        Number of samples drawn for errors over bins; others take fewer.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    NoiseFloor
+        `value`, its `mean` and 95% point `upper` under calibration, `p_value`, and the `method`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if the measure has no noise floor for soft labels without `votes`.
+
+    Notes
+    -----
+    The mean of the truthful errors of hard labels is exact (theorem 3.1 of the paper): the mean of
+    ``u (1 - u)``, over n.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
+    3.1.
 
     Examples
     --------
@@ -74,26 +123,76 @@ def noise_floor(
 
 @public
 def interval(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     measure: str = "ece",
     bins: Bins = 15,
     level: float = 0.95,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Interval:
-    """Where the true value of a measure lies, with the upward bias of samples taken out.
+    """A confidence interval for a measure, without the upward bias of small samples.
 
-    Errors of bins, and smooth ones, get the true values of all worlds between calibrated and worse
-    than seen that could have shown the value (see `calibrant._inference.family`); `debiased_l2` has
-    a closed form (Sun et al., 2024); losses and classwise errors the basic bootstrap. `groups`
-    names clusters of rows that are drawn together (patients, games, days).
+    Calibration errors have intervals by test inversion over a least-favourable family of
+    populations, from calibrated to worse than observed; losses and distances have BCa limits of a
+    mean, or Poisson limits where fewer than five events were seen.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Interval
+        `value`, `low`, `high`, `level`, the `method`, and `estimate`: the value without its bias.
+        ``x in interval`` tests whether x lies in it.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    The interval is for the value in the population, in the bins of this sample. A sample's
+    calibration error lies above it on average, so `value` may lie above `high`.
+
+    References
+    ----------
+    DiCiccio and Romano (1990), Nonparametric confidence limits by resampling methods and least
+    favorable families, International Statistical Review 58; DiCiccio and Efron (1992), More
+    accurate confidence intervals in exponential families, Biometrika 79.
 
     Examples
     --------
@@ -113,33 +212,81 @@ def interval(
 
 @public
 def verdict(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     measure: str = "ece",
     tolerance: float = 0.05,
     bins: Bins = 15,
     level: float = 0.95,
-    groups: Any = None,
-    votes: Any = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Verdict:
-    """Calibrated within noise, miscalibrated, or not enough data to tell; in a sentence.
+    """Say whether predictions are calibrated, miscalibrated, or cannot be judged from these rows.
 
-    Miscalibrated: the value is larger than calibrated predictions show by chance (p below
-    ``1 - level``, and an interval above 0 or p below half of that). Calibrated within noise: it is
-    not, and a true error above `tolerance` can be excluded. Not enough data: it is not, and such an
-    error cannot be excluded; `rows_needed` is about how many rows would do.
+    The measure's confidence interval is compared with 0 and with `tolerance`; its noise floor says
+    what a calibrated model would show by chance on as many rows.
 
-    `tolerance` is the size of a gap for every measure. Of errors that are sums of squares
-    (`lin_ce`, `classwise_ce`, ...) the limits are turned into the gap that, in every bin, would
-    give them; of losses the tolerance is on their own scale. Whether it is kept is decided as
-    `check` does.
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    tolerance : float in (0, 1), default 0.05
+        Largest value of the measure, as a gap, that you can accept.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Verdict
+        `verdict` ("calibrated within noise", "miscalibrated" or "not enough data"), `value`, `low`,
+        `high` and `rows_needed`; prints as one sentence.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    Miscalibrated: the value is larger than calibrated predictions show by chance (p below ``1 -
+    level``, and an interval above 0 or p below half of that). Calibrated within noise: it is not,
+    and a true error above `tolerance` can be excluded. Not enough data: it is not, and such an
+    error cannot be excluded; `rows_needed` is about how many rows would be enough.
+
+    For errors that are sums of squares (`lin_ce`, `classwise_ce`, ...) limits are converted to the
+    gap that, in every bin, would give them; for losses the tolerance is on their own scale. Whether
+    it is kept is decided as in `check`.
 
     Examples
     --------
@@ -208,7 +355,12 @@ def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
 
 
 def _in_words(
-    checked: Limited, floor: NoiseFloor | None, tolerance: float, *, beyond: bool, of_errors: bool
+    checked: LimitCheck,
+    floor: NoiseFloor | None,
+    tolerance: float,
+    *,
+    beyond: bool,
+    of_errors: bool,
 ) -> tuple[str, str]:
     """The verdict in a word and in a sentence."""
     seen, within = _seen(checked, floor, tolerance), f"the tolerance of {in_full(tolerance)}"
@@ -233,7 +385,7 @@ def _in_words(
     )
 
 
-def _seen(checked: Limited, floor: NoiseFloor | None, tolerance: float) -> str:
+def _seen(checked: LimitCheck, floor: NoiseFloor | None, tolerance: float) -> str:
     """The value, its interval and its noise floor, with as many digits as decide."""
     interval, scale = checked.interval, checked.scale
     assert interval is not None
@@ -254,11 +406,11 @@ def _seen(checked: Limited, floor: NoiseFloor | None, tolerance: float) -> str:
 
 def limited(
     limit: Limit, where: str | None, interval: Interval, uncertainty: Uncertainty, scale: GapScale
-) -> Limited:
+) -> LimitCheck:
     """A limit compared with an interval, as `check` and `verdict` do."""
     samples, groups = uncertainty.samples, uncertainty.groups
     measure = find(limit.measure, samples.shape)
-    return Limited(
+    return LimitCheck(
         limit, where, samples.n, interval.value, interval,
         effective_n=effective_rows(samples, groups),
         n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),

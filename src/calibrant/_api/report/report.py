@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from calibrant._api.conventions import conventions_of
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.metrics.uncertainty import group_index
@@ -18,23 +20,22 @@ from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._conventions import Conventions
-from calibrant.results._glossary import entry
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
-from calibrant.results._report import BeforeAfter, Report
+from calibrant.results._report import BeforeAfter, Report, entry
 
 
 @public
 def report(
-    y_true: Any,
-    y_proba: Any,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
     name: str | None = None,
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
-    by: Any = None,
-    groups: Any = None,
-    votes: Any = None,
-    sample_weight: Any = None,
+    by: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
@@ -44,14 +45,64 @@ def report(
     seed: int = 0,
     source: Mapping[str, Any] | str | None = None,
 ) -> Report:
-    """Everything worth knowing about some predictions, as data and as a page.
+    """Everything worth knowing about some predictions, as data and as an HTML page.
 
     The page answers in words, shows every measure with its interval and noise floor, and has an
-    interactive reliability diagram, the classes, the slices (`by`), what recalibration would do,
-    what other tools would say, and the recipe. ``report(...).save("page.html")`` writes it as one
-    file that needs no network. Options are those of `evaluate` (the answer goes by ECE, which
-    `measures` need not name); `name` is the page's title, `source` tells where the rows come from:
-    a text, or names with values (file, columns, command).
+    interactive reliability diagram, the classes, the slices, the effect of recalibration, the
+    values of other tools, and the recipe. ``report(...).save("page.html")`` writes it as one file
+    that needs no network.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    name : str, optional
+        Title of the page; by default a neutral one.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
+        included.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns, by which rows are split into slices.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    source : str or mapping, optional
+        Where the rows come from, for the recipe: a text, or names with values (file, columns,
+        command).
+
+    Returns
+    -------
+    Report
+        `answer` and `sentences` in words, `evaluation` with every measure, `save` for the page;
+        shows itself in notebooks.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.evaluate_samples import assemble, choose, rule_names
 from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, FixedRule, as_rule, both_rules
@@ -53,26 +53,49 @@ SIGMOID_OF_1 = 1.0 / (1.0 + math.exp(-1.0))
 
 
 class Accumulator:
-    """Sums of a stream of samples, from which every binned measure and loss can be had at any time.
+    """Sums of a stream of samples, from which binned measures and losses follow at any time.
 
+    Its values are those that `evaluate` gives for the same rows, in memory that does not grow with
+    them. Measures that need all predictions in order (those in quantile bins, `ks_error`,
+    `sweep_ece`, the parts of the Brier score) are left out with a note unless `approximate` is set.
+    With a rule, ``bins=EqualWidth(15)``, the truthful errors and `debiased_l2` are exact.
+
+    Threads may share one: no update is lost, and readers see whole updates only.
+
+    Parameters
+    ----------
+    bins : int, sequence of float, EqualWidth or Edges, default 15
+        Bins that are fixed before the data are seen; a rule in place of a number is used for all
+        measures.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    measures : iterable of str, optional
+        Names of `catalogue()`; only the sums that these need are kept. By default those of all.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    approximate : bool, default False
+        Whether measures that need all predictions in order come from some 2,500 fine cells of [0,
+        1]; otherwise they are left out.
+
+    Attributes
+    ----------
+    rule : EqualWidth or Edges
+        The bins of the stream.
+    n_rows : int
+        Number of rows added so far.
+    n_missing : int
+        Number of rows dropped by ``missing="drop"``.
+
+    Examples
+    --------
     >>> import calibrant as cal
     >>> day = cal.Accumulator(bins=10)
     >>> _ = day.update([0, 1], [0.2, 0.7])
     >>> _ = day.update([1, 0], [0.9, 0.4])
     >>> day.evaluate()["ece"]
     0.25
-
-    What it gives is what `evaluate` gives for the same rows. Measures that need all predictions in
-    order (those in quantile bins, `ks_error`, `sweep_ece`, the parts of the Brier score) are left
-    out, and a note says so: with ``approximate=True``, here or in `evaluate`, they come from some
-    2,500 fine cells of [0, 1]. A rule in place of a count, ``bins=EqualWidth(15)``, is used for all
-    measures, as in `evaluate`: the truthful errors and `debiased_l2` are then exact.
-
-    With `measures` only the sums that these need are kept, which is faster and smaller.
-    ``missing="drop"`` leaves rows without a prediction, label or weight out, counts and tells them;
-    otherwise they are an error.
-
-    Threads may share one: no update is lost, and whoever reads sees whole updates only.
     """
 
     def __init__(
@@ -110,12 +133,38 @@ class Accumulator:
 
     @public
     def update(
-        self, y_true: Any, y_proba: Any, *, sample_weight: Any = None, data: Any = None
+        self,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        data: Any = None,
     ) -> Accumulator:
-        """Add samples. Bad input raises an InputError and leaves the state as it was.
+        """Add samples; bad input raises an InputError and leaves the state as it was.
 
-        With `data` the others name its columns; a frame of a database or a cluster (polars lazy,
-        DuckDB, Spark, Dask) is summed there, and the sums alone come here.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or (n, k), str or list of str
+            Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+        y_proba : array-like of shape (n,) or (n, k), str or list of str
+            Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per
+            class.
+        sample_weight : array-like of shape (n,) or str, optional
+            Weight of each row, at least 0; every row counts 1 by default.
+        data : data frame or mapping, optional
+            Frame whose columns the other arguments name; one of a database or a cluster (polars
+            lazy, DuckDB, Spark, Dask) is summed there.
+
+        Returns
+        -------
+        Accumulator
+            This accumulator, so that calls can be chained.
+
+        Raises
+        ------
+        InputError
+            If the input cannot be read as labels and probabilities; the message names the first bad
+            row.
         """
         samples = to_samples_in_place(
             y_true, y_proba, sample_weight, self.from_logits, self.classes, data, self.missing,
@@ -126,12 +175,36 @@ class Accumulator:
         return self.add(sums, samples.n_columns)
 
     def sums_of(self, samples: Source) -> StreamSums:
-        """What `update` would add for these samples, summed where they lie."""
+        """The sums that `update` would add for these samples, made where they are.
+
+        Parameters
+        ----------
+        samples : Source
+            Checked samples, as `update` makes them.
+
+        Returns
+        -------
+        StreamSums
+            The sums, ready for `add`.
+        """
         holds = holdings(self.measures, samples.multiclass)
         return engine_of(samples).stream_sums(samples, self._cells, holds)
 
     def add(self, sums: StreamSums, columns: int) -> Accumulator:
-        """Add sums that an engine has made; `columns` is 1 for (n,) predictions."""
+        """Add sums that an engine has made.
+
+        Parameters
+        ----------
+        sums : StreamSums
+            Sums of the same recipe, from `sums_of`.
+        columns : int
+            Number of columns of `y_proba`; 1 for (n,).
+
+        Returns
+        -------
+        Accumulator
+            This accumulator, so that calls can be chained.
+        """
         with self._lock:
             if self._n_classes not in (0, columns):
                 raise InputError(
@@ -155,7 +228,23 @@ class Accumulator:
         self._n_classes = columns
 
     def merge(self, other: Accumulator) -> Accumulator:
-        """Add another accumulator's samples to this one's; recipes must agree."""
+        """Add another accumulator's samples to this one's.
+
+        Parameters
+        ----------
+        other : Accumulator
+            Accumulator with the same recipe; it is not changed.
+
+        Returns
+        -------
+        Accumulator
+            This accumulator, so that calls can be chained.
+
+        Raises
+        ------
+        StateError
+            If recipes or numbers of classes differ.
+        """
         check_same_recipe(self.recipe(), other.recipe())
         # A copy first: two locks at a time could wait for each other for ever.
         other = other.copy()
@@ -169,7 +258,18 @@ class Accumulator:
         return self
 
     def summary(self, *, approximate: bool | None = None) -> StreamSummary:
-        """The statistics of what was added so far."""
+        """The statistics of everything added so far, as measures read them.
+
+        Parameters
+        ----------
+        approximate : bool, optional
+            Whether cells stand for an order; by default as this accumulator was made.
+
+        Returns
+        -------
+        StreamSummary
+            Statistics for measures to read.
+        """
         nearly = self.approximate if approximate is None else _flag(approximate)
         return StreamSummary(
             self._cells, self._state, self._n_classes, self._findings, self.own_bins, nearly
@@ -178,10 +278,25 @@ class Accumulator:
     def evaluate(
         self, *, measures: Iterable[str] | None = None, approximate: bool | None = None
     ) -> Evaluation:
-        """The evaluation of everything added so far.
+        """Evaluate everything added so far.
 
-        With `approximate` measures that need all predictions in order are there too, from cells;
-        None means as the Accumulator was made.
+        Parameters
+        ----------
+        measures : iterable of str, optional
+            Names of `catalogue()`; by default all that the sums allow.
+        approximate : bool, optional
+            Whether measures that need an order come from cells; by default as this accumulator was
+            made.
+
+        Returns
+        -------
+        Evaluation
+            As `evaluate` returns, of one moment even while other threads add rows.
+
+        Raises
+        ------
+        InputError
+            If nothing was added yet, or a measure asked for by name cannot be had from sums.
         """
         # Of one moment, whatever other threads add meanwhile.
         return self.copy()._evaluate(measures, approximate)
@@ -238,7 +353,7 @@ class Accumulator:
         return (taken_in_streams(self.classes, self._n_classes > 1),)
 
     def warn_of_logits(self) -> None:
-        """Warn of logits of one column that look like something else."""
+        """Warn of logits of one column that look like probabilities or their logarithms."""
         if self.from_logits and self._n_classes == 1 and self.n_rows >= VALUES_THAT_TELL:
             tell_kind_of_logits(self._kind_of_logits(), multiclass=False)
 
@@ -312,7 +427,13 @@ class Accumulator:
         }
 
     def copy(self) -> Accumulator:
-        """Another accumulator with the same samples; what is added to one is not in the other."""
+        """Another accumulator with the same samples; what is added to one is not in the other.
+
+        Returns
+        -------
+        Accumulator
+            An independent copy of one moment.
+        """
         return copy.copy(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -325,7 +446,7 @@ class Accumulator:
 
     @property
     def columns(self) -> int:
-        """Columns of y_proba: 1 for (n,) predictions, 0 before the first update."""
+        """Number of columns of `y_proba`: 1 for (n,) predictions, 0 before the first update."""
         return self._n_classes
 
     @property
@@ -339,7 +460,13 @@ class Accumulator:
         return self._findings.soft
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file; the old file stays whole until the new one is complete."""
+        """Write the state to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write; it is replaced only once the new state is complete.
+        """
         # Late, as in load(): most users never touch a state file, and it takes time to import.
         from calibrant._core.state_file import State, write
 
@@ -347,7 +474,23 @@ class Accumulator:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Accumulator:
-        """The accumulator that was saved to a file."""
+        """Read the accumulator that was saved to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File that `save` wrote.
+
+        Returns
+        -------
+        Accumulator
+            The accumulator, ready for more samples.
+
+        Raises
+        ------
+        StateError
+            If the file is damaged, of another kind, or not a state.
+        """
         from calibrant._core.state_file import read, refused
 
         state = read(path, "accumulator")
@@ -356,12 +499,34 @@ class Accumulator:
 
     @classmethod
     def restored(cls, saved: Saved) -> Accumulator:
-        """The accumulator that a file holds."""
+        """The accumulator that an open state file holds.
+
+        Parameters
+        ----------
+        saved : Saved
+            State file that was read.
+
+        Returns
+        -------
+        Accumulator
+            The accumulator, ready for more samples.
+        """
         blank = cls.unpacked(saved.recipe, {"counts": np.zeros(7)})
         return cls.unpacked(saved.recipe, saved.arrays(blank.shapes))
 
     def shapes(self, columns: int) -> dict[str, tuple[int, ...]]:
-        """The arrays that hold the sums of predictions with so many columns, and their shapes."""
+        """Names and shapes of the arrays that hold the sums.
+
+        Parameters
+        ----------
+        columns : int
+            Number of columns of `y_proba`; 1 for (n,), 0 for none yet.
+
+        Returns
+        -------
+        dict of str to tuple of int
+            Shape of each array by its name.
+        """
         if columns == 0:
             return {}
         if columns == 1:
@@ -384,7 +549,13 @@ class Accumulator:
         return self.sums_of(samples).arrays
 
     def packed(self) -> dict[str, NDArray[np.float64]]:
-        """Everything but the recipe, as arrays (docs/state-file.md)."""
+        """The state but for the recipe, as arrays (see the page on the state file).
+
+        Returns
+        -------
+        dict of str to ndarray
+            Arrays by name, with counts of rows among them.
+        """
         findings = self._findings
         counts = np.array([
             self.n_rows,
@@ -401,7 +572,25 @@ class Accumulator:
     def unpacked(
         cls, recipe: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]]
     ) -> Accumulator:
-        """The accumulator of a recipe with these arrays."""
+        """The accumulator of a recipe with these arrays.
+
+        Parameters
+        ----------
+        recipe : mapping
+            How the sums are made, as `recipe` returns it.
+        arrays : mapping of str to ndarray
+            Sums by name, as `packed` returns them.
+
+        Returns
+        -------
+        Accumulator
+            The accumulator, ready for more samples.
+
+        Raises
+        ------
+        StateError
+            If recipe or counts are not those of an accumulator.
+        """
         _check_recipe(recipe)
         rule = recipe["rule"]
         bins: FixedRule = (
@@ -433,7 +622,13 @@ class Accumulator:
         return out
 
     def recipe(self) -> dict[str, Any]:
-        """How the sums are made: states merge only where this is the same."""
+        """How the sums are made; states merge only where this is the same.
+
+        Returns
+        -------
+        dict
+            Bins, classes, measures and the treatment of missing values, as plain data.
+        """
         rule = self.rule
         described: dict[str, Any] = (
             {"kind": "equal-width", "m": rule.m, "closed": rule.closed, "drop_one": rule.drop_one}

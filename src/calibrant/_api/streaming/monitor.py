@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import choose
 from calibrant._api.streaming.accumulator import Accumulator, check_same_recipe
@@ -31,25 +32,48 @@ if TYPE_CHECKING:
 class Monitor:
     """Calibration over time: sums for each window, from any number of writers, in little memory.
 
+    Windows begin at multiples of `every` since 1970 in UTC, and times without a zone are taken to
+    be in UTC. Rows that come late are added to their own window. Threads may share a monitor: no
+    update is lost.
+
+    Parameters
+    ----------
+    every : str, timedelta or float, default "1d"
+        Width of windows: "1d", "6h", "15m", a timedelta, or seconds.
+    bins : int, sequence of float, EqualWidth or Edges, default 15
+        Bins that are fixed before the data are seen; a rule in place of a number is used for all
+        measures.
+    measures : iterable of str, optional
+        Names of `catalogue()` that windows can be asked for; by default some of bins and losses,
+        which need a kilobyte a window. "all" keeps what every measure of a stream needs, some 1.7
+        MB a window.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a time or another value is missing: raise an error, or drop
+        and count them.
+    keep : int, optional
+        Largest number of windows to keep; older ones are merged into `earlier`. By default all are
+        kept.
+    approximate : bool, default False
+        Whether measures that need all predictions in order come from some 2,500 fine cells of [0,
+        1]; otherwise they are left out.
+
+    Attributes
+    ----------
+    n_without_time : int
+        Number of rows without a time dropped by ``missing="drop"``.
+
+    Examples
+    --------
     >>> import calibrant as cal
     >>> monitor = cal.Monitor(every="1d", bins=10)
     >>> _ = monitor.update([0, 1], [0.2, 0.7], time="2026-01-05T09:30:00Z")
     >>> _ = monitor.update([1, 0], [0.9, 0.4], time=["2026-01-05T23:59", "2026-01-06T00:01"])
     >>> [window.n for window in monitor.evaluate()]
     [3, 1]
-
-    `every` is the width of windows: "1d", "6h", "15m", a timedelta, or seconds. They begin at
-    multiples of it since 1970 in UTC, and times without a zone are taken to be in UTC. Rows that
-    come late are added to their own window.
-
-    `measures` are those that windows can be asked for. Left out, they are some of bins and losses,
-    which need a kilobyte a window; "all" holds what every measure of a stream needs, some 1.7 MB a
-    window. `keep` limits how many windows are held: older ones are put together in `earlier`, so
-    that nothing is lost from the total.
-
-    ``missing="drop"`` leaves out rows in which a time, prediction, label or weight is missing,
-    counts and tells them; otherwise they are an error. `bins`, `from_logits`, `classes` and
-    `approximate` are those of an `Accumulator`. Threads may share a monitor: no update is lost.
     """
 
     @public
@@ -86,16 +110,42 @@ class Monitor:
 
     @public
     def update(
-        self, y_true: Any, y_proba: Any, *, time: Any, sample_weight: Any = None, data: Any = None
+        self,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
+        *,
+        time: Any,
+        sample_weight: ArrayLike | None = None,
+        data: Any = None,
     ) -> Monitor:
-        """Add samples, each to the window of its time.
+        """Add samples, each to the window of its time; bad input leaves every window as it was.
 
-        `time` is one time for all rows, or one for each: datetimes, ISO texts, NumPy or frame
-        columns of them, or seconds since 1970. Bad input raises an InputError and leaves every
-        window as it was.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or (n, k), str or list of str
+            Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+        y_proba : array-like of shape (n,) or (n, k), str or list of str
+            Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per
+            class.
+        time : datetime, str, float or array-like of shape (n,)
+            One time for all rows, or one for each: datetimes, ISO texts, columns of them, or
+            seconds since 1970.
+        sample_weight : array-like of shape (n,) or str, optional
+            Weight of each row, at least 0; every row counts 1 by default.
+        data : data frame or mapping, optional
+            Frame whose columns the other arguments name; one of a database or a cluster is summed
+            there if all its rows have one time, given as a datetime.
 
-        With `data` the others name its columns. A frame of a database or a cluster (polars lazy,
-        DuckDB, Spark, Dask) is summed there, if all its rows have one time, given as a datetime.
+        Returns
+        -------
+        Monitor
+            This monitor, so that calls can be chained.
+
+        Raises
+        ------
+        InputError
+            If the input cannot be read as labels and probabilities; the message names the first bad
+            row.
         """
         sums = self._sums
         batch = batch_of(
@@ -127,7 +177,23 @@ class Monitor:
                 )
 
     def merge(self, other: Monitor) -> Monitor:
-        """Add another writer's windows to this one's; recipes must agree."""
+        """Add another writer's windows to this one's.
+
+        Parameters
+        ----------
+        other : Monitor
+            Monitor with the same recipe; it is not changed.
+
+        Returns
+        -------
+        Monitor
+            This monitor, so that calls can be chained.
+
+        Raises
+        ------
+        StateError
+            If recipes or numbers of classes differ.
+        """
         if not isinstance(other, Monitor):
             raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
         check_same_recipe(self.recipe(), other.recipe())
@@ -155,22 +221,52 @@ class Monitor:
         vars(self).update(state, _lock=threading.Lock())
 
     def windows(self) -> dict[datetime, Accumulator]:
-        """The start of each window and its sums, the oldest first, as copies."""
+        """The sums of each window, the oldest first.
+
+        Returns
+        -------
+        dict of datetime to Accumulator
+            Copies of the sums by the start of their window.
+        """
         by_start = self._now()[0].windows
         return {moment(start): by_start[start].copy() for start in sorted(by_start)}
 
     @property
     def earlier(self) -> Accumulator | None:
-        """Everything before the oldest window that is held, where `keep` has put it together."""
+        """Everything before the oldest window, where `keep` has merged it; None if nothing."""
         earlier = self._sums.earlier
         return None if earlier is None else earlier.sums.copy()
 
     def total(self) -> Accumulator:
-        """Everything together."""
+        """Everything together.
+
+        Returns
+        -------
+        Accumulator
+            The sums of all windows, and of what came before them.
+        """
         return self._now()[0].between(None, None)
 
     def between(self, start: Any, stop: Any) -> Accumulator:
-        """The windows from `start` to before `stop` together; None leaves a side open."""
+        """The windows from `start` to before `stop` together.
+
+        Parameters
+        ----------
+        start : datetime, str, float or None
+            Start of the first window; None for the oldest.
+        stop : datetime, str, float or None
+            Start of the first window that is not included; None for no end.
+
+        Returns
+        -------
+        Accumulator
+            The sums of these windows.
+
+        Raises
+        ------
+        InputError
+            If a time is not where a window begins.
+        """
         return self._now()[0].between(*self._span(start, stop))
 
     def _span(self, start: Any, stop: Any) -> tuple[int | None, int | None]:
@@ -199,11 +295,24 @@ class Monitor:
         stop: Any = None,
         baseline: Accumulator | int | None = None,
     ) -> Windows:
-        """A row for each window from `start` to before `stop`: rows, measures, noise floor.
+        """Evaluate each window: rows, measures, noise floor, and change from a baseline.
 
-        `baseline` adds how far each window differs from other rows: those of an Accumulator with
-        the same bins, such as ``between(start, stop)`` or a validation set; or, for a number, those
-        of that many windows before it.
+        Parameters
+        ----------
+        measures : iterable of str, optional
+            Names of `catalogue()`; by default those the monitor was made for.
+        start : datetime, str or float, optional
+            Start of the first window; by default the oldest.
+        stop : datetime, str or float, optional
+            Start of the first window that is not included; by default there is no end.
+        baseline : Accumulator or int, optional
+            Rows to compare each window with: an accumulator with the same bins, or a number of
+            windows before it.
+
+        Returns
+        -------
+        Windows
+            A row for each window, with their diagram (`plot`).
         """
         # Late: those who only write never need it.
         from calibrant._api.streaming.tables import evaluated
@@ -213,7 +322,13 @@ class Monitor:
         return evaluated(*self._now(), span, measures, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file; the old file stays whole until the new one is complete."""
+        """Write the state to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write; it is replaced only once the new state is complete.
+        """
         from calibrant._core.state_file import State, write
 
         sums, n_without_time = self._now()
@@ -223,7 +338,23 @@ class Monitor:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Monitor:
-        """The monitor that was saved to a file."""
+        """Read the monitor that was saved to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File that `save` wrote.
+
+        Returns
+        -------
+        Monitor
+            The monitor, ready for more samples.
+
+        Raises
+        ------
+        StateError
+            If the file is damaged, of another kind, or not a state.
+        """
         from calibrant._core.state_file import read, refused
 
         state = read(path, "monitor")
@@ -232,7 +363,18 @@ class Monitor:
 
     @classmethod
     def restored(cls, saved: Saved) -> Monitor:
-        """The monitor that a file holds."""
+        """The monitor that an open state file holds.
+
+        Parameters
+        ----------
+        saved : Saved
+            State file that was read.
+
+        Returns
+        -------
+        Monitor
+            The monitor, ready for more samples.
+        """
         from calibrant._core.state_file import whole_number
 
         recipe, index = saved.recipe, saved.index
@@ -244,7 +386,13 @@ class Monitor:
         return out
 
     def recipe(self) -> dict[str, Any]:
-        """How windows are cut and summed: monitors merge only where this is the same."""
+        """How windows are cut and summed; monitors merge only where this is the same.
+
+        Returns
+        -------
+        dict
+            Width, number of windows kept, and the recipe of their sums, as plain data.
+        """
         sums = self._sums
         return {"every": str(sums.every), "keep": sums.keep, **sums.blank.recipe()}
 
@@ -255,7 +403,7 @@ class Monitor:
 
     @property
     def keep(self) -> int | None:
-        """How many windows are held at most."""
+        """The largest number of windows that are kept; None for all."""
         return self._sums.keep
 
     @property
@@ -265,19 +413,17 @@ class Monitor:
 
     @property
     def measures(self) -> tuple[str, ...] | None:
-        """What windows can be asked for; None for all that a stream has."""
+        """Names of measures that windows can be asked for; None for all of a stream."""
         return self._sums.blank.measures
 
     @property
     def n_rows(self) -> int:
-        """Rows in all windows, and before."""
+        """Number of rows in all windows, and before."""
         return sum(stream.n_rows for stream in self._now()[0].streams())
 
     @property
     def n_missing(self) -> int:
-        """Rows left out because a prediction, label or weight was missing; see `n_without_time`
-        too.
-        """
+        """Number of rows dropped because a value was missing; see `n_without_time` too."""
         return sum(stream.n_missing for stream in self._now()[0].streams())
 
     def __repr__(self) -> str:

@@ -35,7 +35,7 @@ class ArrowReader:
     """An Arrow file or stream."""
 
     n_rows: int | None = None
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file

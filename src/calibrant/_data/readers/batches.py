@@ -14,7 +14,7 @@ from calibrant._core.errors import InputError
 from calibrant._data.checks import inferred_from
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Role, place_of
-from calibrant._data.readers.columns import Chosen, Told
+from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
 from calibrant._data.readers.find import File
 from calibrant._data.readers.named_labels import numbered
 from calibrant._data.samples import BadRow, Samples
@@ -50,8 +50,8 @@ class Batch:
             )  # fmt: skip
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
-        said = inferred_from(found.targets, found.predictions, from_logits, self.taken)
-        return replace(found, class_names=class_names, n_missing=self.n_missing, inferred=said)
+        messages = inferred_from(found.targets, found.predictions, from_logits, self.taken)
+        return replace(found, class_names=class_names, n_missing=self.n_missing, inferred=messages)
 
     @contextmanager
     def explained(self, samples: Samples) -> Iterator[None]:
@@ -65,7 +65,9 @@ class Batch:
             raise InputError(f"{place}: {explain(samples, row, shown=number)}") from None
 
 
-def batch_of(file: File, chunk: Chunk, chosen: Chosen, *, missing: str, as_double: bool) -> Batch:
+def batch_of(
+    file: File, chunk: Chunk, chosen: ColumnMapping, *, missing: str, as_double: bool
+) -> Batch:
     """The rows of a chunk in which nothing is missing."""
     predictions = _side_by_side(file, chunk, chosen.y_proba, "number")
     assert isinstance(predictions, Column)
@@ -99,7 +101,7 @@ def batch_of(file: File, chunk: Chunk, chosen: Chosen, *, missing: str, as_doubl
     return _without(batch, gone) if gone.any() else batch
 
 
-def _side_by_side(file: File, chunk: Chunk, told: Told, role: Role) -> Column | Names:
+def _side_by_side(file: File, chunk: Chunk, told: ColumnSpec, role: Role) -> Column | Names:
     """One column as it is, or several as one with a column a class."""
     columns = [chunk.columns[Field(name, role)] for name in told.names]
     if not told.stacked:

@@ -62,7 +62,7 @@ class Reader(Protocol):
     names: tuple[str, ...]
     n_rows: int | None
     # What was found out about the file, to be told.
-    said: tuple[str, ...]
+    messages: tuple[str, ...]
 
     def has(self, name: str) -> bool:
         """Whether there is a column of this name."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.columns import check_column_order
-from calibrant._data.labels import number_of
+from calibrant._data.labels import Titles, number_of
 from calibrant._data.readers.chunks import Field, Reader, Role
 
 # In small letters; a column's own may be large.
@@ -48,7 +48,7 @@ SHOWN = 30
 
 
 @dataclass(frozen=True)
-class Told:
+class ColumnSpec:
     """Columns of one argument; `stacked` where they are put side by side, a column a class."""
 
     names: tuple[str, ...]
@@ -58,16 +58,16 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ColumnMapping:
     """The columns of every argument, and what was found out rather than told."""
 
-    y_true: Told
-    y_proba: Told
+    y_true: ColumnSpec
+    y_proba: ColumnSpec
     sample_weight: str | None
     by: tuple[str, ...]
     # The labels in column order, where they are told or the columns' names tell them.
     classes: tuple[Any, ...] | None
-    said: tuple[str, ...]
+    messages: tuple[str, ...]
     # Whether the classes are the fields of a record, which have no order to count them by.
     of_record: bool = False
     # Whether the columns' own names say which class each is of.
@@ -79,6 +79,13 @@ class Chosen:
         texts = [name for name in self.classes or () if isinstance(name, str)]
         odd = any(number_of(text) is not None for text in texts)
         return "number" if self.y_true.stacked else "name" if odd else "label"
+
+    @property
+    def class_names(self) -> Titles | None:
+        """What the classes are called, as far as the options or the columns say."""
+        if self.classes is not None:
+            return Titles(str(name) for name in self.classes)
+        return Titles(self.y_proba.names) if self.y_proba.stacked else None
 
     def fields(self) -> list[Field]:
         """What to read: each column once for each use."""
@@ -99,19 +106,19 @@ def choose_columns(
     by: Any,
     classes: Sequence[Any] | None,
     from_logits: bool,
-) -> Chosen:
+) -> ColumnMapping:
     """The columns that are meant in a file."""
-    said = []
+    messages = []
     if y_true is None:
         labels = _guess(reader, "y_true", ("y_true",))
-        said.append(f"y_true is {_called(labels)}, by its name")
+        messages.append(f"y_true is {_called(labels)}, by its name")
     else:
         labels = _told(reader, "y_true", y_true)
     if y_proba is None:
         predictions = _guess(
             reader, "y_proba", ("logits", "y_proba") if from_logits else ("y_proba",)
         )
-        said.append(f"y_proba is {_called(predictions)}, by name")
+        messages.append(f"y_proba is {_called(predictions)}, by name")
     else:
         predictions = _told(reader, "y_proba", y_proba)
     if predictions.classes is None and predictions.stacked and classes is None:
@@ -124,16 +131,16 @@ def choose_columns(
     if named:
         predictions, order = _in_order(predictions, order, "y_proba")
         if classes is None:
-            said.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
+            messages.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
     if labels.classes is not None:
         labels, order = _in_order(labels, order, "y_true")
-    return Chosen(
+    return ColumnMapping(
         labels,
         predictions,
         None if weights is None else weights.names[0],
         () if by is None else _told(reader, "by", by).names,
         order,
-        tuple(said),
+        tuple(messages),
         predictions.of_record,
         named,
     )
@@ -150,7 +157,7 @@ def require(reader: Reader, argument: str, name: str) -> None:
         raise InputError(f"{reader.file} has two columns {name!r}: give each its own name")
 
 
-def _told(reader: Reader, argument: str, value: Any) -> Told:
+def _told(reader: Reader, argument: str, value: Any) -> ColumnSpec:
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InputError(
@@ -166,18 +173,18 @@ def _told(reader: Reader, argument: str, value: Any) -> Told:
         raise InputError(f"{argument} names the column {twice!r} twice")
     if isinstance(value, str) and argument in ("y_true", "y_proba"):
         return _column(reader.names, value)
-    return Told(tuple(names), not isinstance(value, str))
+    return ColumnSpec(tuple(names), not isinstance(value, str))
 
 
-def _column(names: Sequence[str], name: str) -> Told:
+def _column(names: Sequence[str], name: str) -> ColumnSpec:
     """A column; of a record that gives each class a number, its fields: {"A": 0.7, "B": 0.3}."""
     fields = tuple(each for each in names if each.startswith(f"{name}."))
     if len(fields) < 2:
-        return Told((name,), False)
-    return Told(fields, True, tuple(each.removeprefix(f"{name}.") for each in fields), True)
+        return ColumnSpec((name,), False)
+    return ColumnSpec(fields, True, tuple(each.removeprefix(f"{name}.") for each in fields), True)
 
 
-def _usual(names: Sequence[str], kind: str) -> list[Told]:
+def _usual(names: Sequence[str], kind: str) -> list[ColumnSpec]:
     """The columns and families of columns with usual names, or else with less usual ones, or else
     with such names within records.
     """
@@ -197,7 +204,7 @@ def has_usual(names: Sequence[str], kind: str) -> bool:
     return bool(_usual(names, kind))
 
 
-def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Told:
+def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
     """The only column, or family of columns, with a usual name; an error without just one."""
     for kind in kinds:
         found = _usual(reader.names, kind)
@@ -219,7 +226,7 @@ def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> Told:
     )
 
 
-def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[Told]:
+def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
     """Families of columns numbered from 0 or 1 without a gap, in the order of the numbers."""
     out = []
     for prefix in prefixes:
@@ -233,11 +240,11 @@ def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[Told]:
         if len(numbers) > 1 and numbers in (
             list(range(len(numbers))), list(range(1, len(numbers) + 1)),
         ):  # fmt: skip
-            out.append(Told(tuple(by_number[number] for number in numbers), True))
+            out.append(ColumnSpec(tuple(by_number[number] for number in numbers), True))
     return out
 
 
-def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[Told]:
+def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
     out = []
     for prefix in prefixes:
         longer = [p for p in prefixes if p.startswith(f"{prefix}_")]
@@ -249,13 +256,13 @@ def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[Told]:
             if not rest.isdigit() and not name.lower().startswith(tuple(longer))
         ]
         if len(found) > 1:
-            out.append(Told(tuple(n for n, _ in found), True, tuple(r for _, r in found)))
+            out.append(ColumnSpec(tuple(n for n, _ in found), True, tuple(r for _, r in found)))
     return out
 
 
 def _in_order(
-    told: Told, classes: tuple[Any, ...] | None, argument: str
-) -> tuple[Told, tuple[Any, ...]]:
+    told: ColumnSpec, classes: tuple[Any, ...] | None, argument: str
+) -> tuple[ColumnSpec, tuple[Any, ...]]:
     """The columns in the order of the classes that are known, or else these as they come."""
     by_name = dict(zip(told.classes or (), told.names, strict=True))
     if classes is None:
@@ -266,10 +273,10 @@ def _in_order(
             f"{', '.join(map(repr, told.names))}: say which is which with {argument}=[...]"
         )
     columns = tuple(by_name[str(name)] for name in classes)
-    return Told(columns, True, of_record=told.of_record), classes
+    return ColumnSpec(columns, True, of_record=told.of_record), classes
 
 
-def _called(told: Told) -> str:
+def _called(told: ColumnSpec) -> str:
     if len(told.names) == 1:
         return f"the column {told.names[0]!r}"
     return f"the columns {told.names[0]!r} to {told.names[-1]!r}"

@@ -28,9 +28,9 @@ class CsvReader:
         self.names = self._header.names
         self.n_rows: int | None = None if self.names else 0
         self._kinds: dict[str, Any] = {}
-        self.said: tuple[str, ...] = ()
+        self.messages: tuple[str, ...] = ()
         if self._header.delimiter != ",":
-            self.said = (f"columns are separated by {self._header.delimiter!r}",)
+            self.messages = (f"columns are separated by {self._header.delimiter!r}",)
 
     def has(self, name: str) -> bool:
         return name in self.names

@@ -50,7 +50,7 @@ class FolderReader:
         self.file = inner.file
         self.names = (*inner.names, *own)
         self.n_rows = inner.n_rows
-        self.said = inner.said
+        self.messages = inner.messages
 
     def has(self, name: str) -> bool:
         return name in self._own or self._inner.has(name)

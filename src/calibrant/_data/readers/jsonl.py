@@ -89,10 +89,10 @@ def _record(file: File, text: bytes, line: int) -> Record:
     except UnicodeDecodeError:
         raise InputError(f"{place} is not UTF-8 text: save the file as UTF-8") from None
     except json.JSONDecodeError as error:
-        said = f"is not JSON: {error.msg} at column {error.colno}"
+        messages = f"is not JSON: {error.msg} at column {error.colno}"
         if len(text) >= LONGEST:
-            said = f"is longer than {LONGEST >> 20} MiB"
-        raise InputError(f"{place} {said}. Each line must be one record, {{...}}") from None
+            messages = f"is longer than {LONGEST >> 20} MiB"
+        raise InputError(f"{place} {messages}. Each line must be one record, {{...}}") from None
     except RecursionError:
         raise InputError(f"{place} is nested too deeply") from None
     if isinstance(record, dict):
@@ -127,7 +127,7 @@ class JsonlReader:
     """A file of JSON records. It needs no package but Python's own."""
 
     n_rows: int | None
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.labels import Lookup, are_indices, named_once, short, taken
 from calibrant._data.readers.chunks import Chunk, Column, Names, place_of
-from calibrant._data.readers.columns import Chosen
+from calibrant._data.readers.columns import ColumnMapping
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 
@@ -17,7 +17,7 @@ MISSING, UNKNOWN = -1, -2
 
 
 def numbered(
-    file: File, chunk: Chunk, labels: Column | Names, chosen: Chosen, predictions: Column
+    file: File, chunk: Chunk, labels: Column | Names, chosen: ColumnMapping, predictions: Column
 ) -> tuple[Column, str | None]:
     """The class index of each label, and what labels were taken for."""
     multiclass = predictions.values.ndim == 2
@@ -59,7 +59,7 @@ def _index(find: Lookup, name: Any, file: File) -> int:
     return UNKNOWN if index is None else index
 
 
-def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: Chosen) -> InputError:
+def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: ColumnMapping) -> InputError:
     known = [str(name) for name in chosen.classes or ()]
     hint = nearest(label, known)
     if chosen.of_record and not isinstance(label, str):

@@ -135,7 +135,7 @@ class NpzReader:
     """A NumPy archive. It needs no package but NumPy."""
 
     n_rows: int | None = None
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -181,8 +181,8 @@ class NpzReader:
         """The rows that all wanted arrays have."""
         rows = {field.name: self._rows(field) for field in fields}
         if len(set(rows.values())) > 1:
-            said = ", ".join(f"{name!r} has {n}" for name, n in rows.items())
-            raise InputError(f"{self.file}: arrays must have the same number of rows; {said}")
+            messages = ", ".join(f"{name!r} has {n}" for name, n in rows.items())
+            raise InputError(f"{self.file}: arrays must have the same number of rows; {messages}")
         return next(iter(rows.values()))
 
     def _rows(self, field: Field) -> int:

@@ -30,7 +30,7 @@ Piece = tuple[list[int], int, int]
 class ParquetReader:
     """A Parquet file, known by its footer."""
 
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file

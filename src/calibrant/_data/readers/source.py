@@ -11,7 +11,7 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import Reader
-from calibrant._data.readers.columns import Chosen, choose_columns, require
+from calibrant._data.readers.columns import ColumnMapping, choose_columns, require
 from calibrant._data.readers.find import File, Print, find_files
 from calibrant._data.readers.folders import with_folders
 
@@ -40,7 +40,7 @@ class FileRows:
 
     files: tuple[File, ...]
     prints: tuple[Print, ...]
-    chosen: Chosen
+    chosen: ColumnMapping
     chunk_rows: int
     # Whether predictions are rows: several columns, or lists.
     multiclass: bool
@@ -49,7 +49,7 @@ class FileRows:
     # Predictions of several precisions are taken as doubles, as they would be in one array.
     as_double: bool
     missing: str
-    said: tuple[str, ...]
+    messages: tuple[str, ...]
 
     @property
     def called(self) -> str:
@@ -102,9 +102,9 @@ def file_rows(
     """The rows that are meant: files are found, and columns chosen by the first that has any."""
     files = find_files(path, format)
     prints = tuple(file.fingerprint() for file in files)
-    chosen: Chosen | None = None
+    chosen: ColumnMapping | None = None
     precisions: set[str] = set()
-    said: dict[str, None] = {}
+    messages: dict[str, None] = {}
     widths, n_empty = [1], 0
     for file in files:
         reader = open_reader(file)
@@ -119,7 +119,7 @@ def file_rows(
             _require_all(reader, chosen)
         precisions |= {reader.precision(name) for name in chosen.y_proba.names}
         widths.append(sum(reader.width(name) for name in chosen.y_proba.names))
-        said |= dict.fromkeys(reader.said)
+        messages |= dict.fromkeys(reader.messages)
     if chosen is None:
         raise InputError(f"{_called(files)} no rows: there is nothing to measure")
     return FileRows(
@@ -131,7 +131,7 @@ def file_rows(
         n_empty,
         len(precisions) > 1,
         missing,
-        (*chosen.said, *said),
+        (*chosen.messages, *messages),
     )
 
 
@@ -139,7 +139,7 @@ def _called(files: Sequence[File]) -> str:
     return f"{files[0]} holds" if len(files) == 1 else f"the {len(files)} files hold"
 
 
-def _require_all(reader: Reader, chosen: Chosen) -> None:
+def _require_all(reader: Reader, chosen: ColumnMapping) -> None:
     weights = () if chosen.sample_weight is None else (chosen.sample_weight,)
     for argument, names in (
         ("y_true", chosen.y_true.names),

@@ -1,5 +1,4 @@
-"""Measures put on trial in worlds where the truth is known.
+"""Measures tested in worlds where the truth is known.
 
-Everything here goes through the public functions, as a user would. Only `audit` imports
-this room.
+Everything here goes through the public functions, as a user would.
 """

@@ -1,4 +1,4 @@
-"""The front door of audits: which properties does a measure have?"""
+"""`audit`: which properties does a measure have?"""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from calibrant._core.binning import Bins, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_count, public
 from calibrant._measures.catalogue import Shape, canonical, catalogue, find, nearest_measure
-from calibrant._research.audits import bin_sensitivity as sensitivity
-from calibrant._research.audits import continuity as jumps
-from calibrant._research.audits import limits as tending
-from calibrant._research.audits import truthfulness as lying
-from calibrant._research.audits import weighting as shares
+from calibrant._research.audits import (
+    bin_sensitivity,
+    continuity,
+    limits,
+    truthfulness,
+    weighting,
+)
 from calibrant._research.audits.subjects import Function, Subject, call
 from calibrant.results._audit import Audit, AuditVerdict
 
 PROPERTIES = ("truthful", "continuous", "complete", "sound", "weighted", "bin_sensitivity")
 _SHAPES: tuple[Shape, ...] = get_args(Shape)
 _REPLAYS: dict[str, Callable[[Subject, dict[str, Any]], dict[str, float]]] = {
-    "truthful": lying.replay,
-    "continuous": jumps.replay,
-    "complete": tending.replay,
-    "sound": tending.replay,
-    "weighted": shares.replay,
-    "bin_sensitivity": sensitivity.replay,
+    "truthful": truthfulness.replay,
+    "continuous": continuity.replay,
+    "complete": limits.replay,
+    "sound": limits.replay,
+    "weighted": weighting.replay,
+    "bin_sensitivity": bin_sensitivity.replay,
 }
 
 
@@ -44,33 +46,58 @@ def audit(
     n_draws: int = 50,
     seed: int = 0,
 ) -> Audit:
-    """Which properties a measure has, tested in worlds where the truth is known.
+    """Test which properties measures have, in worlds where the truth is known.
 
-    `measure` is a name of the catalogue, a list of names, a function ``f(y_true, y_proba)`` of
-    one's own that returns a number to keep low, or None for the whole catalogue (a minute or two).
-    A function that has the argument `sample_weight` is tried with weights too. Each of `properties`
-    (default: all) gets a verdict with a witness, and with what the catalogue claims: *truthful* (no
-    lie has a lower expectation than the truth), *continuous* (no jump along paths of predictors),
-    *complete* and *sound* (what it tends to for calibrated and miscalibrated predictors),
-    *weighted* (weights are shares: times a constant they change nothing), *bin_sensitivity* (how
-    often another number of bins turns the order of two predictors round).
+    Small worlds are summed over every outcome; large ones are drawn. Each property gets a verdict
+    with a witness, beside what the catalogue claims. An audit that does not bear out every claim is
+    false, so that ``assert audit(...)`` can fail.
 
-    `claims` says what you claim of your own function, ``{"complete": True}``. An audit that does
-    not bear out every claim is false, so that ``assert audit(...)`` can fail. `shape` limits the
-    audit to "binary" or "multiclass" predictions. `bins` tries another rule than each measure's
-    own; nothing is claimed then.
+    Parameters
+    ----------
+    measure : str, list of str or callable, optional
+        A name of the catalogue, several names, or your own function ``f(y_true, y_proba)`` that
+        returns a number to keep low; a function with the argument `sample_weight` is tested with
+        weights too. By default the whole catalogue (a minute or two).
+    properties : iterable of str, optional
+        By default all of:
 
-    Small worlds are summed over every outcome; large ones are drawn `n_draws` times from `seed`.
+        - "truthful": no misreport has a lower expectation than the true probabilities;
+        - "continuous": no jump along paths of predictors;
+        - "complete": it tends to 0 (a score: to its best) for calibrated predictors;
+        - "sound": it stays above that for miscalibrated predictors;
+        - "weighted": weights are shares, and multiplying them by a constant changes nothing;
+        - "bin_sensitivity": how often another number of bins reverses the order of two predictors.
+    shape : {"binary", "multiclass"}, optional
+        Audit one shape of predictions only; by default both.
+    bins : int or binning rule, optional
+        Another rule than each measure's own; nothing is claimed then.
+    claims : mapping of str to bool, optional
+        What you claim of your own function, such as ``{"complete": True}``.
+    n_draws : int, default 50
+        Draws of each world that is too large to sum over every outcome.
+    seed : int, default 0
+        Seed of all draws.
+
+    Returns
+    -------
+    Audit
+        A row for each measure, shape and property: `verdict(measure, property)`, `table()`,
+        `disagreements`, `replay(row)`, `to_frame()`, `to_json()`, `save(folder)`.
+
+    Raises
+    ------
+    InputError
+        If a measure, property, shape or claim is unknown, or the function returns no number.
 
     Examples
     --------
-    >>> from calibrant._research.audits.audit import audit
-    >>> found = audit("ece", shape="binary", properties=["truthful"])
-    >>> row = found.verdict("ece", "truthful")
-    >>> row.holds, row.witness["lie"]
+    >>> from calibrant import audit
+    >>> result = audit("ece", shape="binary", properties=["truthful"])
+    >>> row = result.verdict("ece", "truthful")
+    >>> row.holds, row.witness["misreport"]
     (False, '0.5 for all')
-    >>> found.replay(row)
-    {'truth': 0.375, 'lie': 0.1875, 'standard_error': 0.0}
+    >>> result.replay(row)
+    {'truth': 0.375, 'misreport': 0.1875, 'standard_error': 0.0}
     """
     wanted = _wanted(properties)
     check_count("n_draws", n_draws, 2)
@@ -81,22 +108,21 @@ def audit(
     subjects, notes = _subjects(measure, shape, bins, _claimed(claims, measure))
     rows: list[AuditVerdict] = []
     for each in _SHAPES:
-        rows += _tried([s for s in subjects if s.shape == each], wanted, n_draws, seed)
+        rows += _verdicts([s for s in subjects if s.shape == each], wanted, n_draws, seed)
     # Measures in the order asked for, each with its properties in theirs.
-    known: dict[tuple[str, str], Subject] = {(s.name, s.shape): s for s in subjects}
-    place = {key: i for i, key in enumerate(known)}
-    rows.sort(key=lambda row: (place[row.measure, row.shape], wanted.index(row.property)))
+    order = list(dict.fromkeys((s.name, str(s.shape)) for s in subjects))
+    rows.sort(key=lambda row: (order.index((row.measure, row.shape)), wanted.index(row.property)))
     recipe = {
         "measures": list(dict.fromkeys(s.name for s in subjects)), "properties": list(wanted),
         "shape": shape, "bins": None if bins is None else str(as_rule(bins)), "n_draws": n_draws,
         "seed": seed,
     }  # fmt: skip
-    return Audit(tuple(rows), notes, recipe, _Again(bins, measure if callable(measure) else None))
+    return Audit(tuple(rows), notes, recipe, _Replay(bins, measure if callable(measure) else None))
 
 
 @dataclass(frozen=True)
-class _Again:
-    """How witnesses are computed again: it can be pickled, a function of one's own if that can."""
+class _Replay:
+    """Computes a witness again. It can be pickled, and so is a user's function if that can be."""
 
     bins: Bins | None
     function: Function | None = field(repr=False)
@@ -121,8 +147,8 @@ class _Again:
         try:
             pickle.dumps(self.function)
         except Exception:  # a lambda, or a function within a function
-            return _Again, (self.bins, None, True)
-        return _Again, (self.bins, self.function, self.lost)
+            return _Replay, (self.bins, None, True)
+        return _Replay, (self.bins, self.function, self.lost)
 
 
 def _claimed(claims: Any, measure: Any) -> dict[str, bool] | None:
@@ -137,25 +163,25 @@ def _claimed(claims: Any, measure: Any) -> dict[str, bool] | None:
     return dict(claims)
 
 
-def _tried(
+def _verdicts(
     subjects: list[Subject], wanted: tuple[str, ...], n_draws: int, seed: int
 ) -> list[AuditVerdict]:
     """All verdicts on the subjects of one shape, which share the work."""
     rows: list[AuditVerdict] = []
-    trials = (("truthful", lying.truthfulness), ("continuous", jumps.continuity))
-    for what, trial in trials:
+    tests = (("truthful", truthfulness.truthfulness), ("continuous", continuity.continuity))
+    for what, test in tests:
         if what in wanted:
             fit = [s for s in subjects if s.applies(what)]
-            rows += trial(fit, n_draws=n_draws, seed=seed)
+            rows += test(fit, n_draws=n_draws, seed=seed)
     both = [what for what in ("complete", "sound") if what in wanted]
     if both:
         fit = [s for s in subjects if any(s.applies(what) for what in both)]
-        rows += tending.limits(fit, both, seed=seed)
+        rows += limits.limits(fit, both, seed=seed)
     if "weighted" in wanted:
         fit = [s for s in subjects if s.applies("weighted")]
-        rows += shares.weighting(fit, n_draws=n_draws, seed=seed)
+        rows += weighting.weighting(fit, n_draws=n_draws, seed=seed)
     if "bin_sensitivity" in wanted:
-        rows += sensitivity.bin_sensitivity(subjects, n_draws=n_draws, seed=seed)
+        rows += bin_sensitivity.bin_sensitivity(subjects, n_draws=n_draws, seed=seed)
     return rows
 
 
@@ -181,15 +207,15 @@ def _subjects(
     else:
         asked = [measure] if isinstance(measure, str) else list(measure)
         names = [canonical(name) for name in asked]
-    found = []
+    subjects = []
     for name in dict.fromkeys(names):
         fitting = [s for s in shapes if any(m.name == name for m in catalogue(s))]
         if not fitting:
             _unknown(name, shapes)
-        found += [Subject(name, s, find(name, s), bins=bins) for s in fitting]
-    if not found:
+        subjects += [Subject(name, s, find(name, s), bins=bins) for s in fitting]
+    if not subjects:
         raise InputError("measure is an empty list: leave it out for the whole catalogue")
-    return found, ()
+    return subjects, ()
 
 
 def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
@@ -212,7 +238,7 @@ def _own(
     name = "your function" if name == "<lambda>" else str(name)
     if inspect.isclass(function):
         raise InputError(f"measure must be a function f(y_true, y_proba); got the class {name}")
-    found, refused = [], []
+    subjects, refused = [], []
     for shape in shapes:
         subject = Subject(name, shape, function=function, claims=claims)
         rng = np.random.default_rng(0)
@@ -222,10 +248,10 @@ def _own(
             call(subject, labels, predictions)
         except InputError:
             raise
-        except Exception as error:  # whatever a stranger's function raises
+        except Exception as error:  # a user's function may raise anything
             refused.append(f"not audited on {shape} predictions: {type(error).__name__}: {error}")
         else:
-            found.append(subject)
-    if not found:
+            subjects.append(subject)
+    if not subjects:
         raise InputError(f"measure {name} takes no predictions: " + "; ".join(refused))
-    return found, tuple(refused)
+    return subjects, tuple(refused)

@@ -20,7 +20,7 @@ _N_ROWS = 1000
 
 
 def pool(shape: Shape, number: int, seed: int) -> tuple[Labels, list[Array]]:
-    """Outcomes, and predictors of them that know more or less and are more or less sure of it."""
+    """Outcomes, and predictors of them that differ in knowledge and in confidence."""
     rng = np.random.default_rng([seed, number])
     width = (_N_ROWS,) if shape == "binary" else (_N_ROWS, 4)
     logits = 1.5 * rng.normal(size=width)
@@ -29,7 +29,7 @@ def pool(shape: Shape, number: int, seed: int) -> tuple[Labels, list[Array]]:
     for _ in range(_N_PREDICTORS):
         noise, sharpness = rng.uniform(0, 1.2), rng.uniform(0.7, 1.3)
         seen = logits + noise * rng.normal(size=width)
-        # What noise adds to the logits' spread is taken off again, so that all are nearly right.
+        # The spread that noise adds to the logits is divided out: all are nearly calibrated.
         predictors.append(_probabilities(sharpness * seen / (1 + noise**2 / 1.5**2)))
     return labels, predictors
 
@@ -47,21 +47,21 @@ def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> 
     if not binned:
         return []
     shape = binned[0].shape
-    found = np.empty((N_POOLS, len(COUNTS), _N_PREDICTORS, len(binned)))
+    values = np.empty((N_POOLS, len(COUNTS), _N_PREDICTORS, len(binned)))
     for number in range(N_POOLS):
         labels, predictors = pool(shape, number, seed)
         for c, m in enumerate(COUNTS):
             for i, predictions in enumerate(predictors):
-                found[number, c, i] = binned_values(binned, labels, predictions, m)
-    return [_verdict(s, found[..., i], seed) for i, s in enumerate(binned)]
+                values[number, c, i] = binned_values(binned, labels, predictions, m)
+    return [_verdict(s, values[..., i], seed) for i, s in enumerate(binned)]
 
 
-def _verdict(subject: Subject, found: Array, seed: int) -> AuditVerdict:
-    """`found` is by pool, number of bins and predictor."""
+def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
+    """`values` is by pool, number of bins and predictor."""
     flips, total, worst, witness = 0, 0, 0.0, None
     for number in range(N_POOLS):
         for i, j in combinations(range(_N_PREDICTORS), 2):
-            gap = found[number, :, i] - found[number, :, j]
+            gap = values[number, :, i] - values[number, :, j]
             for a, b in combinations(range(len(COUNTS)), 2):
                 total += 1
                 if gap[a] * gap[b] < 0:
@@ -79,7 +79,7 @@ def _verdict(subject: Subject, found: Array, seed: int) -> AuditVerdict:
         return AuditVerdict(**shared, evidence={"flips": share}, witness=None, sentence=words)
     number, i, j, a, b = witness
     pair = {
-        f"{which} at {COUNTS[c]}": float(found[number, c, p])
+        f"{which} at {COUNTS[c]}": float(values[number, c, p])
         for c in (a, b) for which, p in (("first", i), ("second", j))
     }  # fmt: skip
     return AuditVerdict(

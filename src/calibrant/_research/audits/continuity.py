@@ -2,7 +2,8 @@
 
 A jump stays as large while the two predictions on either side of it come together; a continuous
 measure's step goes to 0 with their distance. The path is halved around its largest steps until the
-predictions differ in the tenth place.
+predictions differ in the tenth decimal. A path is a straight line of predictions whose outcomes
+stay the same.
 """
 
 from __future__ import annotations
@@ -13,20 +14,39 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._research.audits.paths import Path, paths
+from calibrant._measures.catalogue import Shape
 from calibrant._research.audits.subjects import Array, Subject, values
+from calibrant._research.audits.worlds import Labels
 from calibrant.results._audit import AuditVerdict
 
 _POINTS = 33
-# Steps of the coarse path that are looked into: the largest, and those that are most unlike their
+# Steps of the coarse path that are refined: the largest, and those that are most unlike their
 # neighbours, where a small jump would be.
 _ZOOMS = 3
 _HALVINGS = 30
 # A step of this share of the measure's size over 1e-10 of the path is a jump. Even a measure that
 # moves like the square root of a prediction would step by 1e-5 of it only.
 _JUMP = 1e-4
-# What is below this share of 1, and of the measure's size, is the rounding of sums.
+# Below this share of 1, and of the measure's size, a step is the rounding of sums.
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Predictions ``centre + t direction`` for t from -1 to 1.
+
+    At t = 0 the predictions are the centre to the last bit: that is where ties are.
+    """
+
+    name: str
+    labels: Labels
+    centre: Array
+    direction: Array
+    weights: Array | None = None
+
+    def predictions(self, t: float) -> Array:
+        """The predictions at t."""
+        return self.centre + t * self.direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +61,9 @@ class Step:
 
     @property
     def size(self) -> float:
-        found = abs(self.end_value - self.start_value)
-        return found if np.isfinite(found) else 0.0
+        """The difference of the two values; 0 where one is not a number."""
+        difference = abs(self.end_value - self.start_value)
+        return difference if np.isfinite(difference) else 0.0
 
 
 def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
@@ -88,7 +109,7 @@ def _largest(subject: Subject, path: Path, times: Array, along: Array, small: fl
     chosen = dict.fromkeys(int(i) for order in orders for i in order[:_ZOOMS])
     left = Step(path, 0.0, 0.0, 0.0, 0.0)
     for i in chosen:
-        left = max(left, _zoom(steps[i], value, small), key=lambda found: found.size)
+        left = max(left, _zoom(steps[i], value, small), key=lambda step: step.size)
         if left.size > small:
             break
     return left
@@ -139,3 +160,47 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     ends = {name: np.asarray(witness[name], dtype=np.float64) for name in ("before", "after")}
     weights = None if witness["weights"] is None else np.asarray(witness["weights"])
     return {name: float(values([subject], labels, p, weights)[0]) for name, p in ends.items()}
+
+
+# --- the paths ----------------------------------------------------------------------------------
+
+_WEIGHTS = np.array([5.0, 1.0, 0.5, 2.0, 1.0, 3.0])
+
+
+def paths(shape: Shape, seed: int) -> tuple[Path, ...]:
+    """The paths of the test: through ties, over the edges of bins, past a change of top class."""
+    rng = np.random.default_rng(seed)
+    return _binary(rng) if shape == "binary" else _multiclass(rng)
+
+
+def _path(name: str, labels: list[int], centre: object, direction: object) -> Path:
+    as_floats = (np.asarray(rows, dtype=np.float64) for rows in (centre, direction))
+    return Path(name, np.array(labels), *as_floats)
+
+
+def _binary(rng: np.random.Generator) -> tuple[Path, ...]:
+    a, b = rng.uniform(0.02, 0.98, (2, 6))
+    labels = rng.integers(0, 2, 6)
+    return (
+        _path("two points part at 1/2", [0, 1], [0.5, 0.5], [-0.1, 0.1]),
+        _path("two equal predictions part", [1, 1], [0.3, 0.3], [-0.05, 0.05]),
+        _path("two ties part", [0, 1, 1, 0], [0.3, 0.3, 0.6, 0.6], [-0.05, 0.05, -0.05, 0.05]),
+        _path("one prediction goes from 0 to 1", [1, 0, 0, 1, 0], [0.5, 0.2, 0.4, 0.6, 0.8],
+              [0.495, 0, 0, 0, 0]),
+        Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
+        Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS),
+    )  # fmt: skip
+
+
+def _multiclass(rng: np.random.Generator) -> tuple[Path, ...]:
+    a, b = rng.dirichlet(np.ones(3), (2, 4))
+    labels = rng.integers(0, 3, 4)
+    tied, parting = [[0.5, 0.3, 0.2]] * 2, [[-0.1, 0.05, 0.05], [0.1, -0.05, -0.05]]
+    return (
+        _path("the top class changes", [0, 1], [[0.4, 0.4, 0.2], [0.35, 0.25, 0.4]],
+              [[0.1, -0.1, 0], [0, 0, 0]]),
+        _path("two equal rows part", [0, 1], tied, parting),
+        _path("two equal rows with one label part", [0, 0], tied, parting),
+        Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
+        Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS[:4]),
+    )  # fmt: skip

@@ -15,16 +15,16 @@ SIZES = (125, 1_000, 8_000, 64_000)
 # Means of small samples need more draws, and cost less.
 _REPEATS = (24, 12, 8, 5)
 _TWINS = 4
-# Where the slope is less sure than it must be, as many times more draws are made.
+# Where the slope is too uncertain, this many times more draws are made.
 _MORE = 10
-# Along the rules used here errors that vanish fall like n^(-1/3) or faster, up to logarithms; what
-# falls more slowly than this between the last two sizes has something under it that stays.
+# Along the rules used here errors that vanish fall like n^(-1/3) or faster, up to logarithms; one
+# that falls more slowly than this between the last two sizes has a positive limit.
 _VANISHES = -0.2
 _STANDARD_ERRORS = 2.0
 # A miscalibrated population against its calibrated twin at the largest size.
 _LIKE_TWIN = 1.4
 _UNLIKE_TWIN = 2.0
-# What is below this share of the measure's largest value is nothing: predictions of 0 and 1 are
+# Below this share of the measure's largest value, a value counts as 0: predictions of 0 and 1 are
 # clipped by a millionth before they become logits.
 _NOTHING = 1e-5
 
@@ -46,15 +46,17 @@ class Curve:
 
     @property
     def sizes(self) -> tuple[int, ...]:
+        """The numbers of rows at which there are values."""
         return SIZES[: len(self.values)]
 
     @property
     def nothing(self) -> float:
+        """The size below which a value counts as 0."""
         return _NOTHING * self.scale
 
     @property
     def vanished(self) -> bool:
-        """Whether nothing is left: not of an error, and not below 0 either."""
+        """Whether the last value is 0, up to rounding."""
         return bool(np.isfinite(self.values[-1]) and abs(self.values[-1]) <= self.nothing)
 
     @property
@@ -76,14 +78,14 @@ class Curve:
 
     @property
     def limit(self) -> float:
-        """0 or the last value; nan where the sizes do not tell."""
+        """0 or the last value; nan where the sizes do not decide."""
         if self.vanished:
             return 0.0
         last = float(self.values[-1])
         if np.isnan(self.slope):  # it is at or below 0 on the way, or not a number
             noise = _STANDARD_ERRORS * self.errors[-1]
             return 0.0 if abs(last) <= noise else last
-        # Over two steps a slope is surer than over one, but shows less of what stays.
+        # Over two steps a slope is more certain than over one, but shows less of a positive limit.
         for over in (2, 3):
             slope, error = self._slope(over)
             if slope + _STANDARD_ERRORS * error < _VANISHES:
@@ -94,8 +96,8 @@ class Curve:
 
     @property
     def limit_beside_twin(self) -> float:
-        """The same for a measure that vanishes on the twin: noise falls off the values for long,
-        but if they vanish too they end where the twin does.
+        """The same for a measure that vanishes on the twin: noise hides the limit for long, but
+        values that vanish too end where those of the twin do.
         """
         last = float(self.values[-1])
         if last <= _LIKE_TWIN * max(self.twin, self.nothing):
@@ -121,13 +123,13 @@ def curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
                 mean, error = means_of([subject], population, number, seed, more=_MORE)
                 curve = Curve(population, mean[:, 0], error[:, 0], curve.twin, _MORE)
             out[subject.name].append(curve)
-    return {name: _scaled(found) for name, found in out.items()}
+    return {name: _scaled(own) for name, own in out.items()}
 
 
-def _scaled(found: list[Curve]) -> list[Curve]:
-    sizes = [np.nanmax(np.abs(c.values), initial=0.0) for c in found]
+def _scaled(unscaled: list[Curve]) -> list[Curve]:
+    sizes = [np.nanmax(np.abs(c.values), initial=0.0) for c in unscaled]
     scale = float(max(sizes, default=1.0))
-    return [replace(curve, scale=scale) for curve in found]
+    return [replace(curve, scale=scale) for curve in unscaled]
 
 
 def means_of(
@@ -135,7 +137,7 @@ def means_of(
 ) -> tuple[Array, Array]:
     """Mean errors and their standard errors, a row per size and a column per subject.
 
-    What is miscalibrated is told from its twin long before the largest size.
+    A miscalibrated population differs from its twin long before the largest size.
     """
     repeats = _REPEATS[:-1] if population.broken else _REPEATS
     means, errors = np.empty((2, len(repeats), len(subjects)))

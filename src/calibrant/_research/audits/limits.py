@@ -21,11 +21,11 @@ from calibrant.results._audit import AuditVerdict
 
 def limits(subjects: Sequence[Subject], what: Sequence[str], *, seed: int) -> list[AuditVerdict]:
     """Verdicts on completeness, soundness or both for subjects of one shape."""
-    found = curves(subjects, seed)
+    by_name = curves(subjects, seed)
     verdicts = []
     for subject in subjects:
-        calibrated = [c for c in found[subject.name] if not c.population.broken]
-        others = [c for c in found[subject.name] if subject.notion in c.population.broken]
+        calibrated = [c for c in by_name[subject.name] if not c.population.broken]
+        others = [c for c in by_name[subject.name] if subject.notion in c.population.broken]
         if "complete" in what and subject.applies("complete"):
             verdicts.append(_completeness(subject, calibrated, seed))
         if "sound" in what and subject.applies("sound"):
@@ -37,7 +37,8 @@ def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> Audit
     worst = max(calibrated, key=_against)
     name, last = worst.population.name, subject.error(worst.values[-1])
     if np.isnan(worst.limit):
-        holds, words = None, f"{len(worst.sizes)} sizes do not tell whether it vanishes on '{name}'"
+        holds = None
+        words = f"{len(worst.sizes)} sizes do not decide whether it vanishes on '{name}'"
     elif worst.limit == 0.0:
         holds = True
         words = f"it falls at least like n^{worst.slope:.2f} on {len(calibrated)} calibrated ones"
@@ -53,12 +54,12 @@ def _soundness(
     worst = max(calibrated, key=_against)
     complete = worst.limit == 0.0
     tends = [curve.limit_beside_twin if complete else curve.limit for curve in others]
-    # One population that it does not tell is enough; what is undecided counts next.
-    place = min(range(len(tends)), key=lambda i: _order(tends[i], worst.limit))
-    lowest, limit = others[place], tends[place]
+    # One population that it does not detect refutes soundness; an undecided one counts next.
+    index = min(range(len(tends)), key=lambda i: _order(tends[i], worst.limit))
+    lowest, limit = others[index], tends[index]
     name, last = lowest.population.name, subject.error(lowest.values[-1])
     if np.isnan(limit) or np.isnan(worst.limit):
-        holds, words = None, f"{len(lowest.sizes)} sizes do not tell what it tends to on '{name}'"
+        holds, words = None, f"{len(lowest.sizes)} sizes do not decide what it tends to on '{name}'"
     elif limit > worst.limit:
         holds, words = True, f"it stays at {last:.4g} or more on {len(others)} miscalibrated ones"
     elif complete:
@@ -77,8 +78,8 @@ def _order(limit: float, calibrated: float) -> tuple[int, float]:
 
 
 def _against(curve: Curve) -> tuple[int, float]:
-    """How much a calibrated population says against completeness: one that stays is enough, and
-    what is undecided counts next.
+    """The evidence of a calibrated population against completeness, for sorting: a positive limit
+    refutes it, and an undecided one counts next.
     """
     if curve.limit == 0.0:
         return 0, curve.slope

@@ -1,4 +1,4 @@
-"""Lies: predictions other than the truth that a forecaster might try."""
+"""Misreports: predictions other than the truth that a strategic forecaster might make."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from calibrant._research.audits.subjects import Array
 
 Misreport = tuple[str, Array]
 _FEW_ROWS = 4
-# What is left out where a world costs much: the same idea again, larger or smaller.
+# Omitted where a world is expensive: variants of the same idea, larger or smaller.
 _MORE_OF_A_KIND = (
     "0.1", "0.9", "sharpened, temperature 0.25", "blunted, temperature 4", "rows in reverse",
     "a little", "the first class a little", "classes moved on by 2", "classes moved on by 3",
@@ -20,10 +20,10 @@ _MORE_OF_A_KIND = (
 
 
 def misreports(truth: Array, *, few: bool = False) -> list[Misreport]:
-    """The canned lies about these true probabilities that are not the truth; `few` of each kind."""
-    found = _binary(truth) if truth.ndim == 1 else _multiclass(truth)
+    """The standard misreports of these true probabilities; with `few`, fewer of each kind."""
+    every = _binary(truth) if truth.ndim == 1 else _multiclass(truth)
     return [
-        (name, predictions) for name, predictions in found
+        (name, predictions) for name, predictions in every
         if not np.array_equal(predictions, truth) and not (few and name.startswith(_MORE_OF_A_KIND))
     ]  # fmt: skip
 
@@ -37,7 +37,7 @@ def tempered(truth: Array, temperature: float) -> Array:
 
 
 def _shared(truth: Array) -> Iterator[Misreport]:
-    """Lies that are the same idea for a probability and for a row of them."""
+    """Misreports that are defined alike for a probability and for a row of them."""
     n = len(truth)
     yield "the mean for all", np.repeat(truth.mean(axis=0, keepdims=True), n, axis=0)
     for temperature in (0.5, 0.25):
@@ -87,8 +87,8 @@ def _multiclass(truth: Array) -> Iterator[Misreport]:
     yield "the first class a little higher", 0.99 * truth + 0.01 * np.eye(k)[0]
     for shift in range(1, min(k, 4)):
         yield f"classes moved on by {shift}", np.roll(truth, shift, axis=1)
-    for place, words in ((1, "second"), (k - 1, "least likely")):
-        other = np.argsort(-truth, axis=1, kind="stable")[:, place]
+    for rank, words in ((1, "second"), (k - 1, "least likely")):
+        other = np.argsort(-truth, axis=1, kind="stable")[:, rank]
         moved = truth.copy()
         moved[rows, top], moved[rows, other] = truth[rows, other], truth[rows, top]
         yield f"top and {words} class exchanged", moved

@@ -20,7 +20,7 @@ _BELOW_TOP = frozenset({"classwise", "full"})
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """A predictor and the truth behind it; `broken` says which notions of calibration it fails."""
+    """A predictor and the truth behind it; `broken` are the notions of calibration it fails."""
 
     name: str
     draw: Draw
@@ -29,6 +29,7 @@ class Population:
 
 
 def populations(shape: Shape) -> tuple[Population, ...]:
+    """The populations of the test, calibrated ones first."""
     return _BINARY if shape == "binary" else _MULTICLASS
 
 
@@ -81,7 +82,7 @@ def _certain(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
 
 
 def _thin_tails(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """However many rows there are, the outermost bins hold a few of them."""
+    """However many rows there are, the outermost bins have only a few of them."""
     u = rng.beta(12, 12, n)
     return u, u
 
@@ -147,8 +148,8 @@ def _rows(confidence: Array, share: Array, top: Labels) -> Array:
     """Rows of three with a confidence on the top class, and a share of the rest on the next."""
     rest = 1 - confidence
     rows = np.stack([confidence, share * rest, (1 - share) * rest], axis=1)
-    places = (np.arange(3)[None, :] - top[:, None]) % 3
-    return np.take_along_axis(rows, places, axis=1)
+    columns = (np.arange(3)[None, :] - top[:, None]) % 3
+    return np.take_along_axis(rows, columns, axis=1)
 
 
 def _drawn(rng: np.random.Generator, n: int) -> tuple[Array, Array, Labels]:
@@ -189,7 +190,7 @@ def _swapped_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
 
 
 def _small_classes(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """Twenty classes; of the eighteen that are reported below 0.01 half are too low."""
+    """Twenty classes; of the eighteen that are predicted below 0.01 half are too low."""
     low, high = np.full((n, 9), 0.001), np.full((n, 9), 0.008)
     first = rng.uniform(0.5, 0.9, n)
     large = np.stack([first, 1 - 9 * 0.009 - first], axis=1)

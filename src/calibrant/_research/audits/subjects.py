@@ -1,4 +1,4 @@
-"""Subjects: the measures on trial, of the catalogue or a user's own, and how they are computed."""
+"""Subjects: the measures under test, of the catalogue or a user's own, and how to compute them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEFAULT_BINS = 15
 
 @dataclass(frozen=True)
 class Subject:
-    """A measure on trial, for one shape of predictions.
+    """A measure under test, for one shape of predictions.
 
     `bins` is the rule asked for; None means the measure's own, which in limits grows with n.
     `claims` are those made of a user's own function.
@@ -41,13 +41,13 @@ class Subject:
     claims: Mapping[str, bool] | None = None
 
     def claim(self, what: str) -> Claim:
-        """What the catalogue says, which it says of its own rules of binning alone."""
+        """What the catalogue claims; it claims nothing of other binning rules than its own."""
         if self.measure is None:
             return (self.claims or {}).get(what)
         if self.bins is not None:
             return None
-        found: Claim = getattr(self.measure.claims, what, None)
-        return found
+        claim: Claim = getattr(self.measure.claims, what, None)
+        return claim
 
     def applies(self, what: str) -> bool:
         """Whether the property means anything for the measure."""
@@ -57,12 +57,12 @@ class Subject:
 
     @cached_property
     def takes_weights(self) -> bool:
-        """Whether it can be asked with weights: all of the catalogue, and functions that say so."""
+        """Whether it takes weights: all of the catalogue, and functions with `sample_weight`."""
         if self.function is None:
             return True
         try:
             return "sample_weight" in inspect.signature(self.function).parameters
-        except (TypeError, ValueError):  # compiled functions may not say what they take
+        except (TypeError, ValueError):  # compiled functions may have no signature
             return False
 
     def error(self, value: Any) -> Any:
@@ -73,11 +73,12 @@ class Subject:
 
     @property
     def binned(self) -> bool:
+        """Whether the value depends on a binning rule."""
         return self.measure is not None and self.measure.is_binned
 
     @property
     def notion(self) -> str:
-        """The kind of calibration that is measured; a user's own is held to the whole of it."""
+        """The kind of calibration that is measured; a user's own must see all of it."""
         if self.measure is None or self.measure.notion in ("loss", "distribution"):
             return "full"
         if self.measure.notion == "scalar":
@@ -101,18 +102,18 @@ def limit_values(
     if subjects[0].bins is not None:
         return values(subjects, y, predictions, weights)
     m = max(2, round(len(y) ** (1 / 3)))
-    found = _values(subjects, y, predictions, m, weights)
+    out = _values(subjects, y, predictions, m, weights)
     for i, subject in enumerate(subjects):
         if subject.measure is None:
             continue
         if subject.measure.statistic == "logit_grid":
-            found[i] = ls_ece(y, predictions, sigma="schedule", sample_weight=weights)
+            out[i] = ls_ece(y, predictions, sigma="schedule", sample_weight=weights)
         # Sums of squares over W^2 fall like 1/m in m bins whatever the predictions: their limit is
         # that of m times the value, which changes neither the order of predictors nor who is
         # truthful.
         elif subject.measure.power == 2 and subject.measure.is_binned:
-            found[i] *= m
-    return found
+            out[i] *= m
+    return out
 
 
 def binned_values(subjects: Sequence[Subject], y: Any, predictions: Any, m: int) -> Array:
@@ -125,10 +126,10 @@ def _values(
 ) -> Array:
     out = np.full(len(subjects), np.nan)
     known = [s.name for s in subjects if s.measure is not None]
-    found = _evaluated(known, y, predictions, bins, weights) if known else {}
+    by_name = _evaluated(known, y, predictions, bins, weights) if known else {}
     for i, subject in enumerate(subjects):
         if subject.measure is not None:
-            out[i] = found[subject.name]
+            out[i] = by_name[subject.name]
         else:
             out[i] = call(subject, y, predictions, weights)
     return out
@@ -137,7 +138,7 @@ def _values(
 def _evaluated(
     names: list[str], y: Any, predictions: Any, bins: Bins, weights: Weights
 ) -> dict[str, float]:
-    """Many measures of one sample share their statistics: one call is worth it."""
+    """The values by name; one call, because measures of one sample share their statistics."""
     try:
         return evaluate(y, predictions, bins=bins, measures=names, sample_weight=weights).values
     except CalibrantError:
@@ -150,7 +151,7 @@ def _evaluated(
 
 
 def call(subject: Subject, y: Any, predictions: Any, weights: Weights = None) -> float:
-    """A user's function, held to returning a number."""
+    """The value of a user's function; an InputError if it is not a number."""
     assert subject.function is not None
     more = {} if weights is None else {"sample_weight": np.array(weights)}
     value = subject.function(np.array(y), np.array(predictions), **more)

@@ -1,20 +1,20 @@
-"""Truthfulness: is there a lie with a lower expectation than the truth?
+"""Truthfulness: is there a misreport with a lower expectation than the truth?
 
-A measure is truthful if reporting the true probabilities minimises its expectation, whatever they
-are and at every n (Lu, Wu, Hartline and Hu). One lie that wins refutes that for good. That none
-was found proves nothing, but says how many were tried.
+A measure is truthful if predicting the true probabilities minimises its expectation, whatever they
+are and at every n (Lu, Wu, Hartline and Hu). A misreport is any other prediction that a strategic
+forecaster might make; a single one that wins refutes truthfulness. If none wins, that is no proof,
+and the verdict gives the number of those tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calibrant._research.audits.misreports import misreports
-from calibrant._research.audits.search import search
 from calibrant._research.audits.subjects import Array, Subject
 from calibrant._research.audits.worlds import World, errors_of, worlds
 from calibrant.results._audit import AuditVerdict
@@ -23,27 +23,29 @@ from calibrant.results._audit import AuditVerdict
 _ROUNDING = 1e-9
 _STANDARD_ERRORS = 4.0
 _SEARCH_STEPS = 60
-_FRESH = 1_000_003  # added to the seed for draws that a lie was not chosen on
+# The search keeps probabilities away from 0.
+_LOWEST = 1e-3
+_FRESH = 1_000_003  # added to the seed for draws that a misreport was not chosen on
 
 
 @dataclass(frozen=True, eq=False)
 class Duel:
-    """The expected errors of the truth and of a lie, with the standard error of the difference."""
+    """Expected errors of the truth and of a misreport; the standard error of their difference."""
 
     world: World
-    lie: str
+    misreport: str
     predictions: Array
     truth_value: float
-    lie_value: float
+    misreport_value: float
     standard_error: float
 
     @property
     def gain(self) -> float:
-        return self.truth_value - self.lie_value
+        return self.truth_value - self.misreport_value
 
     @property
     def won(self) -> bool:
-        """Whether the lie beats the truth by more than rounding or chance can explain."""
+        """Whether the misreport beats the truth by more than rounding or chance can explain."""
         scale = max(1.0, abs(self.truth_value))
         return self.gain > max(_STANDARD_ERRORS * self.standard_error, _ROUNDING * scale)
 
@@ -60,13 +62,13 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
             continue
         duels = _canned(left, world, n_draws, seed)
         for subject in left:
-            found = duels[subject.name]
-            tried[subject.name] += len(found)
+            own = duels[subject.name]
+            tried[subject.name] += len(own)
             seen[subject.name] += 1
-            if world.searched and not any(duel.won for duel in found):
-                found.append(_searched(subject, world, seed))
+            if world.searched and not any(duel.won for duel in own):
+                own.append(_searched(subject, world, seed))
                 tried[subject.name] += _SEARCH_STEPS
-            best = max(found, key=lambda duel: duel.gain if duel.won else -np.inf)
+            best = max(own, key=lambda duel: duel.gain if duel.won else -np.inf)
             if best.won and _stands(subject, best, n_draws, seed):
                 winners[subject.name] = best
     return [_verdict(s, winners.get(s.name), tried[s.name], seen[s.name], n_draws, seed)
@@ -74,22 +76,24 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
 
 
 def duel(
-    subject: Subject, world: World, lie: str, predictions: Array, *, n_draws: int, seed: int
+    subject: Subject, world: World, misreport: str, predictions: Array, *, n_draws: int, seed: int
 ) -> Duel:
-    """One lie against the truth in one world."""
+    """One misreport against the truth in one world."""
     outcomes, chances = world.outcomes(n_draws, seed)
     truth = errors_of([subject], world.truth, outcomes, world.weights)[:, 0]
-    told = errors_of([subject], predictions, outcomes, world.weights)[:, 0]
-    return _duel(world, lie, predictions, truth, told, chances)
+    strategic = errors_of([subject], predictions, outcomes, world.weights)[:, 0]
+    return _duel(world, misreport, predictions, truth, strategic, chances)
 
 
 def _duel(
-    world: World, lie: str, predictions: Array, truth: Array, told: Array, chances: Array
-) -> Duel:
+    world: World, misreport: str, predictions: Array, truth: Array, strategic: Array,
+    chances: Array,
+) -> Duel:  # fmt: skip
     error = 0.0
     if not world.exact:
-        error = float(np.std(truth - told, ddof=1) / np.sqrt(len(chances)))
-    return Duel(world, lie, predictions, float(chances @ truth), float(chances @ told), error)
+        error = float(np.std(truth - strategic, ddof=1) / np.sqrt(len(chances)))
+    expected = float(chances @ truth), float(chances @ strategic)
+    return Duel(world, misreport, predictions, *expected, error)
 
 
 def _canned(
@@ -99,10 +103,11 @@ def _canned(
     truth = errors_of(subjects, world.truth, outcomes, world.weights)
     out: dict[str, list[Duel]] = {s.name: [] for s in subjects}
     for name, predictions in misreports(world.truth, few=not world.exact):
-        told = errors_of(subjects, predictions, outcomes, world.weights)
+        strategic = errors_of(subjects, predictions, outcomes, world.weights)
         for i, subject in enumerate(subjects):
-            found = _duel(world, name, predictions, truth[:, i], told[:, i], chances)
-            out[subject.name].append(found)
+            out[subject.name].append(
+                _duel(world, name, predictions, truth[:, i], strategic[:, i], chances)
+            )
     return out
 
 
@@ -115,16 +120,16 @@ def _searched(subject: Subject, world: World, seed: int) -> Duel:
 
     predictions = search(expected, world.truth, steps=_SEARCH_STEPS, seed=seed)
     truth = errors_of([subject], world.truth, outcomes, world.weights)[:, 0]
-    told = errors_of([subject], predictions, outcomes, world.weights)[:, 0]
-    return _duel(world, "found by search", predictions, truth, told, chances)
+    strategic = errors_of([subject], predictions, outcomes, world.weights)[:, 0]
+    return _duel(world, "found by search", predictions, truth, strategic, chances)
 
 
-def _stands(subject: Subject, found: Duel, n_draws: int, seed: int) -> bool:
-    """A lie chosen for its luck in some draws must win in others too."""
-    if found.world.exact:
+def _stands(subject: Subject, best: Duel, n_draws: int, seed: int) -> bool:
+    """Whether a misreport that won by its choice among many wins on fresh draws too."""
+    if best.world.exact:
         return True
     again = duel(
-        subject, found.world, found.lie, found.predictions, n_draws=n_draws, seed=seed + _FRESH
+        subject, best.world, best.misreport, best.predictions, n_draws=n_draws, seed=seed + _FRESH
     )
     return again.won
 
@@ -136,25 +141,25 @@ def _verdict(
     shared = {"measure": subject.name, "shape": subject.shape, "property": "truthful"}
     if won is None:
         return AuditVerdict(
-            **shared, holds=True, claim=claim, evidence={"lies_tried": tried, "worlds": n_worlds},
-            witness=None,
-            sentence=f"no lie found in {tried} tries over {n_worlds} worlds (not a proof)",
+            **shared, holds=True, claim=claim, witness=None,
+            evidence={"misreports_tried": tried, "worlds": n_worlds},
+            sentence=f"no misreport wins in {tried} tries over {n_worlds} worlds (not a proof)",
         )  # fmt: skip
     # A score's expectation is shown as the score, not as its distance from the best.
-    truth_value, lie_value = subject.error(won.truth_value), subject.error(won.lie_value)
+    truth_value, value = subject.error(won.truth_value), subject.error(won.misreport_value)
     how = "exactly" if won.world.exact else f"over {n_draws} draws"
     witness: dict[str, Any] = {
-        "world": won.world.name, "truth": won.world.truth.tolist(), "lie": won.lie,
+        "world": won.world.name, "truth": won.world.truth.tolist(), "misreport": won.misreport,
         "predictions": won.predictions.tolist(), "exact": won.world.exact,
         "n_draws": n_draws, "seed": seed,
         "weights": None if won.world.weights is None else won.world.weights.tolist(),
     }  # fmt: skip
     return AuditVerdict(
         **shared, holds=False, claim=claim, witness=witness,
-        evidence={"truth": truth_value, "lie": lie_value, "standard_error": won.standard_error,
-                  "lies_tried": tried},
-        sentence=f"in the world '{won.world.name}' the lie '{won.lie}' has expectation "
-                 f"{lie_value:.4g}, the truth {truth_value:.4g}, {how}",
+        evidence={"truth": truth_value, "misreport": value, "standard_error": won.standard_error,
+                  "misreports_tried": tried},
+        sentence=f"in the world '{won.world.name}' the misreport '{won.misreport}' has expectation "
+                 f"{value:.4g}, the truth {truth_value:.4g}, {how}",
     )  # fmt: skip
 
 
@@ -162,16 +167,64 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     """The two expectations of a witness, computed again."""
     weights = None if witness["weights"] is None else _array(witness["weights"])
     world = World(witness["world"], _array(witness["truth"]), witness["exact"], weights=weights)
-    found = duel(
-        subject, world, witness["lie"], _array(witness["predictions"]),
+    again = duel(
+        subject, world, witness["misreport"], _array(witness["predictions"]),
         n_draws=witness["n_draws"], seed=witness["seed"],
     )  # fmt: skip
     return {
-        "truth": subject.error(found.truth_value),
-        "lie": subject.error(found.lie_value),
-        "standard_error": found.standard_error,
+        "truth": subject.error(again.truth_value),
+        "misreport": subject.error(again.misreport_value),
+        "standard_error": again.standard_error,
     }
 
 
 def _array(numbers: Any) -> Array:
     return np.asarray(numbers, dtype=np.float64)
+
+
+# --- searching for a misreport ------------------------------------------------------------------
+
+
+def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed: int) -> Array:
+    """The best misreport that random steps find, without a gradient.
+
+    Steps are in logits, of a size that grows after a success and shrinks after failures; one in
+    four makes two rows equal instead, which no step of a random size would ever do. Half of the
+    steps start from the truth with a small step, half with a large one.
+    """
+    rng = np.random.default_rng(seed)
+    best: Array | None = None
+    lowest = np.inf
+    for size in (0.1, 2.0):
+        at, here = truth, np.inf
+        for _ in range(steps // 2):
+            tried = _alike(at, rng) if rng.random() < 0.25 else _moved(at, size, rng)
+            value = expected(tried)
+            if value < here:
+                at, here, size = tried, value, min(size * 1.5, 3.0)
+            else:
+                size = max(size * 0.85, 1e-3)
+            if value < lowest and not np.array_equal(tried, truth):
+                best, lowest = tried, value
+    return truth if best is None else best
+
+
+def _moved(predictions: Array, size: float, rng: np.random.Generator) -> Array:
+    rows = (
+        np.stack([1 - predictions, predictions], axis=1) if predictions.ndim == 1 else predictions
+    )
+    # One row or all of them.
+    which = np.ones(len(rows)) if rng.random() < 0.5 else np.eye(len(rows))[rng.integers(len(rows))]
+    moved = np.log(np.maximum(rows, _LOWEST))
+    moved = moved + size * which[:, None] * rng.normal(size=rows.shape)
+    powered = np.exp(moved - moved.max(axis=1, keepdims=True))
+    out: Array = np.maximum(powered / powered.sum(axis=1, keepdims=True), _LOWEST)
+    out /= out.sum(axis=1, keepdims=True)
+    return out[:, 1] if predictions.ndim == 1 else out
+
+
+def _alike(predictions: Array, rng: np.random.Generator) -> Array:
+    i, j = rng.choice(len(predictions), 2, replace=False)
+    out = predictions.copy()
+    out[[i, j]] = (predictions[i] + predictions[j]) / 2
+    return out

@@ -1,8 +1,8 @@
-"""Weights: are they shares of the whole?
+"""Weights: does the measure treat them as shares of the total?
 
-Weights times a constant change nothing, a row of no weight is no row, and rows of weight 1 are rows
-without weights. An error that divides by the number of rows, or forgets the weights in one of its
-sums, shows it in one of the three.
+Multiplying all weights by a constant, dropping rows of weight 0, and leaving out weights of 1 must
+not change the value. A measure that divides by the number of rows, or forgets the weights in one of
+its sums, fails one of the three.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from calibrant.results._audit import AuditVerdict
 _N_SAMPLES = 3
 _N_ROWS = 60
 _FACTORS = (1e-3, 7.0, 1e6)
-# Sums of other weights are rounded otherwise; a root of what is left after a difference may blow
-# that up.
+# Sums of other weights are rounded differently, and the root of a small difference magnifies that.
 _ROUNDING = 1e-9
 
 # Labels, predictions and weights (None for none).
@@ -30,17 +29,17 @@ Sample = tuple[Labels, Array, Array | None]
 
 def weighting(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
     """A verdict for each subject, all of one shape."""
-    found: dict[str, AuditVerdict] = {}
+    refuted: dict[str, AuditVerdict] = {}
     tried = 0
     for number in range(_N_SAMPLES if subjects else 0):
         for words, first, second in _pairs(subjects[0].shape, number, seed):
             tried += 1
             one, two = (values(subjects, *sample) for sample in (first, second))
             for i, subject in enumerate(subjects):
-                if subject.name not in found and not _same(one[i], two[i]):
+                if subject.name not in refuted and not _same(one[i], two[i]):
                     witness = {"number": number, "seed": seed, "change": words}
-                    found[subject.name] = _refuted(subject, words, one[i], two[i], witness)
-    return [found.get(s.name) or _borne_out(s, tried) for s in subjects]
+                    refuted[subject.name] = _refuted(subject, words, one[i], two[i], witness)
+    return [refuted.get(s.name) or _borne_out(s, tried) for s in subjects]
 
 
 def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, Sample]]:
@@ -92,6 +91,6 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     """The two values, computed again."""
     for words, *samples in _pairs(subject.shape, witness["number"], witness["seed"]):
         if words == witness["change"]:
-            found = [float(values([subject], *sample)[0]) for sample in samples]
-            return {"before": found[0], "after": found[1]}
+            before, after = (float(values([subject], *sample)[0]) for sample in samples)
+            return {"before": before, "after": after}
     raise KeyError(witness["change"])

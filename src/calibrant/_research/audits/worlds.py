@@ -26,12 +26,13 @@ class World:
     name: str
     truth: Array
     exact: bool = True
-    # Whether there are so few outcomes that a search for lies can afford the world.
+    # Whether there are few enough outcomes to search the world for misreports.
     searched: bool = False
     weights: Array | None = None
 
     @property
     def shape(self) -> Shape:
+        """Whether the rows are probabilities or rows of class probabilities."""
         return "binary" if self.truth.ndim == 1 else "multiclass"
 
     def outcomes(self, n_draws: int, seed: int) -> tuple[list[Labels], Array]:
@@ -65,9 +66,9 @@ def errors_of(
     subjects: Sequence[Subject], predictions: Array, outcomes: Sequence[Labels],
     weights: Array | None = None,
 ) -> Array:  # fmt: skip
-    """What each subject (columns) makes of the predictions under each outcome (rows)."""
-    found = np.array([values(subjects, y, predictions, weights) for y in outcomes])
-    return np.stack([s.error(found[:, i]) for i, s in enumerate(subjects)], axis=1)
+    """The error of the predictions by each subject (columns) under each outcome (rows)."""
+    out = np.array([values(subjects, y, predictions, weights) for y in outcomes])
+    return np.stack([s.error(out[:, i]) for i, s in enumerate(subjects)], axis=1)
 
 
 def example_1_1(n: int) -> Array:
@@ -91,7 +92,7 @@ _FIVE_TO_ONE = np.array([5.0, 1.0])
 
 
 def worlds(shape: Shape) -> tuple[World, ...]:
-    """The worlds of a trial: the smallest come first, so that witnesses can be checked by hand."""
+    """The worlds of the test: the smallest first, so that witnesses can be checked by hand."""
     if shape == "binary":
         return (
             World("two rows", np.array([0.25, 0.75])),

@@ -1,36 +1,29 @@
-"""Figures fit to print: one style, colours that everyone can tell apart, no global state."""
+"""Figures for print: one style, colours that are safe for colour-blind readers, no global state."""
 
 from __future__ import annotations
 
-import importlib
 import io
 from typing import TYPE_CHECKING, Any
 
-import calibrant as cal
+from calibrant._core.optional import need
 from calibrant.results._plots.style import COLOURS, MARKERS, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "MARKERS", "need_matplotlib", "new_figure", "rendered", "style"]
+PURPOSE = "drawing a paper's figures"
 
-
-def need_matplotlib(purpose: str = "drawing a paper's figures") -> Any:
-    """matplotlib, or an error that says how to get it."""
-    try:
-        return importlib.import_module("matplotlib")
-    except ImportError:
-        raise cal.MissingExtra("matplotlib", "plot", purpose) from None
+__all__ = ["COLOURS", "MARKERS", "new_figure", "rendered", "style"]
 
 
 def new_figure(
     rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (6.4, 3.6), **sharing: Any
 ) -> tuple[Figure, Any]:
-    """A figure with an array of axes (rows, columns), in the house style.
+    """A figure with an array of axes (rows, columns), in the style of all papers.
 
-    It belongs to nobody but the caller: no pyplot, so nothing to close and no backend to choose.
+    It is made without pyplot, so there is nothing to close and no backend to choose.
     """
-    matplotlib = need_matplotlib()
+    matplotlib = need("matplotlib", PURPOSE)
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
@@ -40,8 +33,8 @@ def new_figure(
 
 
 def style() -> Any:
-    """The house style as a context: what is drawn within it looks alike."""
-    return need_matplotlib().rc_context(STYLE)
+    """The style of all papers, as a context to draw in."""
+    return need("matplotlib", PURPOSE).rc_context(STYLE)
 
 
 def rendered(figure: Figure, kind: str) -> bytes:

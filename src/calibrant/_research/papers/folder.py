@@ -17,16 +17,18 @@ A paper's module builds one of these and returns it; nothing is drawn or written
 
 `Table.columns` maps names to equally long lists. `Table.marks` maps (row, column name) to the
 number of an erratum: the cell is highlighted and points to it. `Table.on_page=False` leaves a table
-to the files. `Figure.draw` is called once a format, so importing needs no matplotlib; `Figure.data`
-are the columns that it draws. Paragraphs and captions are plain text: the page escapes them.
+to the files. `Figure.draw` is called once for each format, so importing needs no matplotlib;
+`Figure.data` are the columns that it draws. Paragraphs and captions are plain text: the page
+(`templates/reproduction.html`) escapes them.
 
 The folder holds `index.html`, which needs no other file and no network; `tables/NAME.csv` and
 `.json`; `figures/NAME.svg`, `.png` and, for its data, `.csv`; and `reproduction.json`, which lists
-them all and tells the next run that the folder is ours to replace.
+them all, so that the next run can replace the folder.
 """
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -38,17 +40,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import calibrant as cal
 from calibrant._research.papers.figures import rendered
 from calibrant._research.papers.output import replace_folder
-from calibrant.results._rendering import json_value
+from calibrant.results._pages.page import environment
+from calibrant.results._rendering import json_value, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 Columns = Mapping[str, Sequence[Any]]
+
+
+class PageRow(NamedTuple):
+    """A row of a table on the page: what each cell shows, and the erratum that it points to."""
+
+    texts: list[str]
+    marks: list[str | None]
+    begins_group: bool
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,32 @@ class Table:
         """Comma-separated values, floats with all their digits, without the marks."""
         return as_csv(self.columns)
 
+    def numeric(self) -> list[bool]:
+        """Whether each column has numbers, or texts of numbers such as "0.0766 ± 0.0034"."""
+        columns = [[shown(value) for value in values] for values in self.columns.values()]
+        return [
+            any(texts) and all(not text or text.lstrip("-+")[:1].isdigit() for text in texts)
+            for texts in columns
+        ]
+
+    def page_rows(self) -> list[PageRow]:
+        """The rows as the page shows them: a first cell that repeats is written once, so that
+        paper, measured and corrected values of one thing form a group.
+        """
+        rows: list[PageRow] = []
+        previous = None
+        for i, values in enumerate(zip(*self.columns.values(), strict=True)):
+            repeats = values[0] == previous
+            texts = [shown(value) for value in values]
+            if repeats:
+                texts[0] = ""
+            marks = [self.marks.get((i, name)) for name in self.columns]
+            rows.append(PageRow(texts, marks, bool(i) and not repeats))
+            previous = values[0]
+        return rows
+
     def to_dict(self) -> dict[str, Any]:
+        """The table for a JSON file."""
         return {
             "name": self.name,
             "caption": self.caption,
@@ -81,7 +116,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure that is drawn when it is wanted, and the columns that it shows.
+    """A figure that is drawn on demand, and the columns that it shows.
 
     `draw` is a function of a module, or a `functools.partial` of one, so that it can be pickled.
     """
@@ -93,10 +128,12 @@ class Figure:
 
     @cached_property
     def svg(self) -> bytes:
+        """The figure as an SVG file."""
         return rendered(self.draw(), "svg")
 
     @cached_property
     def png(self) -> bytes:
+        """The figure as a PNG file."""
         return rendered(self.draw(), "png")
 
 
@@ -112,7 +149,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Erratum:
-    """Where the paper is not right: what it says, and what it is."""
+    """An error in the paper: where it is, what the paper says, and what was found instead."""
 
     number: str
     where: str
@@ -122,7 +159,23 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper's results; `write` makes the folder."""
+    """A paper's results, computed again; `write` makes the folder.
+
+    Attributes
+    ----------
+    name : str
+        The name that `calibrant.reproduce` takes.
+    title : str
+        The title of the page.
+    paper : str
+        Authors, year, title and venue.
+    sections : tuple of Section
+        Paragraphs, tables and figures, in the order of the page.
+    errata : tuple of Erratum
+        Errors in the paper that came up.
+    recipe : mapping
+        Seed, options and versions: what it takes to get the same numbers again.
+    """
 
     name: str
     title: str
@@ -133,13 +186,16 @@ class Reproduction:
 
     @property
     def tables(self) -> dict[str, Table]:
+        """All tables by name."""
         return {table.name: table for section in self.sections for table in section.tables}
 
     @property
     def figures(self) -> dict[str, Figure]:
+        """All figures by name."""
         return {figure.name: figure for section in self.sections for figure in section.figures}
 
     def to_dict(self) -> dict[str, Any]:
+        """Everything but the drawings, as plain dicts and lists."""
         return {
             "name": self.name,
             "title": self.title,
@@ -151,24 +207,25 @@ class Reproduction:
         }
 
     def to_html(self) -> str:
-        """The page: self-contained, figures within."""
-        from calibrant._research.papers.page import page
-
-        return page(self)
+        """The page as one HTML file, with its figures inside."""
+        templates = environment("calibrant._research.papers")
+        templates.filters["base64"] = lambda content: base64.b64encode(content).decode("ascii")
+        marked = any(table.marks for table in self.tables.values())
+        return str(templates.get_template("reproduction.html").render(paper=self, marked=marked))
 
     def files(self) -> dict[str, bytes]:
-        """What `write` writes, by path within the folder."""
-        found: dict[str, bytes] = {}
+        """The content of the files that `write` writes, by path within the folder."""
+        files: dict[str, bytes] = {}
         for table in self.tables.values():
-            found[f"tables/{table.name}.csv"] = table.to_csv().encode()
-            found[f"tables/{table.name}.json"] = _json(table.to_dict())
+            files[f"tables/{table.name}.csv"] = table.to_csv().encode()
+            files[f"tables/{table.name}.json"] = _json(table.to_dict())
         for figure in self.figures.values():
-            found[f"figures/{figure.name}.svg"] = figure.svg
-            found[f"figures/{figure.name}.png"] = figure.png
+            files[f"figures/{figure.name}.svg"] = figure.svg
+            files[f"figures/{figure.name}.png"] = figure.png
             if figure.data:
-                found[f"figures/{figure.name}.csv"] = as_csv(figure.data).encode()
-        found["index.html"] = self.to_html().encode()
-        return found
+                files[f"figures/{figure.name}.csv"] = as_csv(figure.data).encode()
+        files["index.html"] = self.to_html().encode()
+        return files
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write everything, or nothing; a folder of an earlier run is replaced."""
@@ -189,8 +246,8 @@ def _json(value: Any) -> bytes:
 
 
 def versions() -> dict[str, str]:
-    """What a recipe must name for the same numbers to come out again."""
-    found = {"calibrant": cal.__version__, "numpy": metadata.version("numpy")}
+    """The versions that a recipe must name for the same numbers to come out again."""
+    packages = {name: metadata.version(name) for name in ("calibrant", "numpy")}
     with suppress(metadata.PackageNotFoundError):
-        found["matplotlib"] = metadata.version("matplotlib")
-    return {**found, "python": platform.python_version()}
+        packages["matplotlib"] = metadata.version("matplotlib")
+    return {**packages, "python": platform.python_version()}

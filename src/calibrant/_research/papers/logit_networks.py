@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-import calibrant as cal
+from calibrant._api.metrics.binned import ece
+from calibrant._api.metrics.smooth import ls_ece, smooth_ece
 from calibrant._research.papers.folder import Columns
 from calibrant._research.papers.predictions import Predictions, Predictor
 from calibrant._research.papers.progress import Progress
@@ -32,12 +33,12 @@ def curves(predictions: Predictions, progress: Progress, bins: tuple[int, ...] =
 def _errors(predictor: Predictor, bins: tuple[int, ...]) -> list[tuple[float, ...]]:
     y, p = predictor.labels, predictor.predictions
     given: dict[str, Any] = {"from_logits": predictor.from_logits}
-    smooth = cal.smooth_ece(y, p, **given)  # it chooses its own bandwidth: one value for all
+    smooth = smooth_ece(y, p, **given)  # it chooses its own bandwidth: one value for all
     return [
         (
-            cal.ece(y, p, bins=m, **given),
-            cal.ls_ece(y, p, sigma=1 / m, **given),
-            cal.ls_ece(y, p, sigma=1 / m, noise="uniform", **given),
+            ece(y, p, bins=m, **given),
+            ls_ece(y, p, sigma=1 / m, **given),
+            ls_ece(y, p, sigma=1 / m, noise="uniform", **given),
             smooth,
         )
         for m in bins

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -20,8 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import calibrant as cal
+from calibrant._api.metrics.binned import ece
+from calibrant._api.metrics.losses import (
+    brier_score,
+    classification_error,
+    confidence_loss,
+    log_loss,
+    spherical_loss,
+)
+from calibrant._api.metrics.truthful import classwise_ce, confidence_ce
+from calibrant._core.atomic_files import atomic_write
+from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.errors import InputError
+from calibrant.scaling._temperature import TemperatureScaling
 
 BIN_COUNTS = (2000, 20, 5)
 LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
@@ -109,26 +119,26 @@ def measured(
     val_logits: Any, val_labels: Any, test_logits: Any, test_labels: Any
 ) -> dict[str, float]:
     """A predictor's temperature, then its losses and errors on the test rows after scaling."""
-    scaler = cal.TemperatureScaling().fit(val_labels, np.asarray(val_logits, np.float64))
+    scaler = TemperatureScaling().fit(val_labels, np.asarray(val_logits, np.float64))
     p = scaler.transform(np.asarray(test_logits, np.float64))
     row: dict[str, float] = {
         "n_test": len(test_labels),
         "n_classes": p.shape[1],
         "temperature": scaler.temperature_,
-        "classification_error": cal.classification_error(test_labels, p),
-        "log_loss": cal.log_loss(test_labels, p),
-        "brier": cal.brier_score(test_labels, p),
-        "spherical_loss": cal.spherical_loss(test_labels, p),
-        "confidence_loss": cal.confidence_loss(test_labels, p),
+        "classification_error": classification_error(test_labels, p),
+        "log_loss": log_loss(test_labels, p),
+        "brier": brier_score(test_labels, p),
+        "spherical_loss": spherical_loss(test_labels, p),
+        "confidence_loss": confidence_loss(test_labels, p),
     }
     for m in BIN_COUNTS:
-        fixed, quantile = cal.EqualWidth(m, closed="right"), cal.Quantile(m, ties="rank")
-        plain = cal.confidence_ce(test_labels, p, bins=quantile, corrected=False)
-        row[f"conf_ece_{m}"] = cal.ece(test_labels, p, bins=fixed)
+        fixed, quantile = EqualWidth(m, closed="right"), Quantile(m, ties="rank")
+        plain = confidence_ce(test_labels, p, bins=quantile, corrected=False)
+        row[f"conf_ece_{m}"] = ece(test_labels, p, bins=fixed)
         row[f"conf_ce_{m}"] = plain
         # The correction is the share of wrong top labels, over n.
         row[f"conf_ce_corrected_{m}"] = plain + row["classification_error"] / len(test_labels)
-        row[f"classwise_ce_{m}"] = cal.classwise_ce(test_labels, p, bins=quantile)
+        row[f"classwise_ce_{m}"] = classwise_ce(test_labels, p, bins=quantile)
     return row
 
 
@@ -169,13 +179,14 @@ def _in_order(files: Sequence[Path], workers: int) -> Iterator[list[dict[str, An
 
 def write_table(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """A pool's table as CSV, six digits: what is kept of a pool that is too large to keep."""
-    partial = path.with_suffix(".partial")
-    with partial.open("w", newline="", encoding="utf-8") as stream:
+    with (
+        atomic_write(path) as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as stream,
+    ):
         writer = csv.writer(stream)
         writer.writerow(rows[0])
         for row in rows:
             writer.writerow(f"{v:.6g}" if isinstance(v, float) else v for v in row.values())
-    os.replace(partial, path)
 
 
 def read_table(path: Path) -> dict[str, list[Any]]:

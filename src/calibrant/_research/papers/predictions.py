@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-import calibrant as cal
+from calibrant._api.metrics.binned import ece
+from calibrant._core.errors import InputError
 
 Array: TypeAlias = NDArray[Any]
 
@@ -64,7 +65,7 @@ def read_predictions(data: str | os.PathLike[str]) -> Predictions:
     named = isinstance(data, str | os.PathLike) and os.fspath(data)
     folder = Path(data).expanduser() if named else None
     if folder is None or not folder.is_dir():
-        raise cal.InputError(f"data={str(data)!r} is not a folder: name one with .npz files in it")
+        raise InputError(f"data={str(data)!r} is not a folder: name one with .npz files in it")
     paths = sorted(folder.glob("*.npz"))
     found: list[tuple[bytes, Predictor]] = []
     left_out: dict[str, str] = {}
@@ -83,7 +84,7 @@ def read_predictions(data: str | os.PathLike[str]) -> Predictions:
         _check_values(predictor)
     if not found:
         why = next((f" ({k}: {v})" for k, v in left_out.items()), "; it has no .npz file")
-        raise cal.InputError(
+        raise InputError(
             f"data={str(data)!r} has no predictions that can be read{why}. Each .npz must hold "
             f"{ACCEPTED}"
         )
@@ -117,12 +118,12 @@ def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predi
 
 def _check(path: Path, name: str, predictions: Array, labels: Array, label_name: str) -> None:
     if predictions.ndim not in (1, 2) or (labels.ndim != 1 and labels.shape != predictions.shape):
-        raise cal.InputError(
+        raise InputError(
             f"data: {path.name}: {name!r} must be (n,) or (n, k), and {label_name!r} (n,) or of "
             f"the same shape; got {predictions.shape} and {labels.shape}"
         )
     if len(predictions) != len(labels) or not len(labels):
-        raise cal.InputError(
+        raise InputError(
             f"data: {path.name}: {name!r} has {len(predictions)} rows and {label_name!r} has "
             f"{len(labels)}: they must be the same rows, at least one"
         )
@@ -131,9 +132,9 @@ def _check(path: Path, name: str, predictions: Array, labels: Array, label_name:
 def _check_values(predictor: Predictor) -> None:
     """One cheap pass over every value: what is wrong is said now, and where."""
     try:
-        cal.ece(predictor.labels, predictor.predictions, bins=1, from_logits=predictor.from_logits)
-    except cal.InputError as error:
-        raise cal.InputError(f"data: {predictor.name}: {error}") from None
+        ece(predictor.labels, predictor.predictions, bins=1, from_logits=predictor.from_logits)
+    except InputError as error:
+        raise InputError(f"data: {predictor.name}: {error}") from None
 
 
 def _same_rows(labels: Array, classes: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The front door to the papers: `reproduce(name)` computes one again and writes its folder."""
+"""`reproduce`: compute a paper's results again, and write them to a folder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, one_of
+from calibrant._core.optional import need
 from calibrant._core.validation import check_seed
 
 if TYPE_CHECKING:
@@ -33,24 +34,36 @@ def reproduce(
 
     Parameters
     ----------
-    paper
-        "soft-mean" (Leznik 2026), "logit-smoothing" (Chidambaram et al. 2024) or "truthful" (Lu,
-        Wu, Hartline and Hu).
-    out
+    paper : {"soft-mean", "logit-smoothing", "truthful"}
+        Leznik (2026), Chidambaram et al. (2024), or Lu, Wu, Hartline and Hu.
+    out : str or os.PathLike, optional
         The folder to write: one page, the tables as CSV and JSON, the figures as SVG and PNG. It
-        must be new, empty or an earlier reproduction. None writes nothing.
-    data
+        must be new, empty or an earlier reproduction. Without it nothing is written.
+    data : str or os.PathLike, optional
         A folder of saved predictions (.npz), for the papers that measure real predictors.
-    quick
-        Fewer replications: a look in seconds, not the paper's own counts.
-    seed
-        Of the paper's generator; None is the seed that gives the paper's numbers.
-    progress
-        Show a bar on standard error, where that is a terminal.
+    quick : bool, default False
+        Run fewer replications: seconds, instead of the paper's own counts.
+    seed : int, optional
+        Seed of the paper's generator; by default the seed that gives the paper's numbers.
+    progress : bool, default False
+        Show a progress bar on standard error, if that is a terminal.
+
+    Returns
+    -------
+    Reproduction
+        The results: `tables` and `figures` by name, `errata`, `to_dict()`, `to_html()` and
+        `write(folder)`.
+
+    Raises
+    ------
+    InputError
+        If an option is not valid, or `out` cannot be written; before any work is done.
+    MissingExtra
+        If `out` is given and matplotlib or jinja2 is not installed.
 
     Examples
     --------
-    >>> from calibrant._research.papers.reproduce import reproduce
+    >>> from calibrant import reproduce
     >>> done = reproduce("logit-smoothing", quick=True)  # with out="folder": a page to read
     >>> [round(e, 4) for e in done.tables["two_point"].columns["ECE"][:2]]  # 1/2, and a nudge
     [0.0, 0.5]
@@ -62,11 +75,12 @@ def reproduce(
             raise InputError(f"data: the experiments of {paper!r} draw their own; leave it out")
         options["data"] = data
     if out is not None:
-        # What would stop the end of a long run stops its beginning.
-        from calibrant._research.papers.figures import need_matplotlib
+        # An error that would come at the end of a long run comes before it.
+        from calibrant._research.papers.figures import PURPOSE
         from calibrant._research.papers.output import check_folder
 
-        need_matplotlib()
+        need("matplotlib", PURPOSE)
+        need("jinja2", "a paper's page")
         check_folder(out)
     from calibrant._research.papers.progress import Progress
 

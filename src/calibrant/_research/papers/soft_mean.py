@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from calibrant._research.papers.folder import Reproduction, Section, Table, versions
 from calibrant._research.papers.progress import Progress
-from calibrant._research.papers.soft_mean_errata import ERRATA
 from calibrant._research.papers.soft_mean_experiments import Results, run
 from calibrant._research.papers.soft_mean_figures import figures
 from calibrant._research.papers.soft_mean_printed import (
+    ERRATA,
     MODELS,
     PAIRS,
     STEEPNESSES,
@@ -85,7 +85,7 @@ def _sections(
             (
                 "Predictions are held against the posterior itself (SMECE) and against the label "
                 "1[x ≥ 0] (ECE), with x uniform on (-3, 3) and the posterior sigmoid(kx). Model A "
-                "predictions the posterior, B sigmoid(3kx), C sigmoid(0.4kx), D the posterior plus "
+                "predicts the posterior, B sigmoid(3kx), C sigmoid(0.4kx), D the posterior plus "
                 "0.15, capped at 1, and E a uniform number. One generator runs through all four "
                 "experiments.",
                 "Each cell stands three times: as the paper prints it; as measured by the paper's "
@@ -98,7 +98,7 @@ def _sections(
             (cells,),
         ),
         Section("Experiment 1: the core result",
-                ("SMECE finds A, which predictions the posterior, exactly calibrated. ECE on "
+                ("SMECE finds A, which predicts the posterior, exactly calibrated. ECE on "
                  f"thresholded labels puts B first. {results.n_dropped:,} of the 5,000 "
                  f"predictions of "
                  "D are exactly 1 and in no bin of the paper's.",), (tables["table_2"],),

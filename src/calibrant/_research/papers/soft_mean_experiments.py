@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-import calibrant as cal
+from calibrant._api.metrics.binned import ece, soft_ece
+from calibrant._core.binning import EqualWidth
 from calibrant._research.papers.progress import Progress
 from calibrant._research.papers.soft_mean_printed import (
     MODELS,
@@ -30,8 +31,8 @@ from calibrant._research.papers.soft_mean_printed import (
 Array: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = tuple[float, ...]  # a value, or a mean and its standard deviation
 
-AS_PRINTED = cal.EqualWidth(10, drop_one=True)
-CORRECTED = cal.EqualWidth(10)
+AS_PRINTED = EqualWidth(10, drop_one=True)
+CORRECTED = EqualWidth(10)
 RULES = ("measured", "corrected")
 
 
@@ -59,18 +60,16 @@ class Results:
         cells[row, column] = tuple(float(number) for number in numbers)
 
 
-def sigmoid(x: Array) -> Array:
-    return np.asarray(1.0 / (1.0 + np.exp(-x)))
-
-
 def draw(rng: np.random.Generator, k: float, n: int) -> Draw:
     """x, then the random model: the order of the paper's generator."""
+    from scipy.special import expit
+
     x = rng.uniform(-3, 3, n)
-    posterior = sigmoid(k * x)
+    posterior = np.asarray(expit(k * x))
     predictions = {
         "A": posterior,
-        "B": sigmoid(3 * k * x),
-        "C": sigmoid(0.4 * k * x),
+        "B": np.asarray(expit(3 * k * x)),
+        "C": np.asarray(expit(0.4 * k * x)),
         "D": np.minimum(posterior + 0.15, 1.0),
         "E": rng.uniform(0, 1, n),
     }
@@ -78,7 +77,7 @@ def draw(rng: np.random.Generator, k: float, n: int) -> Draw:
 
 
 def outcomes(rng: np.random.Generator, sample: Draw) -> Array:
-    """Labels drawn from the posterior, one a row."""
+    """Labels drawn from the posterior, one for each row."""
     return (rng.random(sample.posterior.size) < sample.posterior).astype(np.float64)
 
 
@@ -95,14 +94,14 @@ def both_rules(
 
 def errors(sample: Draw) -> dict[str, Array]:
     """By measure: an array of two rules and five models."""
-    soft = [both_rules(cal.soft_ece, sample.posterior, u) for u in sample.predictions.values()]
-    hard = [both_rules(cal.ece, sample.thresholded, u) for u in sample.predictions.values()]
+    soft = [both_rules(soft_ece, sample.posterior, u) for u in sample.predictions.values()]
+    hard = [both_rules(ece, sample.thresholded, u) for u in sample.predictions.values()]
     return {"SMECE": np.array(soft).T, "ECE": np.array(hard).T}
 
 
 def outcome_errors(rng: np.random.Generator, sample: Draw) -> Array:
     labels = outcomes(rng, sample)
-    return np.array([cal.ece(labels, u, bins=CORRECTED) for u in sample.predictions.values()])
+    return np.array([ece(labels, u, bins=CORRECTED) for u in sample.predictions.values()])
 
 
 def ranked_right(found: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import calibrant as cal
+from calibrant._api.reliability import reliability
 from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
 from calibrant._research.papers.folder import Columns, Figure
 from calibrant._research.papers.soft_mean_experiments import CORRECTED, Results
@@ -73,7 +73,7 @@ def _bins(results: Results) -> Columns:
     for model, predictions in sample.predictions.items():
         labels = (sample.posterior, sample.thresholded, outcome)
         for target, values in zip(_TARGETS, labels, strict=True):
-            table = cal.reliability(values, predictions, bins=CORRECTED).columns()
+            table = reliability(values, predictions, bins=CORRECTED).columns()
             columns["model"] += [model] * CORRECTED.m
             columns["target"] += [target] * CORRECTED.m
             for name in ("lower", "upper", "n", "mean_predicted", "mean_target", "gap"):

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from calibrant._research.papers.folder import Table
-from calibrant._research.papers.soft_mean_errata import LOST_REPORTS, PRINTED_MARKS
 from calibrant._research.papers.soft_mean_experiments import Numbers, Results
-from calibrant._research.papers.soft_mean_printed import NAMES, TABLES, PrintedTable
+from calibrant._research.papers.soft_mean_printed import (
+    LOST_PREDICTIONS,
+    NAMES,
+    PRINTED_MARKS,
+    TABLES,
+    PrintedTable,
+)
 
 _SHARES = ("table_5", "table_6", "outcomes_ranking")  # printed with three digits
 SOURCES = ("paper", "measured", "corrected")
@@ -25,7 +30,7 @@ def side_by_side(printed: PrintedTable, results: Results) -> Table:
     columns: dict[str, list[Any]] = {printed.row_name: [], "value": []}
     columns |= {column: [] for column in printed.columns}
     marks: dict[tuple[int, str], str] = {}
-    spoken_of = PRINTED_MARKS.get(printed.name, {})
+    printed_marks = PRINTED_MARKS.get(printed.name, {})
     for row in printed.rows:
         for source in SOURCES:
             columns[printed.row_name].append(NAMES.get(row, row))
@@ -35,10 +40,10 @@ def side_by_side(printed: PrintedTable, results: Results) -> Table:
             measured = text_of(printed.name, column, results.measured[printed.name][row, column])
             corrected = text_of(printed.name, column, results.corrected[printed.name][row, column])
             columns[column] += [printed.cells[row, column], measured, corrected]
-            if (row, column) in spoken_of:
-                marks[first, column] = spoken_of[row, column]
+            if (row, column) in printed_marks:
+                marks[first, column] = printed_marks[row, column]
             if corrected != measured:
-                marks[first + 2, column] = LOST_REPORTS
+                marks[first + 2, column] = LOST_PREDICTIONS
     return Table(printed.name, f"Table {printed.number}. {printed.caption}", columns, marks=marks)
 
 
@@ -55,7 +60,7 @@ def all_cells(results: Results) -> Table:
             rows.append({
                 "table": printed.number, "row": row, "column": column, "paper": text,
                 "measured": as_text, "corrected": text_of(printed.name, column, corrected),
-                "agrees": as_text == text, "erratum": LOST_REPORTS if changed else erratum,
+                "agrees": as_text == text, "erratum": LOST_PREDICTIONS if changed else erratum,
                 "measured_value": measured[0], "corrected_value": corrected[0],
                 "measured_sd": measured[1] if len(measured) > 1 else None,
                 "corrected_sd": corrected[1] if len(corrected) > 1 else None,

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import calibrant as cal
+from calibrant._api.metrics.binned import ece
+from calibrant._api.metrics.losses import brier_score, confidence_loss
+from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
+from calibrant._core.binning import EqualWidth, LevelSets
 
 Array = NDArray[np.float64]
 Columns = dict[str, list[Any]]
@@ -18,20 +21,20 @@ Measure = Callable[[Any, Any], float]
 
 
 def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10_000)) -> Columns:
-    """Chances i / n, each reported as it is, or 1/2 for all; ECE over exact level sets."""
+    """Chances i / n, each predicted as it is, or 1/2 for all; ECE over exact level sets."""
     rng = np.random.default_rng(seed)
     columns: Columns = {"n": [], "truth": [], "constant 1/2": [], "constant, in theory": []}
     for n in sizes:
         chances = np.arange(1, n + 1) / n
         half = np.full(n, 0.5)
-        truth, lie = [], []
+        truth, constant = [], []
         for _ in range(n_draws):
             y = (rng.random(n) < chances).astype(int)
-            truth.append(cal.ece(y, chances, bins=cal.LevelSets()))
-            lie.append(cal.ece(y, half, bins=cal.LevelSets()))
+            truth.append(ece(y, chances, bins=LevelSets()))
+            constant.append(ece(y, half, bins=LevelSets()))
         columns["n"].append(n)
         columns["truth"].append(float(np.mean(truth)))
-        columns["constant 1/2"].append(float(np.mean(lie)))
+        columns["constant 1/2"].append(float(np.mean(constant)))
         columns["constant, in theory"].append(math.sqrt(1.0 / (3.0 * math.pi * n)))
     return columns
 
@@ -50,7 +53,7 @@ def example_c_1(n: int = 50, k: int = 10) -> Columns:
         for hits in range(n + 1):
             labels = np.where(np.arange(n) < hits, top, 3)
             weight = math.comb(n, hits) * chance**hits * (1.0 - chance) ** (n - hits)
-            terms.append(weight * cal.confidence_ce(labels, rows, corrected=corrected))
+            terms.append(weight * confidence_ce(labels, rows, corrected=corrected))
         return math.fsum(terms)
 
     uniform = np.full(k, 1.0 / k)
@@ -58,7 +61,7 @@ def example_c_1(n: int = 50, k: int = 10) -> Columns:
         "error": ["ConfCE", "ConfCE corrected"],
         "truth": [expected(truth, 1, False), expected(truth, 1, True)],
         "uniform prediction": [expected(uniform, 0, False), expected(uniform, 0, True)],
-        "who wins": ["the lie", "the truth"],
+        "who wins": ["the misreport", "the truth"],
     }
 
 
@@ -77,12 +80,10 @@ def theorem_3_1(seed: int, n: int = 8) -> Columns:
     columns: Columns = {"bins": [], "E[LinCE]": [], "bias": [], "variance": [], "difference": []}
     for m in (1, 2, 4):
         chances, predictions = rng.random(n), rng.random(n)
-        rule = cal.EqualWidth(m)
-        expected = math.fsum(
-            q * cal.lin_ce(y, predictions, bins=rule) for q, y in _outcomes(chances)
-        )
+        rule = EqualWidth(m)
+        expected = math.fsum(q * lin_ce(y, predictions, bins=rule) for q, y in _outcomes(chances))
         # Soft labels in place of outcomes leave the bias alone.
-        bias = cal.lin_ce(chances, predictions, bins=rule)
+        bias = lin_ce(chances, predictions, bins=rule)
         variance = float((chances * (1.0 - chances)).sum()) / n**2
         columns["bins"].append(m)
         columns["E[LinCE]"].append(expected)
@@ -98,16 +99,16 @@ def lemma_d_1(n: int = 3) -> Columns:
     k = chances.shape[1]
     pairs: dict[str, tuple[Measure, Measure]] = {
         "LinCE (full) and Brier": (
-            lambda y, p: cal.lin_ce(y, p, bins=cal.EqualWidth(5)),
-            lambda y, p: cal.brier_score(y, p),
+            lambda y, p: lin_ce(y, p, bins=EqualWidth(5)),
+            lambda y, p: brier_score(y, p),
         ),
         "LinCE (classwise) and Brier / k": (
-            lambda y, p: cal.classwise_ce(y, p, bins=cal.EqualWidth(5)),
-            lambda y, p: cal.brier_score(y, p) / k,
+            lambda y, p: classwise_ce(y, p, bins=EqualWidth(5)),
+            lambda y, p: brier_score(y, p) / k,
         ),
         "ConfCE corrected and confidence loss": (
-            lambda y, p: cal.confidence_ce(y, p, bins=cal.EqualWidth(5)),
-            lambda y, p: cal.confidence_loss(y, p),
+            lambda y, p: confidence_ce(y, p, bins=EqualWidth(5)),
+            lambda y, p: confidence_loss(y, p),
         ),
     }
     atoms = [(chances[x, y] / len(chances), x, y) for x in range(len(chances)) for y in range(k)]

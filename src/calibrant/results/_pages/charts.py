@@ -53,8 +53,8 @@ def diagram(x_title: str, y_title: str) -> Spec:
     x, y = _unit(alt, "u", x_title, "x"), _unit(alt, "z", y_title, "y")
     ends = alt.Data(values=[{"u": 0, "z": 0}, {"u": 1, "z": 1}])
     words = alt.Data(values=[
-        {"u": 0.14, "z": 0.86, "said": "predictions too low"},
-        {"u": 0.86, "z": 0.14, "said": "predictions too high"},
+        {"u": 0.14, "z": 0.86, "text": "predictions too low"},
+        {"u": 0.86, "z": 0.14, "text": "predictions too high"},
     ])  # fmt: skip
     bins, curve = alt.Chart(alt.NamedData(name="bins")), alt.Chart(alt.NamedData(name="curve"))
     held = bins.transform_filter("isValid(datum.u)")
@@ -66,7 +66,7 @@ def diagram(x_title: str, y_title: str) -> Spec:
     return finished(alt.layer(
         alt.Chart(ends).mark_line(color=MUTED, strokeDash=[5, 4], strokeWidth=1.2).encode(x, y),
         alt.Chart(words).mark_text(color=MUTED, fontSize=11, opacity=0.8, angle=315)
-        .encode(x, y, alt.Text("said:N")),
+        .encode(x, y, alt.Text("text:N")),
         held.mark_rule(color=MUTED, strokeWidth=1, opacity=0.4)
         .encode(x, alt.Y("u:Q"), alt.Y2("z:Q")),
         curve.mark_area(color=TWO, opacity=0.14).encode(x, alt.Y("lo:Q"), alt.Y2("hi:Q")),

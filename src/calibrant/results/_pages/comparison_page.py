@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.results._comparison import Comparison
 from calibrant.results._pages import charts
-from calibrant.results._pages.assemble import assembled
-from calibrant.results._pages.embed import table_columns
+from calibrant.results._pages.page import assembled, table_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
-from calibrant.results._pages.report_page import axis_titles
+from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
+from calibrant.results._plots.typing import ComparisonData
 from calibrant.results._rendering import shortened, shown
 
 # Curves that are shown together at first: more are a tangle.
 _CURVES = 5
+# Whether the best one is better than another.
+_DECIDED = {None: "no clear difference", True: "worse", False: "better"}
 
 
-def comparison_page(comparison: Comparison, name: str | None = None, source: Any = None) -> str:
+def comparison_page(comparison: ComparisonData, name: str | None = None, source: Any = None) -> str:
     """The page of a comparison, as one text."""
     names, main = comparison.names, comparison.measures[0]
     colours = {each: charts.SERIES[i % len(charts.SERIES)] for i, each in enumerate(names)}
@@ -41,19 +42,21 @@ def comparison_page(comparison: Comparison, name: str | None = None, source: Any
     )  # fmt: skip
 
 
-def _specs(comparison: Comparison) -> dict[str, Any]:
+def _specs(comparison: ComparisonData) -> dict[str, Any]:
     specs = {
         "ranks": charts.spans("rank, 1 is best", whole=True),
         "differences": charts.spans("difference from the best", whole=False),
     }
     if comparison.tables:
         table = comparison.tables[0]
-        specs["overlay"] = charts.overlay(*axis_titles(table.notion, hard=table.is_hard))
+        specs["overlay"] = charts.overlay(
+            x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
+        )
     return specs
 
 
-def _answer(comparison: Comparison, measure: str) -> str:
-    """Which comes first, and whether the data tell it from the next ones."""
+def _answer(comparison: ComparisonData, measure: str) -> str:
+    """Which comes first, and whether the others differ from it significantly."""
     best = comparison.order(measure)[0]
     alike = _alike(comparison, measure)
     if not alike:
@@ -63,25 +66,26 @@ def _answer(comparison: Comparison, measure: str) -> str:
     return f"{shortened(best)} comes first, but not clearly."
 
 
-def _alike(comparison: Comparison, measure: str) -> list[str]:
-    """The predictors that the data do not tell from the best one."""
+def _alike(comparison: ComparisonData, measure: str) -> list[str]:
+    """The predictors that do not differ significantly from the best one."""
     return [d.first for d in comparison.differences(measure) if d.better is None]
 
 
-def _said(comparison: Comparison, measure: str) -> str:
+def _sentence(comparison: ComparisonData, measure: str) -> str:
     ranking = comparison.ranking(measure)
     best, share = ranking["predictor"][0], ranking["best"][0]
     alike = _alike(comparison, measure)
     percent = f"{share:.0%}".replace("%", " %")
-    said = f"By {measure}, {shortened(best)} comes first in {percent} of the resamples. "
+    first = f"By {measure}, {shortened(best)} comes first in {percent} of the resamples. "
     if not alike:
-        return said + "Every other one is behind it by more than chance."
+        return first + "Every other one is behind it by more than chance."
     if len(alike) == len(comparison.names) - 1:
-        return said + "These rows tell none of the others from it."
-    return said + f"These rows do not tell {', '.join(map(shortened, alike))} from it."
+        return first + "On these rows none of the others differs from it significantly."
+    others = ", ".join(map(shortened, alike))
+    return first + f"On these rows no significant difference from {others}."
 
 
-def _measure(comparison: Comparison, measure: str, colours: dict[str, str]) -> dict[str, Any]:
+def _measure(comparison: ComparisonData, measure: str, colours: dict[str, str]) -> dict[str, Any]:
     """One measure's ranks and differences, as charts and as tables."""
     ranking = comparison.ranking(measure)
     rows = list(zip(*ranking.values(), strict=True))
@@ -89,7 +93,7 @@ def _measure(comparison: Comparison, measure: str, colours: dict[str, str]) -> d
     best = rows[0][0]
     return {
         "name": measure,
-        "said": _said(comparison, measure),
+        "sentence": _sentence(comparison, measure),
         "ranks": [
             {"name": name, "value": rank, "lo": low, "hi": high, "colour": colours[name],
              "shown": str(rank), "interval": f"{low} to {high}"}
@@ -107,14 +111,14 @@ def _measure(comparison: Comparison, measure: str, colours: dict[str, str]) -> d
         ],
         "difference_table": [
             [d.first, shown(d.value), f"{shown(d.low)} to {shown(d.high)}",
-             "not told apart" if d.better is None else ("worse" if d.better == best else "better")]
+             _DECIDED[None if d.better is None else d.better == best]]
             for d in differences
         ],
     }  # fmt: skip
 
 
 def _curves(
-    comparison: Comparison, colours: dict[str, str], first: set[str]
+    comparison: ComparisonData, colours: dict[str, str], first: set[str]
 ) -> list[dict[str, Any]]:
     return [
         {"name": name, "colour": colours[name], "first": name in first,
@@ -123,7 +127,7 @@ def _curves(
     ]  # fmt: skip
 
 
-def _value_rows(comparison: Comparison) -> list[dict[str, Any]]:
+def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
     """Every predictor's values, with a mark on the best of each measure."""
     best = {m: comparison.value(comparison.order(m)[0], m) for m in comparison.measures}
     return [
@@ -136,21 +140,21 @@ def _value_rows(comparison: Comparison) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _robustness(comparison: Comparison) -> dict[str, Any] | None:
+def _robustness(comparison: ComparisonData) -> dict[str, Any] | None:
     """The rank correlations with a row for each pair of orders: there are few measures."""
-    found = comparison.robustness
-    if found is None:
+    robustness = comparison.robustness
+    if robustness is None:
         return None
-    columns = found.table()
+    columns = robustness.table()
     measures = columns.pop("measure")
-    chain = [found.names[i] for i in found.chain] if found.names else []
+    chain = [robustness.names[i] for i in robustness.chain] if robustness.names else []
     return {
-        "caption": found.caption, "measures": measures, "rows": list(columns.items()),
+        "caption": robustness.title, "measures": measures, "rows": list(columns.items()),
         "chain": [shortened(name) for name in chain],
     }  # fmt: skip
 
 
-def _slices(comparison: Comparison) -> list[dict[str, Any]]:
+def _slices(comparison: ComparisonData) -> list[dict[str, Any]]:
     if comparison.slices is None:
         return []
     return [

@@ -59,7 +59,7 @@
   }
   for (const input of document.querySelectorAll("input[data-filter]")) {
     const rows = [...byId(input.dataset.filter).tBodies[0].rows];
-    const said = input.closest(".filter").querySelector("[role=status]");
+    const status = input.closest(".filter").querySelector("[role=status]");
     input.addEventListener("input", () => {
       const sought = input.value.trim().toLowerCase();
       let n = 0;
@@ -67,7 +67,7 @@
         row.hidden = !row.cells[0].textContent.toLowerCase().includes(sought);
         n += row.hidden ? 0 : 1;
       }
-      said.textContent = sought ? `${n} of ${rows.length}` : "";
+      status.textContent = sought ? `${n} of ${rows.length}` : "";
     });
   }
 
@@ -224,7 +224,7 @@
       differences.data("rows", chosen.differences).runAsync();
       fill("rank-table", chosen.rank_table);
       fill("difference-table", chosen.difference_table);
-      byId("said").textContent = chosen.said;
+      byId("sentence").textContent = chosen.sentence;
       for (const part of document.querySelectorAll(".measure-name")) part.textContent = chosen.name;
     };
     chooser.addEventListener("change", show);

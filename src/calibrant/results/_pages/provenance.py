@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError
+from calibrant._core.version import __version__
 from calibrant._engines.selection import kernels
 
 
@@ -41,8 +42,6 @@ def checked_source(source: Any) -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     """What the numbers were computed with."""
-    from calibrant import __version__
-
     return {
         "calibrant": __version__,
         "engine": kernels().name,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.assemble import assembled
-from calibrant.results._pages.embed import all_shown, curve_columns, table_columns
-from calibrant.results._pages.measure_rows import measure_row
-from calibrant.results._pages.report_rows import change_rows, class_rows, slice_rows
+from calibrant.results._pages.page import all_shown, assembled, curve_columns, table_columns
+from calibrant.results._pages.rows import change_rows, class_rows, measure_row, slice_rows
+from calibrant.results._pages.typing import ReportData
+from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
-from calibrant.results._report import BinView, Report, spoken
 
 _TONES = {
     "calibrated within noise": "good", "not enough data": "unsure", "miscalibrated": "bad",
@@ -18,7 +17,7 @@ _TONES = {
 _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
 
 
-def report_page(report: Report) -> str:
+def report_page(report: ReportData) -> str:
     """The page of a report, as one text."""
     evaluation = report.evaluation
     tolerance = float(report.recipe["options"]["tolerance"])
@@ -39,7 +38,7 @@ def report_page(report: Report) -> str:
         rules=_RULES,
         classes=class_rows(report),
         changes=change_rows(report.before_after),
-        change_name="" if report.before_after is None else spoken(report.before_after.method),
+        change_name="" if report.before_after is None else report.before_after.method_name,
         slices=slice_rows(report),
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
@@ -47,7 +46,7 @@ def report_page(report: Report) -> str:
     )
 
 
-def _tone(report: Report) -> str:
+def _tone(report: ReportData) -> str:
     verdict = report.evaluation.verdict
     if verdict is None:
         return "unsure"
@@ -56,7 +55,7 @@ def _tone(report: Report) -> str:
     return _TONES[verdict.verdict]
 
 
-def _facts(report: Report) -> list[tuple[str, str]]:
+def _facts(report: ReportData) -> list[tuple[str, str]]:
     """What the reader must know to read on: rows, classes, labels."""
     recipe = report.evaluation.recipe
     facts = [("rows", f"{recipe['n']:,}")]
@@ -68,9 +67,9 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     return facts
 
 
-def _data(report: Report) -> dict[str, Any]:
+def _data(report: ReportData) -> dict[str, Any]:
     table = report.evaluation.reliability
-    x, y = axis_titles(table.notion, hard=len(report.views) == 1)
+    x, y = x_label_of(table.notion), y_label_of(table.notion, len(report.views) == 1)
     rule, m, given = _start(report)
     titles = {entry.name: entry.title for entry in report.glossary}
     return {
@@ -91,14 +90,7 @@ def _data(report: Report) -> dict[str, Any]:
     }
 
 
-def axis_titles(notion: str, *, hard: bool) -> tuple[str, str]:
-    """What predictions and targets are called on the axes."""
-    if notion == "confidence":
-        return "mean confidence", "accuracy" if hard else "mean soft label of the top class"
-    return "mean reported probability", "observed frequency" if hard else "mean soft label"
-
-
-def _start(report: Report) -> tuple[str, int, dict[str, Any] | None]:
+def _start(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
     """The rule and number of bins that the diagram starts with, and the evaluation's own bins where
     they are neither of equal width nor of equal mass.
     """
@@ -115,7 +107,7 @@ def _start(report: Report) -> tuple[str, int, dict[str, Any] | None]:
     return "given", 15, given
 
 
-def _view(view: BinView, level: float) -> dict[str, Any]:
+def _view(view: Any, level: float) -> dict[str, Any]:
     return {
         "labels": view.labels,
         "tables": {
@@ -132,20 +124,20 @@ def _view(view: BinView, level: float) -> dict[str, Any]:
     }
 
 
-def _strip(report: Report, titles: dict[str, str]) -> list[dict[str, Any]]:
+def _strip(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
     """A chart for each measure, with a line for each rule."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for part in report.sensitivity:
-        rows = found.setdefault(part.measure, [])
-        for m, value, text in zip(part.counts, part.values, all_shown(part.values), strict=True):
-            rows.append({"m": m, "value": value, "rule": part.rule, "shown": text})
+    by_measure: dict[str, list[dict[str, Any]]] = {}
+    for line in report.sensitivity:
+        rows = by_measure.setdefault(line.measure, [])
+        for m, value, text in zip(line.counts, line.values, all_shown(line.values), strict=True):
+            rows.append({"m": m, "value": value, "rule": line.rule, "shown": text})
     return [
         {"name": name, "title": titles.get(name, name), "values": rows}
-        for name, rows in found.items()
+        for name, rows in by_measure.items()
     ]
 
 
-def _change_bins(report: Report) -> list[dict[str, Any]] | None:
+def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
     change = report.before_after
     if change is None:
         return None
@@ -155,17 +147,19 @@ def _change_bins(report: Report) -> list[dict[str, Any]] | None:
     ]
 
 
-def _call(report: Report) -> str:
+def _call(report: ReportData) -> str:
     """The call that gives the same numbers again."""
     options = report.recipe["options"]
-    told = {"bins": 15, "tolerance": 0.05, "level": 0.95, "seed": 0}
-    said = [
-        f"{key}={options[key]}" for key, usual in told.items() if str(options[key]) != str(usual)
+    defaults = {"bins": 15, "tolerance": 0.05, "level": 0.95, "seed": 0}
+    arguments = [
+        f"{key}={options[key]}"
+        for key, usual in defaults.items()
+        if str(options[key]) != str(usual)
     ]
     if options["missing"] != "error":
-        said.append(f"missing={options['missing']!r}")
-    said += ["from_logits=True"] if options["from_logits"] else []
+        arguments.append(f"missing={options['missing']!r}")
+    arguments += ["from_logits=True"] if options["from_logits"] else []
     names = {"weighted": "sample_weight", "grouped": "groups", "votes": "votes", "sliced": "by",
              "classes": "classes"}  # fmt: skip
-    said += [f"{argument}=..." for key, argument in names.items() if options[key]]
-    return f"cal.report({', '.join(['y_true', 'y_proba', *said])})"
+    arguments += [f"{argument}=..." for key, argument in names.items() if options[key]]
+    return f"cal.report({', '.join(['y_true', 'y_proba', *arguments])})"

@@ -7,7 +7,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant._core.errors import InputError, MissingExtra
+from calibrant._core.errors import InputError
+from calibrant._core.optional import need
 from calibrant.results._plots.style import COLUMN_STYLE
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Drawn:
         dates: dict[str, Any] = {".pdf": "CreationDate", ".svg": "Date", ".ps": "CreationDate"}
         key = dates.get(where.suffix.lower())
         figure = self.figure_.figure  # of a part, the whole
-        with need_matplotlib().rc_context(_style()):
+        with _pyplot().rc_context(_style()):
             figure.savefig(
                 where, dpi=dpi, metadata=None if key is None else {key: None},
                 # A layout that makes room keeps the size that was asked for.
@@ -48,26 +49,20 @@ class Drawn:
         return where
 
 
-def need_matplotlib(purpose: str = "drawing a diagram") -> Any:
-    """matplotlib with its pyplot, or an error that says how to get it."""
-    try:
-        import matplotlib
-        import matplotlib.pyplot
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot", purpose) from None
-    return matplotlib
+def _pyplot() -> Any:
+    return need("matplotlib.pyplot", "drawing a diagram")
 
 
 @contextmanager
 def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
     """The axes to draw on, with the settings to draw by: the caller's, or ours of this size."""
-    matplotlib = need_matplotlib()
+    pyplot = _pyplot()
     if ax is not None:
         with in_style_of(ax):
             yield ax
         return
-    with matplotlib.rc_context(_style()):
-        _, new = matplotlib.pyplot.subplots(figsize=size, layout="constrained")
+    with pyplot.rc_context(_style()):
+        _, new = pyplot.subplots(figsize=size, layout="constrained")
         new.set_gid(_OURS)
         yield new
 
@@ -83,10 +78,10 @@ def panels(
     sharey: bool = False,
 ) -> Iterator[tuple[Any, Any]]:
     """A figure and an array (rows, columns) of axes on it, in the place of `ax` or a new one."""
-    matplotlib = need_matplotlib()
+    pyplot = _pyplot()
     if ax is None:
-        with matplotlib.rc_context(_style()):
-            figure = matplotlib.pyplot.figure(figsize=size, layout="constrained")
+        with pyplot.rc_context(_style()):
+            figure = pyplot.figure(figsize=size, layout="constrained")
             axes = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
             for each in axes.flat:
                 each.set_gid(_OURS)
@@ -112,7 +107,7 @@ def is_ours(ax: Axes) -> bool:
 def in_style_of(ax: Axes) -> Any:
     """The settings that axes were made with: ours, or the caller's."""
     if is_ours(ax):
-        return need_matplotlib().rc_context(_style())
+        return _pyplot().rc_context(_style())
     return nullcontext()
 
 

@@ -1,23 +1,18 @@
 """A grid of small reliability diagrams, one for each class against the rest, the worst first."""
 
-# ruff: noqa: N803 - X is the name that scikit-learn has for features.
-
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant._core.binning import Bins
 from calibrant._core.validation import check_count, public
-from calibrant.results._class_tables import ClasswiseReliability
 from calibrant.results._plots.canvas import Drawn, panels
 from calibrant.results._plots.diagram_parts import CURVE, x_label_of, y_label_of
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
-from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._plots.typing import ClasswiseData, ReliabilityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,96 +24,16 @@ _TITLE = 15
 
 
 class ClasswiseDisplay(Drawn):
-    """Small reliability diagrams of each class against the rest, the largest error first.
+    """Small reliability diagrams of a `ClasswiseReliability`, the largest error first.
 
-    Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Bars are intervals
-    for the mean target; grey columns show the share of rows in each bin, the highest one of a
-    diagram at half of its height. The line below says how many classes are not shown.
-
-    Attributes
+    Parameters
     ----------
-    tables : the `ClasswiseReliability` that is drawn
-    axes_ : matplotlib's axes, one for each class that is shown
-    figure_ : matplotlib's figure, or the part of it that `ax` gave
-    lines_ : the curves
-    intervals_ : the bars of each curve, or None
-    note_ : the line below
-
-    Examples
-    --------
-    >>> from calibrant.results._plots.classwise import ClasswiseDisplay
-    >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
-    >>> display = ClasswiseDisplay.from_predictions([0, 1, 2, 1], rows, bins=2, cap=2)
-    >>> display.note_.get_text()
-    '2 of 3 classes, worst first; columns: share of rows'
+    tables : ClasswiseReliability
+        The tables to draw.
     """
 
-    def __init__(self, tables: ClasswiseReliability) -> None:
+    def __init__(self, tables: ClasswiseData) -> None:
         self.tables = tables
-
-    @classmethod
-    @public
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: Any,
-        *,
-        bins: Bins = 10,
-        sample_weight: Any = None,
-        from_logits: bool = False,
-        classes: Sequence[Any] | None = None,
-        data: Any = None,
-        cap: int = 12,
-        ax: Axes | None = None,
-        level: float | None = 0.95,
-        counts: bool = True,
-        color: Any = None,
-    ) -> ClasswiseDisplay:
-        """The diagrams of labels and (n, k) predictions: the options of
-        `calibrant.classwise_reliability`, then those of `plot`.
-        """
-        from calibrant._api.reliability import classwise_reliability
-
-        tables = classwise_reliability(
-            y_true, y_proba, bins=bins, sample_weight=sample_weight, from_logits=from_logits,
-            classes=classes, data=data,
-        )  # fmt: skip
-        return cls(tables).plot(cap=cap, ax=ax, level=level, counts=counts, color=color)
-
-    @classmethod
-    @public
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        bins: Bins = 10,
-        sample_weight: Any = None,
-        y_soft: Any = None,
-        response_method: str | tuple[str, ...] = "predict_proba",
-        from_logits: bool = False,
-        cap: int = 12,
-        ax: Axes | None = None,
-        level: float | None = 0.95,
-        counts: bool = True,
-        color: Any = None,
-    ) -> ClasswiseDisplay:
-        """The diagrams of a fitted classifier of three classes or more on rows X with labels y, or
-        with soft labels `y_soft`.
-        """
-        from calibrant.integrations._responses import classes_of, read_problem, resolve_methods
-
-        problem = read_problem(
-            estimator, X, y, y_soft=y_soft, pos_label=None,
-            methods=resolve_methods(response_method, from_logits),
-        )  # fmt: skip
-        names = problem.classes if problem.classes is not None else classes_of(estimator)
-        return cls.from_predictions(
-            problem.y_true, problem.y_proba, bins=bins, sample_weight=sample_weight,
-            from_logits=problem.from_logits, classes=[*names], cap=cap, ax=ax, level=level,
-            counts=counts, color=color,
-        )  # fmt: skip
 
     @public
     def plot(
@@ -129,11 +44,26 @@ class ClasswiseDisplay(Drawn):
         level: float | None = 0.95,
         counts: bool = True,
         color: Any = None,
-    ) -> ClasswiseDisplay:
-        """Draw in the place of `ax`, or on a new figure.
+    ) -> Self:
+        """Draw the diagrams.
 
-        `cap` is the largest number of classes shown, `level` that of the intervals (None: without),
-        `counts` for the columns of rows, `color` of the curves.
+        Parameters
+        ----------
+        cap : int, default 12
+            The largest number of classes shown.
+        ax : matplotlib Axes, optional
+            Whose place the diagrams take; left out, a new figure.
+        level : float or None, default 0.95
+            Level of the intervals; None draws none.
+        counts : bool, default True
+            Whether to draw columns that show the share of rows in each bin.
+        color : matplotlib color, optional
+            Color of the curves.
+
+        Returns
+        -------
+        self
+            The display, drawn.
         """
         check_count("cap", cap, 1, "a whole number of classes, at least 1")
         n = min(int(cap), len(self.tables))
@@ -174,7 +104,7 @@ class ClasswiseDisplay(Drawn):
 
 
 def small_diagram(
-    ax: Axes, table: ReliabilityTable, level: float | None, counts: bool, colour: Any
+    ax: Axes, table: ReliabilityData, level: float | None, counts: bool, colour: Any
 ) -> tuple[Any, Any]:
     """One diagram that can be read an inch wide: the curve and its bars."""
     columns = table.columns() if level is None else table.intervals(level)

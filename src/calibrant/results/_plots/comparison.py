@@ -1,23 +1,20 @@
 """Several predictors side by side: values, ranks or differences, each with its uncertainty."""
 
-# ruff: noqa: N803 - X is the name that scikit-learn has for features.
-
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError, one_of
-from calibrant._core.validation import N_RESAMPLES, public
-from calibrant.results._comparison import Comparison
+from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, canvas, panels
 from calibrant.results._plots.legends import below, below_all
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import checked_cap, dots, height_of, name_rows
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY
+from calibrant.results._plots.typing import ComparisonData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,120 +23,16 @@ KINDS = ("values", "ranks", "differences")
 
 
 class ComparisonDisplay(Drawn):
-    """Predictors from the best to the worst, with how sure that is.
+    """Predictors of a `Comparison` from the best to the worst, with how sure that is.
 
-    Use `from_predictions` or `from_estimator`, or `Comparison.plot`. A kind is "values" (bars:
-    intervals of the true value; a sample's calibration error lies above it, so its dot may be to
-    the right of its bar), "ranks" (bars: where the rank lies in resamples) or "differences" (from
-    the best predictor; a ring cannot be told from it). Several measures stand side by side, the
-    rows in the order of the first.
-
-    Attributes
+    Parameters
     ----------
-    comparison : the `Comparison` that is drawn
-    names_ : the predictors that are shown, from the top
-    axes_ : matplotlib's axes, one for each measure
-    figure_ : matplotlib's figure, or the part of it that `ax` gave
-    dots_, bars_ : by measure
-
-    Examples
-    --------
-    >>> from calibrant.results._plots.comparison import ComparisonDisplay
-    >>> y = [0, 1, 1, 0] * 25
-    >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
-    >>> ComparisonDisplay.from_predictions(y, models, measures=["brier"]).names_
-    ['good', 'bad']
+    comparison : Comparison
+        The comparison to draw.
     """
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: ComparisonData) -> None:
         self.comparison = comparison
-
-    @classmethod
-    @public
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: Mapping[str, Any],
-        *,
-        ids: Mapping[str, Any] | None = None,
-        measures: Iterable[str] | None = None,
-        bins: Bins = 15,
-        level: float = 0.95,
-        groups: Any = None,
-        n_resamples: int = N_RESAMPLES,
-        seed: int = 0,
-        sample_weight: Any = None,
-        from_logits: bool = False,
-        classes: Sequence[Any] | None = None,
-        data: Any = None,
-        kind: str = "values",
-        cap: int = 30,
-        ax: Axes | None = None,
-    ) -> ComparisonDisplay:
-        """The predictors of `y_proba`, name by name: the options of `calibrant.compare`, then those
-        of `plot`. All `measures` that are named are drawn.
-        """
-        from calibrant._api.compare import compare
-
-        asked = None if measures is None else list(measures)
-        found = compare(
-            y_true, y_proba, ids=ids, measures=asked, bins=bins, level=level, groups=groups,
-            n_resamples=n_resamples, seed=seed, sample_weight=sample_weight,
-            from_logits=from_logits, classes=classes, data=data,
-        )  # fmt: skip
-        return cls(found).plot(kind=kind, measures=asked, cap=cap, ax=ax)
-
-    @classmethod
-    @public
-    def from_estimator(
-        cls,
-        estimators: Mapping[str, Any],
-        X: Any,
-        y: Any,
-        *,
-        y_soft: Any = None,
-        response_method: str | tuple[str, ...] = "predict_proba",
-        from_logits: bool = False,
-        pos_label: Any = None,
-        measures: Iterable[str] | None = None,
-        bins: Bins = 15,
-        level: float = 0.95,
-        groups: Any = None,
-        n_resamples: int = N_RESAMPLES,
-        seed: int = 0,
-        sample_weight: Any = None,
-        kind: str = "values",
-        cap: int = 30,
-        ax: Axes | None = None,
-    ) -> ComparisonDisplay:
-        """Fitted classifiers, name by name, on the same rows X with labels y, or with soft labels
-        `y_soft`. All must have the same classes.
-        """
-        from calibrant.integrations._responses import read_problem, resolve_methods
-
-        if not isinstance(estimators, Mapping) or not estimators:
-            raise InputError(
-                "estimators must map names to fitted classifiers, such as {'forest': model}; got "
-                f"{type(estimators).__name__}"
-            )
-        methods = resolve_methods(response_method, from_logits)
-        problems = {
-            name: read_problem(each, X, y, y_soft=y_soft, pos_label=pos_label, methods=methods)
-            for name, each in estimators.items()
-        }
-        first = next(iter(problems.values()))
-        for name, problem in problems.items():
-            if problem.from_logits != first.from_logits or not _same(problem, first):
-                raise InputError(
-                    f"{name!r} has other classes or predictions of another kind than "
-                    f"{next(iter(problems))!r}: compare classifiers of the same classes"
-                )
-        return cls.from_predictions(
-            first.y_true, {name: problem.y_proba for name, problem in problems.items()},
-            measures=measures, bins=bins, level=level, groups=groups, n_resamples=n_resamples,
-            seed=seed, sample_weight=sample_weight, from_logits=first.from_logits,
-            classes=first.classes, kind=kind, cap=cap, ax=ax,
-        )  # fmt: skip
 
     @public
     def plot(
@@ -150,11 +43,26 @@ class ComparisonDisplay(Drawn):
         cap: int = 30,
         ax: Axes | None = None,
         color: Any = None,
-    ) -> ComparisonDisplay:
-        """Draw on `ax` or in its place, or on a new figure.
+    ) -> Self:
+        """Draw the predictors.
 
-        `measures` are those to draw (left out: the first), `cap` is the largest number of
-        predictors shown, `color` that of dots and bars.
+        Parameters
+        ----------
+        kind : {"values", "ranks", "differences"}, default "values"
+            What is drawn of each predictor.
+        measures : sequence of str, optional
+            Measures to draw; left out, the first.
+        cap : int, default 30
+            The largest number of predictors shown.
+        ax : matplotlib Axes, optional
+            Where to draw, or whose place several measures take; left out, a new figure.
+        color : matplotlib color, optional
+            Color of dots and bars.
+
+        Returns
+        -------
+        self
+            The display, drawn.
         """
         one_of("kind", kind, KINDS)
         drawn = [self.comparison.measures[0]] if measures is None else list(measures)

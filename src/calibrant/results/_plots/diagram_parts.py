@@ -68,10 +68,12 @@ def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
 
 
 def x_label_of(notion: str) -> str:
-    return "mean confidence" if notion == "confidence" else "mean reported probability"
+    """What the predictions are called on the axis."""
+    return "mean confidence" if notion == "confidence" else "mean predicted probability"
 
 
 def y_label_of(notion: str, is_hard: bool) -> str:
+    """What the targets are called on the axis."""
     if not is_hard:
         return "mean soft label" + (" of the top class" if notion == "confidence" else "")
     return "accuracy" if notion == "confidence" else "observed frequency"
@@ -84,8 +86,8 @@ def legend(ax: Axes) -> None:
 
     handles: list[Any] = [line for line in ax.get_lines() if line.get_gid() == CURVE]
     handles += [line for line in ax.get_lines() if line.get_gid() == OUTSIDE][:1]
-    worth = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
-    for label in sorted(worth):
+    limits = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
+    for label in sorted(limits):
         if label.endswith("pointwise"):
             handles.append(Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=label))
         else:

@@ -8,31 +8,29 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calibrant._core.errors import InputError, MissingExtra
-from calibrant.results._bin_sensitivity import BinSensitivity
-from calibrant.results._comparison import Comparison
+from calibrant._core.errors import InputError
+from calibrant._core.optional import need
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.style import COLOURS, GREY
-from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._windows import Windows
+from calibrant.results._plots.typing import (
+    ComparisonData,
+    ReliabilityData,
+    SensitivityData,
+    WindowsData,
+)
 
 # Rows that Altair takes without being told to.
 _MOST_ROWS = 5000
 _BLUE = COLOURS[0]
 
 
-def need_altair() -> Any:
-    """Altair, or an error that says how to get it."""
-    try:
-        import altair
-    except ImportError:
-        raise MissingExtra("altair", "report", "an interactive chart") from None
-    return altair
+def _altair() -> Any:
+    return need("altair", "an interactive chart")
 
 
-def reliability_chart(table: ReliabilityTable, *, level: float = 0.95) -> Any:
+def reliability_chart(table: ReliabilityData, *, level: float = 0.95) -> Any:
     """The reliability diagram over a strip of rows; drag and scroll to look closer."""
-    alt = need_altair()
+    alt = _altair()
     columns = table.intervals(level)
     data = _data(alt, columns)
     x_label, y_label = x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
@@ -70,9 +68,9 @@ def reliability_chart(table: ReliabilityTable, *, level: float = 0.95) -> Any:
     return alt.vconcat(rows, diagram, spacing=4)
 
 
-def comparison_chart(comparison: Comparison) -> Any:
+def comparison_chart(comparison: ComparisonData) -> Any:
     """Every predictor's value with its interval; the measure is chosen from a list."""
-    alt = need_altair()
+    alt = _altair()
     rows = []
     for measure in comparison.measures:
         found, ranks = comparison.intervals(measure), comparison.ranking(measure)
@@ -109,11 +107,11 @@ def comparison_chart(comparison: Comparison) -> Any:
     )
 
 
-def bin_sensitivity_chart(found: BinSensitivity) -> Any:
+def bin_sensitivity_chart(found: SensitivityData) -> Any:
     """Each measure over all numbers of bins, scales one above the other; click a name to see it
     alone.
     """
-    alt = need_altair()
+    alt = _altair()
     rows = [
         {"bins": m, "measure": name, "value": value, "scale": found.scales[name]}
         for name, values in found.values.items()
@@ -139,11 +137,11 @@ def bin_sensitivity_chart(found: BinSensitivity) -> Any:
     )
 
 
-def windows_chart(windows: Windows) -> Any:
+def windows_chart(windows: WindowsData) -> Any:
     """A measure over time with what chance alone would show; drag and scroll to look closer."""
-    alt = need_altair()
+    alt = _altair()
     columns = windows.columns()
-    name = windows.measure or next(iter(windows.parts[0].values))
+    name = windows.measure or next(iter(next(iter(windows)).values))
     noise = columns.get("noise_95", [math.nan] * len(windows))
     rows = [
         {"start": start.isoformat(), "n": n, "value": value, "noise": chance}

@@ -1,18 +1,15 @@
 """Several predictors in one reliability diagram."""
 
-# ruff: noqa: N803 - X is the name that scikit-learn has for features.
-
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Self
 
-from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn
 from calibrant.results._plots.reliability import ReliabilityDisplay
-from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._plots.typing import ReliabilityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,104 +18,16 @@ if TYPE_CHECKING:
 class OverlaidReliabilityDisplay(Drawn):
     """A curve for each of several predictors, in one reliability diagram.
 
-    Use `from_predictions` or `from_estimator`, or give tables by name. Intervals of more than two
-    curves hide one another: they are drawn only if `level` is given.
-
-    Attributes
+    Parameters
     ----------
-    tables : the `ReliabilityTable` of each predictor, by name
-    displays_ : the `ReliabilityDisplay` of each
-    ax_, figure_ : matplotlib's axes and figure
-
-    Examples
-    --------
-    >>> from calibrant.results._plots.overlay import OverlaidReliabilityDisplay
-    >>> models = {"first": [0.2, 0.7, 0.9, 0.4], "second": [0.1, 0.8, 0.8, 0.6]}
-    >>> display = OverlaidReliabilityDisplay.from_predictions([0, 1, 1, 0], models, bins=2)
-    >>> [each.line_.get_label() for each in display.displays_]
-    ['first: ECE 0.250', 'second: ECE 0.075']
+    tables : mapping of str to ReliabilityTable
+        The table of each predictor, by name.
     """
 
-    def __init__(self, tables: Mapping[str, ReliabilityTable]) -> None:
+    def __init__(self, tables: Mapping[str, ReliabilityData]) -> None:
         if not tables:
             raise InputError("tables must hold the table of one predictor or more, by name")
         self.tables = dict(tables)
-
-    @classmethod
-    @public
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: Mapping[str, Any],
-        *,
-        bins: Bins = 15,
-        notion: str | None = None,
-        sample_weight: Any = None,
-        from_logits: bool = False,
-        classes: Sequence[Any] | None = None,
-        data: Any = None,
-        ax: Axes | None = None,
-        level: float | None = None,
-        counts: bool = True,
-        ref_line: bool = True,
-    ) -> OverlaidReliabilityDisplay:
-        """The diagram of labels and the predictions of `y_proba`, name by name: the options of
-        `calibrant.reliability`, then those of `plot`.
-        """
-        from calibrant._api.reliability import reliability
-
-        if not isinstance(y_proba, Mapping):
-            raise InputError(
-                "y_proba must map names to predictions, such as {'forest': p, 'boosting': q}; got "
-                f"{type(y_proba).__name__}. For one predictor use ReliabilityDisplay"
-            )
-        tables = {
-            str(name): reliability(
-                y_true, predictions, bins=bins, notion=notion, sample_weight=sample_weight,
-                from_logits=from_logits, classes=classes, data=data,
-            )
-            for name, predictions in y_proba.items()
-        }  # fmt: skip
-        return cls(tables).plot(ax=ax, level=level, counts=counts, ref_line=ref_line)
-
-    @classmethod
-    @public
-    def from_estimator(
-        cls,
-        estimators: Mapping[str, Any],
-        X: Any,
-        y: Any,
-        *,
-        bins: Bins = 15,
-        notion: str | None = None,
-        sample_weight: Any = None,
-        y_soft: Any = None,
-        response_method: str | tuple[str, ...] = "predict_proba",
-        from_logits: bool = False,
-        pos_label: Any = None,
-        ax: Axes | None = None,
-        level: float | None = None,
-        counts: bool = True,
-        ref_line: bool = True,
-    ) -> OverlaidReliabilityDisplay:
-        """The diagram of fitted classifiers, name by name, on rows X with labels y, or with soft
-        labels `y_soft`.
-        """
-        from calibrant._api.reliability import reliability
-        from calibrant.integrations._responses import read_problem, resolve_methods
-
-        methods = resolve_methods(response_method, from_logits)
-        tables = {}
-        for name, estimator in estimators.items():
-            problem = read_problem(
-                estimator, X, y, y_soft=y_soft, pos_label=pos_label, methods=methods
-            )
-            tables[str(name)] = reliability(
-                problem.y_true, problem.y_proba, bins=bins, notion=notion,
-                sample_weight=sample_weight, from_logits=problem.from_logits,
-                classes=problem.classes,
-            )  # fmt: skip
-        return cls(tables).plot(ax=ax, level=level, counts=counts, ref_line=ref_line)
 
     @public
     def plot(
@@ -128,10 +37,24 @@ class OverlaidReliabilityDisplay(Drawn):
         level: float | None = None,
         counts: bool = True,
         ref_line: bool = True,
-    ) -> OverlaidReliabilityDisplay:
-        """Draw on `ax`, or on a new figure: see `ReliabilityDisplay.plot`.
+    ) -> Self:
+        """Draw the curves.
 
-        A strip of rows is drawn for up to three predictors.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        level : float, optional
+            Level of the intervals; left out, none are drawn.
+        counts : bool, default True
+            Whether to draw the strip of rows, for up to three predictors.
+        ref_line : bool, default True
+            Whether to draw the diagonal.
+
+        Returns
+        -------
+        self
+            The display, drawn.
         """
         self.displays_: list[ReliabilityDisplay] = []
         for name, table in self.tables.items():

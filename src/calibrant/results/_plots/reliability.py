@@ -1,15 +1,12 @@
 """Reliability diagrams with matplotlib, in the style of scikit-learn's Display objects."""
 
-# ruff: noqa: N803 - X is the name that scikit-learn has for features.
-
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant._core.binning import Bins
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, canvas, fit_height
 from calibrant.results._plots.diagram_parts import (
@@ -24,7 +21,7 @@ from calibrant.results._plots.diagram_parts import (
 )
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLUMN, look
-from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._plots.typing import ReliabilityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,109 +31,19 @@ _CROWD = 60
 
 
 class ReliabilityDisplay(Drawn):
-    """A reliability diagram: each bin's mean target against its mean prediction.
+    """A reliability diagram of a `ReliabilityTable`.
 
-    Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
-    diagonal are predictions that were too low, points below it predictions that were too high. Bars
-    are intervals for the mean target (see `ReliabilityTable.intervals`); the strip on top shows
-    where the predictions lie. Draw another on the same axes with ``ax=display.ax_``.
-
-    Attributes
+    Parameters
     ----------
-    table : the `ReliabilityTable` that is drawn
-    ax_, figure_ : matplotlib's axes and figure
-    line_ : the curve
-    intervals_ : the bars, or None
-    counts_ax_ : the axes of the strip on top, or None
-
-    Examples
-    --------
-    >>> import calibrant as cal
-    >>> from calibrant.results._plots.reliability import ReliabilityDisplay
-    >>> display = ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
-    >>> display.line_.get_ydata().tolist()
-    [0.0, 1.0]
+    table : ReliabilityTable
+        The bins to draw.
+    name : str, optional
+        The name of the predictor, for the legend.
     """
 
-    def __init__(self, table: ReliabilityTable, *, name: str | None = None) -> None:
+    def __init__(self, table: ReliabilityData, *, name: str | None = None) -> None:
         self.table = table
         self.name = name
-
-    @classmethod
-    @public
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: Any,
-        *,
-        bins: Bins = 15,
-        notion: str | None = None,
-        sample_weight: Any = None,
-        from_logits: bool = False,
-        classes: Sequence[Any] | None = None,
-        data: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        level: float | None = 0.95,
-        counts: bool = True,
-        ref_line: bool = True,
-        color: Any = None,
-        line_kwargs: Mapping[str, Any] | None = None,
-    ) -> ReliabilityDisplay:
-        """The diagram of labels, hard or soft, and predictions: the options of
-        `calibrant.reliability`, then those of `plot`.
-        """
-        from calibrant._api.reliability import reliability
-
-        table = reliability(
-            y_true, y_proba, bins=bins, notion=notion, sample_weight=sample_weight,
-            from_logits=from_logits, classes=classes, data=data,
-        )  # fmt: skip
-        return cls(table, name=name).plot(
-            ax=ax, level=level, counts=counts, ref_line=ref_line, color=color,
-            line_kwargs=line_kwargs,
-        )  # fmt: skip
-
-    @classmethod
-    @public
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        bins: Bins = 15,
-        notion: str | None = None,
-        sample_weight: Any = None,
-        y_soft: Any = None,
-        response_method: str | tuple[str, ...] = "predict_proba",
-        from_logits: bool = False,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        level: float | None = 0.95,
-        counts: bool = True,
-        ref_line: bool = True,
-        color: Any = None,
-        line_kwargs: Mapping[str, Any] | None = None,
-    ) -> ReliabilityDisplay:
-        """The diagram of a fitted classifier on rows X with labels y, or with soft labels `y_soft`.
-
-        Two classes: the predictions of the second, or of `pos_label`. More: the top label, or with
-        `pos_label` that class against the rest.
-        """
-        from calibrant.integrations._responses import read_problem, resolve_methods
-
-        problem = read_problem(
-            estimator, X, y, y_soft=y_soft, pos_label=pos_label,
-            methods=resolve_methods(response_method, from_logits),
-        )  # fmt: skip
-        return cls.from_predictions(
-            problem.y_true, problem.y_proba, bins=bins, notion=notion, sample_weight=sample_weight,
-            from_logits=problem.from_logits, classes=problem.classes,
-            name=type(estimator).__name__ if name is None else name, ax=ax, level=level,
-            counts=counts, ref_line=ref_line, color=color, line_kwargs=line_kwargs,
-        )  # fmt: skip
 
     @public
     def plot(
@@ -149,11 +56,30 @@ class ReliabilityDisplay(Drawn):
         ref_line: bool = True,
         color: Any = None,
         line_kwargs: Mapping[str, Any] | None = None,
-    ) -> ReliabilityDisplay:
-        """Draw on `ax`, or on a new figure.
+    ) -> Self:
+        """Draw the diagram.
 
-        `level` of the intervals (None: without), `counts` for the strip of predictions, `ref_line`
-        for the diagonal, `color` of everything drawn, `line_kwargs` for matplotlib's ``Axes.plot``.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
+        level : float or None, default 0.95
+            Level of the intervals; None draws none.
+        counts : bool, default True
+            Whether to draw the strip that shows the share of rows in each bin.
+        ref_line : bool, default True
+            Whether to draw the diagonal.
+        color : matplotlib color, optional
+            Color of everything drawn.
+        line_kwargs : mapping, optional
+            Options of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        self
+            The display, drawn.
         """
         with canvas(ax, (COLUMN, COLUMN)) as axes:
             return self._draw(axes, name, level, counts, ref_line, color, line_kwargs or {})
@@ -167,7 +93,7 @@ class ReliabilityDisplay(Drawn):
         ref_line: bool,
         color: Any,
         line_kwargs: Mapping[str, Any],
-    ) -> ReliabilityDisplay:
+    ) -> Self:
         table, turn = self.table, turn_of(ax)
         columns = table.columns() if level is None else table.intervals(level)
         cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}

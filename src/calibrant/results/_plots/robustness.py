@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, canvas
 from calibrant.results._plots.rows_of_dots import dots, height_of, name_rows
 from calibrant.results._plots.style import COLUMN, GREY
-from calibrant.results._robustness import RankCorrelation, RankRobustness, Relation
+from calibrant.results._plots.typing import RobustnessData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,34 +21,54 @@ RELATIONS = ("bins", "loss", "dominance")
 
 
 class RankRobustnessDisplay(Drawn):
-    """Rank correlations of errors with themselves at other "bins", with a "loss", or with the
-    order of "dominance"; bars are their margins.
+    """Rank correlations of errors, with their margins.
 
-    Use `RankRobustness.plot`. Near 1 an error keeps the order; below 0 it turns it round.
+    With themselves at other "bins", with a "loss", or with the order of "dominance". Near 1 an
+    error keeps the order; below 0 it reverses it. Use `RankRobustness.plot`.
+
+    Parameters
+    ----------
+    robustness : RankRobustness
+        The correlations to draw.
 
     Attributes
     ----------
-    robustness : the `RankRobustness` that is drawn
-    ax_, figure_ : matplotlib's axes and figure
-    dots_, bars_ : the correlations and their margins
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    dots_, bars_ : matplotlib collections
+        The correlations and their margins.
     """
 
-    def __init__(self, robustness: RankRobustness) -> None:
+    def __init__(self, robustness: RobustnessData) -> None:
         self.robustness = robustness
 
     @public
     def plot(
         self,
         *,
-        relation: Relation = "bins",
+        relation: str = "bins",
         measures: Sequence[str] | None = None,
         ax: Axes | None = None,
         color: Any = None,
-    ) -> RankRobustnessDisplay:
-        """Draw the correlations of one relation on `ax`, or on a new figure.
+    ) -> Self:
+        """Draw the correlations of one relation.
 
-        `measures` chooses some; correlations that there are none of, for want of anything to rank,
-        are left out.
+        Parameters
+        ----------
+        relation : {"bins", "loss", "dominance"}, default "bins"
+            What the errors are correlated with.
+        measures : sequence of str, optional
+            Some of the measures; left out, all. A correlation is not drawn where there was nothing
+            to rank.
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        color : matplotlib color, optional
+            Color of everything drawn.
+
+        Returns
+        -------
+        self
+            The display, drawn.
         """
         one_of("relation", relation, RELATIONS)
         rows = [
@@ -66,16 +86,16 @@ class RankRobustnessDisplay(Drawn):
             self.ax_, self.figure_ = axes, axes.figure
             limits = np.maximum(value - margin, -1), np.minimum(value + margin, 1)
             self.dots_, self.bars_ = dots(axes, value, limits, color=color)
-            name_rows(axes, [_said(row) for row in rows], 32)
+            name_rows(axes, [_label(row) for row in rows], 32)
             low = min(0.0, float(limits[0].min()) - 0.05)
             axes.set(xlim=(low, 1), xlabel=f"rank correlation (N = {rows[0].n})")
             axes.axvline(0, color=GREY, linewidth=0.8, zorder=1)
         return self
 
 
-def _said(row: RankCorrelation) -> str:
+def _label(row: Any) -> str:
     """What is correlated with what: of bins, their numbers alone."""
     if row.relation != "bins":
         return f"{row.second}, {row.first}"
-    first, second = (part.removeprefix(row.measure).strip("()") for part in (row.first, row.second))
+    first, second = (name.removeprefix(row.measure).strip("()") for name in (row.first, row.second))
     return f"{row.measure}, {first} / {second}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from calibrant.results._plots.legends import below, below_all
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import checked_cap, dots, height_of, name_rows
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY
-from calibrant.results._slices import Slices
+from calibrant.results._plots.typing import SlicesData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,23 +25,45 @@ class SlicesDisplay(Drawn):
     """The calibration error of each slice, the hardest to explain by chance first.
 
     Use `Slices.plot`. An upright mark is what a calibrated model would stay below in 95 of 100
-    slices of that size; a ring is a slice that chance explains, once their number is taken into
-    account.
+    slices of that size; a ring is a slice that chance explains, once the number of slices is taken
+    into account.
+
+    Parameters
+    ----------
+    slices : Slices
+        The slices to draw.
 
     Attributes
     ----------
-    slices : the `Slices` that are drawn
-    ax_, figure_ : matplotlib's axes and figure
-    dots_ : the errors
-    noise_ : the marks, or None where there is no noise floor
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    dots_ : matplotlib PathCollection
+        The errors.
+    noise_ : matplotlib PathCollection or None
+        The marks; None where there is no noise floor.
     """
 
-    def __init__(self, slices: Slices) -> None:
+    def __init__(self, slices: SlicesData) -> None:
         self.slices = slices
 
     @public
-    def plot(self, *, cap: int = 30, ax: Axes | None = None, color: Any = None) -> SlicesDisplay:
-        """Draw on `ax`, or on a new figure; `cap` is the largest number of slices shown."""
+    def plot(self, *, cap: int = 30, ax: Axes | None = None, color: Any = None) -> Self:
+        """Draw the slices.
+
+        Parameters
+        ----------
+        cap : int, default 30
+            The largest number of slices shown.
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        color : matplotlib color, optional
+            Color of the dots.
+
+        Returns
+        -------
+        self
+            The display, drawn.
+        """
         found = self.slices
         n = min(checked_cap(cap), len(found))
         columns = {key: values[:n] for key, values in found.columns().items()}

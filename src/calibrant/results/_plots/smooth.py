@@ -1,11 +1,9 @@
 """The reliability diagram without bins: a smoothed curve, with a band where there is one."""
 
-# ruff: noqa: N803 - X is the name that scikit-learn has for features.
-
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,125 +21,26 @@ from calibrant.results._plots.diagram_parts import (
 )
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLUMN, look
-from calibrant.results._smooth_curve import SmoothCurve
+from calibrant.results._plots.typing import SmoothData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 class SmoothReliabilityDisplay(Drawn):
-    """The smoothed mean target against the prediction, without bins.
+    """A smoothed reliability diagram of a `SmoothCurve`.
 
-    The curve is an average over neighbouring predictions: where the frequency changes within a
-    bandwidth it does not follow, and its band knows nothing of that bias. Bins of the same rows
-    that lie outside the band (`SmoothCurve.outside`) are drawn over it, as dots with their
-    intervals.
-
-    Use `from_predictions` or `from_estimator`, or `SmoothCurve.plot`. The curve is drawn where at
-    least one row lies within about a bandwidth. The band is for one point at a time, and for the
-    smoothed mean target (see `SmoothCurve.intervals`); soft labels have none. The strip on top
-    shows the density of the predictions. It may be drawn over a `ReliabilityDisplay`, with its
-    ``ax_``.
-
-    Attributes
+    Parameters
     ----------
-    curve : the `SmoothCurve` that is drawn
-    ax_, figure_ : matplotlib's axes and figure
-    line_ : the curve
-    band_ : the band, or None
-    outside_ : the bins that lie outside the band, or None
-    density_ax_ : the axes of the strip on top, or None
-
-    Examples
-    --------
-    >>> from calibrant.results._plots.smooth import SmoothReliabilityDisplay
-    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
-    >>> display = SmoothReliabilityDisplay.from_predictions(y, p, sigma=0.2)
-    >>> display.line_.get_label()
-    'smoothed, σ = 0.2'
+    curve : SmoothCurve
+        The curve to draw.
+    name : str, optional
+        The name of the predictor, for the legend.
     """
 
-    def __init__(self, curve: SmoothCurve, *, name: str | None = None) -> None:
+    def __init__(self, curve: SmoothData, *, name: str | None = None) -> None:
         self.curve = curve
         self.name = name
-
-    @classmethod
-    @public
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: Any,
-        *,
-        kind: str = "unit",
-        sigma: float | None = None,
-        notion: str | None = None,
-        sample_weight: Any = None,
-        from_logits: bool = False,
-        classes: Sequence[Any] | None = None,
-        data: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        level: float | None = 0.95,
-        density: bool = True,
-        ref_line: bool = True,
-        color: Any = None,
-        line_kwargs: Mapping[str, Any] | None = None,
-    ) -> SmoothReliabilityDisplay:
-        """The diagram of labels and predictions: the options of `calibrant.smooth_reliability`,
-        then those of `plot`.
-        """
-        import calibrant
-
-        curve = calibrant.smooth_reliability(
-            y_true, y_proba, kind=kind, sigma=sigma, notion=notion, sample_weight=sample_weight,
-            from_logits=from_logits, classes=classes, data=data,
-        )  # fmt: skip
-        return cls(curve, name=name).plot(
-            ax=ax, level=level, density=density, ref_line=ref_line, color=color,
-            line_kwargs=line_kwargs,
-        )  # fmt: skip
-
-    @classmethod
-    @public
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        kind: str = "unit",
-        sigma: float | None = None,
-        notion: str | None = None,
-        sample_weight: Any = None,
-        y_soft: Any = None,
-        response_method: str | tuple[str, ...] = "predict_proba",
-        from_logits: bool = False,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        level: float | None = 0.95,
-        density: bool = True,
-        ref_line: bool = True,
-        color: Any = None,
-        line_kwargs: Mapping[str, Any] | None = None,
-    ) -> SmoothReliabilityDisplay:
-        """The diagram of a fitted classifier on rows X with labels y, or with soft labels `y_soft`.
-
-        Two classes: the predictions of the second, or of `pos_label`. More: the top label, or with
-        `pos_label` that class against the rest.
-        """
-        from calibrant.integrations._responses import read_problem, resolve_methods
-
-        problem = read_problem(
-            estimator, X, y, y_soft=y_soft, pos_label=pos_label,
-            methods=resolve_methods(response_method, from_logits),
-        )  # fmt: skip
-        return cls.from_predictions(
-            problem.y_true, problem.y_proba, kind=kind, sigma=sigma, notion=notion,
-            sample_weight=sample_weight, from_logits=problem.from_logits, classes=problem.classes,
-            name=type(estimator).__name__ if name is None else name, ax=ax, level=level,
-            density=density, ref_line=ref_line, color=color, line_kwargs=line_kwargs,
-        )  # fmt: skip
 
     @public
     def plot(
@@ -154,17 +53,36 @@ class SmoothReliabilityDisplay(Drawn):
         ref_line: bool = True,
         color: Any = None,
         line_kwargs: Mapping[str, Any] | None = None,
-    ) -> SmoothReliabilityDisplay:
-        """Draw on `ax`, or on a new figure.
+    ) -> Self:
+        """Draw the diagram.
 
-        `level` of the band (None: without), `density` for the strip on top, `ref_line` for the
-        diagonal, `color` of everything drawn, `line_kwargs` for matplotlib's ``Axes.plot``.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
+        level : float or None, default 0.95
+            Level of the band; None draws none.
+        density : bool, default True
+            Whether to draw the strip that shows the density of the predictions.
+        ref_line : bool, default True
+            Whether to draw the diagonal.
+        color : matplotlib color, optional
+            Color of everything drawn.
+        line_kwargs : mapping, optional
+            Options of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        self
+            The display, drawn.
         """
         with canvas(ax, (COLUMN, COLUMN)) as axes:
             turn = turn_of(axes)
             if turn == 0:
                 top = self.curve.notion == "confidence"
-                x_label = "confidence" if top else "reported probability"
+                x_label = "confidence" if top else "predicted probability"
                 y_label = y_label_of(self.curve.notion, self.curve.is_hard)
                 prepare(axes, x_label, y_label, ref_line)
             self.ax_, self.figure_ = axes, axes.figure

@@ -1,14 +1,11 @@
 """A measure over the windows of a monitor, with what chance alone would show."""
 
-# ruff: noqa: N803 - X is the name that scikit-learn has for features.
-
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from datetime import UTC, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -17,7 +14,7 @@ from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, canvas
 from calibrant.results._plots.legends import below
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY
-from calibrant.results._windows import Windows
+from calibrant.results._plots.typing import WindowsData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,104 +24,16 @@ _CROWD = 80
 
 
 class WindowsDisplay(Drawn):
-    """A measure over time, with its noise floor and the rows of each window.
+    """A measure over the windows of a `Windows`.
 
-    Use `Windows.plot`, or `from_predictions` and `from_estimator` for rows with times. Where the
-    line leaves the grey area, a calibrated model would be above it in less than 5 of 100 windows;
-    rings are windows within it. The line is broken where windows have no rows.
-
-    Attributes
+    Parameters
     ----------
-    windows : the `Windows` that are drawn
-    ax_, figure_ : matplotlib's axes and figure
-    line_ : the measure
-    noise_ : the grey area, or None for a measure without a noise floor
-    counts_ax_ : the axes of the strip on top, or None
-
-    Examples
-    --------
-    >>> from calibrant.results._plots.windows import WindowsDisplay
-    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
-    >>> time = ["2026-01-05", "2026-01-05", "2026-01-06", "2026-01-06"]
-    >>> display = WindowsDisplay.from_predictions(y, p, time=time, every="1d")
-    >>> display.line_.get_ydata().tolist() == display.windows.columns()["ece"]
-    True
+    windows : Windows
+        The windows to draw.
     """
 
-    def __init__(self, windows: Windows) -> None:
+    def __init__(self, windows: WindowsData) -> None:
         self.windows = windows
-
-    @classmethod
-    @public
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: Any,
-        *,
-        time: Any,
-        every: Any = "1d",
-        bins: Any = 15,
-        measures: Sequence[str] | None = None,
-        baseline: Any = None,
-        sample_weight: Any = None,
-        from_logits: bool = False,
-        classes: Sequence[Any] | None = None,
-        data: Any = None,
-        measure: str | None = None,
-        ax: Axes | None = None,
-        counts: bool = True,
-        color: Any = None,
-    ) -> WindowsDisplay:
-        """The diagram of labels and predictions with a `time` for each row, in windows of `every`:
-        the options of `calibrant.Monitor`, then those of `plot`.
-        """
-        from calibrant._api.streaming.monitor import Monitor
-
-        monitor = Monitor(
-            every=every, bins=bins, measures=measures, from_logits=from_logits, classes=classes
-        )
-        monitor.update(y_true, y_proba, time=time, sample_weight=sample_weight, data=data)
-        return cls(monitor.evaluate(baseline=baseline)).plot(
-            measure=measure, ax=ax, counts=counts, color=color
-        )
-
-    @classmethod
-    @public
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        time: Any,
-        every: Any = "1d",
-        bins: Any = 15,
-        baseline: Any = None,
-        sample_weight: Any = None,
-        y_soft: Any = None,
-        response_method: str | tuple[str, ...] = "predict_proba",
-        from_logits: bool = False,
-        pos_label: Any = None,
-        measure: str | None = None,
-        ax: Axes | None = None,
-        counts: bool = True,
-        color: Any = None,
-    ) -> WindowsDisplay:
-        """The diagram of a fitted classifier on rows X with labels y, or with soft labels `y_soft`,
-        and a `time` for each row.
-        """
-        from calibrant.integrations._responses import read_problem, resolve_methods
-
-        problem = read_problem(
-            estimator, X, y, y_soft=y_soft, pos_label=pos_label,
-            methods=resolve_methods(response_method, from_logits),
-        )  # fmt: skip
-        classes = None if problem.classes is None else [*problem.classes]
-        return cls.from_predictions(
-            problem.y_true, problem.y_proba, time=time, every=every, bins=bins, baseline=baseline,
-            sample_weight=sample_weight, from_logits=problem.from_logits, classes=classes,
-            measure=measure, ax=ax, counts=counts, color=color,
-        )  # fmt: skip
 
     @public
     def plot(
@@ -134,11 +43,25 @@ class WindowsDisplay(Drawn):
         ax: Axes | None = None,
         counts: bool = True,
         color: Any = None,
-    ) -> WindowsDisplay:
-        """Draw on `ax`, or on a new figure.
+    ) -> Self:
+        """Draw the diagram.
 
-        `measure` is any column of numbers of the table, "shift" included; left out, it is the one
-        that noise floors are of. `counts` for the strip of rows.
+        Parameters
+        ----------
+        measure : str, optional
+            A column of numbers of the table, "shift" included; left out, the measure with a noise
+            floor.
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        counts : bool, default True
+            Whether to draw the strip of rows.
+        color : matplotlib color, optional
+            Color of everything drawn.
+
+        Returns
+        -------
+        self
+            The display, drawn.
         """
         columns = self.windows.columns()
         name = self._resolved(measure, columns)
@@ -150,7 +73,7 @@ class WindowsDisplay(Drawn):
 
     def _resolved(self, measure: str | None, columns: dict[str, list[Any]]) -> str:
         numbers = [name for name in columns if name not in ("start", "n_missing")]
-        name = measure or self.windows.measure or next(iter(self.windows.parts[0].values))
+        name = measure or self.windows.measure or next(iter(next(iter(self.windows)).values))
         if name not in numbers:
             raise InputError(f"these windows have no {name!r}: {nearest(name, numbers)}")
         return name

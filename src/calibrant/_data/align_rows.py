@@ -1,0 +1,89 @@
+"""Rows of several sources brought into one order by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.arrays import to_array
+from calibrant._data.columns import pick
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Which rows of each source are the same rows, in the order of the first source."""
+
+    rows: dict[str, NDArray[np.intp]]
+    # The ids of each source that some other source does not have.
+    unmatched: dict[str, list[Any]]
+
+
+def row_of_id(ids: Iterable[Any]) -> dict[Any, int]:
+    """The row of each id; a KeyError with the first id that is there twice."""
+    rows: dict[Any, int] = {}
+    for row, key in enumerate(ids):
+        if key in rows:
+            raise KeyError(key)
+        rows[key] = row
+    return rows
+
+
+def align(sources: Mapping[str, Mapping[Any, int]]) -> Alignment:
+    """Match the rows of every source, each given as the row of every id."""
+    common = set.intersection(*(set(rows) for rows in sources.values()))
+    order = [key for key in next(iter(sources.values())) if key in common]
+    return Alignment(
+        {
+            name: np.array([rows[key] for key in order], dtype=np.intp)
+            for name, rows in sources.items()
+        },
+        {name: [key for key in rows if key not in common] for name, rows in sources.items()},
+    )
+
+
+def rows_in_order(
+    ids: Mapping[str, Any] | None, names: Sequence[str], data: Any
+) -> dict[str, NDArray[np.intp]]:
+    """For each predictor with ids, its rows in the order of the ids of y_true."""
+    if ids is None:
+        return {}
+    if not isinstance(ids, Mapping) or "y_true" not in ids:
+        raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
+    unknown = [name for name in ids if name != "y_true" and name not in names]
+    if unknown:
+        raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
+    wanted = _unique(ids["y_true"], "y_true", data)
+    out = {}
+    for name in names:
+        if name not in ids:
+            continue
+        aligned = align({"y_true": wanted, "own": _unique(ids[name], name, data)})
+        missing, extra = aligned.unmatched["y_true"], aligned.unmatched["own"]
+        faults = []
+        if missing:
+            faults.append(f"{len(missing)} of y_true's are missing, such as {missing[0]!r}")
+        if extra:
+            faults.append(f"{len(extra)} are not in y_true, such as {extra[0]!r}")
+        if faults:
+            raise InputError(f"ids of {name!r} do not match: {' and '.join(faults)}")
+        out[name] = aligned.rows["own"]
+    return out
+
+
+def _unique(values: Any, name: str, data: Any) -> dict[Any, int]:
+    if data is not None and isinstance(values, str):
+        values = pick(data, values, "ids")
+    array = to_array(values, "ids")
+    if array.ndim != 1:
+        raise InputError(f"ids of {name!r} must be one id per row; got the shape {array.shape}")
+    try:
+        return row_of_id(array.tolist())
+    except KeyError as twice:
+        raise InputError(
+            f"ids of {name!r} must be unique; {twice.args[0]!r} is there more than once"
+        ) from None

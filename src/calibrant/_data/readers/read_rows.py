@@ -1,0 +1,317 @@
+"""The rows of files in memory, for what needs them more than once: intervals, pairs, fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._core.progress import RowProgress
+from calibrant._core.validation import public
+from calibrant._data.checks import check_bool
+from calibrant._data.explain import explain, first_bad_row
+from calibrant._data.labels import Titles
+from calibrant._data.missing import check_missing
+from calibrant._data.readers.batches import Batch
+from calibrant._data.readers.chunks import Names, place_of
+from calibrant._data.readers.columns import ColumnMapping, require
+from calibrant._data.readers.find import find_files
+from calibrant._data.readers.passes import over_pieces
+from calibrant._data.readers.source import FileRows, file_rows, open_reader
+
+
+@dataclass(frozen=True)
+class ReadRequest:
+    """Which files to read, and which of their columns are what."""
+
+    path: Any
+    y_true: Any = None
+    y_proba: Any = None
+    sample_weight: str | None = None
+    classes: Sequence[Any] | None = None
+    from_logits: bool = False
+    missing: str = "error"
+    format: str | None = None
+    # Without labels, `y_true` is any column of numbers, which is not used.
+    labelled: bool = True
+    # Other columns, to be read as text, and the options that ask for them.
+    others: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows in memory, with labels as class indices."""
+
+    y_true: NDArray[Any]
+    y_proba: NDArray[Any]
+    sample_weight: NDArray[Any] | None
+    others: dict[str, NDArray[Any]]
+    # Where each row is among all rows of the files, dropped ones counted.
+    positions: NDArray[np.intp]
+    chosen: ColumnMapping
+    n_files: int
+    n_missing: int
+    # What was inferred about the files.
+    messages: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        return int(self.y_proba.shape[0])
+
+    @property
+    def multiclass(self) -> bool:
+        return self.y_proba.ndim == 2
+
+    @property
+    def class_names(self) -> Titles | None:
+        """What the columns of (n, k) predictions are called; labels are indices of these."""
+        return self.chosen.class_names if self.multiclass else None
+
+    def other(self, option: str, name: str) -> NDArray[Any]:
+        """A column of text in which nothing may be missing."""
+        values = self.others[name]
+        gone = [value is None or value != value for value in values.tolist()]
+        if any(gone):
+            at = int(self.positions[gone.index(True)])
+            raise InputError(
+                f"{option} names the column {name!r}, which is empty in {sum(gone)} rows, first in "
+                f"row {at}: every row needs a value there"
+            )
+        return values
+
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Some of these rows, by number."""
+        weights = self.sample_weight
+        return replace(
+            self,
+            y_true=self.y_true[rows],
+            y_proba=self.y_proba[rows],
+            sample_weight=None if weights is None else weights[rows],
+            others={name: values[rows] for name, values in self.others.items()},
+            positions=self.positions[rows],
+        )
+
+    def at(self, positions: NDArray[np.intp]) -> Rows:
+        """The rows at some positions of the files."""
+        return self.take(np.searchsorted(self.positions, positions))
+
+
+class TooLarge(Exception):
+    """There are more predictions than were to be read into memory."""
+
+
+def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
+    """The rows, with every value checked; TooLarge as soon as there are more than so many
+    predictions, (n, k) counted as n k.
+    """
+    _require_others(request)
+    rows = _file_rows(request)
+    total = 0
+
+    def checked(batches: Iterable[Batch]) -> list[Batch]:
+        nonlocal total
+        out = []
+        for batch in batches:
+            total += batch.y_proba.size  # threads may miss a little: it is no exact limit
+            if at_most is not None and total > at_most:
+                raise TooLarge
+            if not request.labelled:
+                batch = replace(batch, y_true=np.zeros(batch.n, dtype=np.int64))
+            _check_values(batch, request.from_logits)
+            out.append(batch)
+        return out
+
+    with RowProgress(rows.n_bytes, label="reading") as progress:
+        batches = [batch for piece in over_pieces(rows, checked, progress) for batch in piece]
+    read = _combine(rows, batches)
+    labels = read.y_true
+    if labels.ndim == 1 and labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
+        return replace(read, y_true=labels.astype(np.int64))  # text files have them as 3.0
+    return read
+
+
+@dataclass(frozen=True, eq=False)
+class FileArrays:
+    """Rows of files in memory, as `read_file` returns them.
+
+    Attributes
+    ----------
+    y_true : ndarray of shape (n,) or (n, k)
+        Labels: class indices, or probabilities (soft labels).
+    y_proba : ndarray of shape (n,) or (n, k)
+        Predicted probabilities, or logits as they stand in the files.
+    sample_weight : ndarray of shape (n,) or None
+        Weight of each row, where there is a column of weights.
+    class_names : tuple of str or None
+        Names of the classes, where the files have any.
+    inferred : tuple of str
+        Which columns were found, and how labels were read.
+    n_missing : int
+        Number of rows dropped by ``missing="drop"``.
+    """
+
+    y_true: NDArray[Any]
+    y_proba: NDArray[Any]
+    sample_weight: NDArray[Any] | None
+    class_names: tuple[str, ...] | None
+    inferred: tuple[str, ...]
+    n_missing: int
+
+
+@public
+def read_file(
+    path: Any,
+    *,
+    y_true: Any = None,
+    y_proba: Any = None,
+    sample_weight: str | None = None,
+    classes: Sequence[Any] | None = None,
+    from_logits: bool = False,
+    missing: str = "error",
+    format: str | None = None,
+    progress: bool | None = None,
+) -> FileArrays:
+    r"""Read the rows of files as arrays, for what needs them in memory: intervals, fits.
+
+    Columns are found as by `evaluate_file`; values are checked by the function that they are given
+    to.
+
+    Parameters
+    ----------
+    path : str, path-like or list of these
+        File, folder, pattern such as `"day-*.parquet"`, or a list of these.
+    y_true : str or list of str, optional
+        Column of labels; found by its usual names by default. Two candidates are an error.
+    y_proba : str or list of str, optional
+        Column of probabilities (numbers, lists or records), or one column per class; found by its
+        usual names by default.
+    sample_weight : str, optional
+        Column of weights; every row counts 1 by default.
+    classes : sequence, optional
+        Names of the classes in the order of the columns; labels belong to the class of their name.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    format : {"parquet", "csv", "jsonl", "arrow", "npz"}, optional
+        Format of the files; by default it follows from their names.
+    progress : bool, optional
+        Whether to draw a line of rows and rate; by default only on a terminal.
+
+    Returns
+    -------
+    FileArrays
+        `y_true`, `y_proba`, `sample_weight`, `class_names`, `inferred` and `n_missing`.
+
+    Raises
+    ------
+    InputError
+        If a file, column or value cannot be read; the message names the file and its first bad row.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import calibrant as cal
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "answers.jsonl"
+    >>> _ = file.write_text('{"correct": 1, "confidence": 0.9}\n{"correct": 0, "confidence": 0.4}')
+    >>> rows = cal.read_file(file)
+    >>> rows.y_true.tolist(), rows.y_proba.tolist()
+    ([1, 0], [0.9, 0.4])
+    """
+    request = ReadRequest(
+        path, y_true, y_proba, sample_weight, classes, check_bool(from_logits),
+        check_missing(missing), format,
+    )  # fmt: skip
+    files = _file_rows(request)
+    with RowProgress(files.n_bytes, show=progress) as shown:
+        batches = [batch for piece in over_pieces(files, list, shown) for batch in piece]
+    rows = _combine(files, batches)
+    return FileArrays(
+        rows.y_true,
+        rows.y_proba,
+        rows.sample_weight,
+        rows.chosen.class_names,
+        files.messages,
+        rows.n_missing,
+    )
+
+
+def _file_rows(request: ReadRequest) -> FileRows:
+    return file_rows(
+        request.path, y_true=request.y_true, y_proba=request.y_proba,
+        sample_weight=request.sample_weight, by=list(request.others) or None,
+        classes=request.classes, from_logits=request.from_logits, missing=request.missing,
+        format=request.format,
+    )  # fmt: skip
+
+
+def _require_others(request: ReadRequest) -> None:
+    if request.others:
+        reader = open_reader(find_files(request.path, request.format)[0])
+        for name, option in request.others.items() if reader.names else ():
+            require(reader, option, name)
+
+
+def _check_values(batch: Batch, from_logits: bool) -> None:
+    """An error with the place of the first row that no measure can take."""
+    if not batch.n:
+        return
+    samples = batch.samples(from_logits, None)
+    row = first_bad_row(samples, samples.n)
+    if row < samples.n:
+        number = batch.chunk.first_row + int(row if batch.rows is None else batch.rows[row])
+        place = place_of(batch.file, number, batch.chunk.line)
+        raise InputError(f"{place}: {explain(samples, row, shown=number)}")
+
+
+def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
+    n_missing = sum(batch.n_missing for batch in batches)
+    positions = list(_positions(batches))
+    nonempty = [batch for batch in batches if batch.n]
+    if not nonempty:
+        what = f"{n_missing} rows, and in each something is missing" if n_missing else "no rows"
+        raise InputError(f"{rows.called} {what}: there is nothing to measure")
+    first = nonempty[0]
+    for batch in nonempty:
+        if batch.y_proba.shape[1:] != first.y_proba.shape[1:]:
+            raise InputError(
+                f"y_proba has {_width(first)} columns in {first.file}, {_width(batch)} in "
+                f"{batch.file}"
+            )
+    weights = [batch.sample_weight for batch in nonempty if batch.sample_weight is not None]
+    return Rows(
+        np.concatenate([batch.y_true for batch in nonempty]),
+        np.concatenate([batch.y_proba for batch in nonempty]),
+        np.concatenate(weights) if weights else None,
+        {
+            name: np.concatenate([_texts(batch.by[j]) for batch in nonempty])
+            for j, name in enumerate(rows.chosen.by)
+        },
+        np.concatenate(positions),
+        rows.chosen,
+        len(rows.files),
+        n_missing,
+        (*rows.messages, *dict.fromkeys(batch.taken for batch in nonempty if batch.taken)),
+    )
+
+
+def _width(batch: Batch) -> int:
+    return int(batch.y_proba.shape[1]) if batch.y_proba.ndim == 2 else 1
+
+
+def _positions(batches: Iterable[Batch]) -> Iterator[NDArray[np.intp]]:
+    first = 0
+    for batch in batches:
+        rows = np.arange(batch.chunk.n_rows) if batch.rows is None else batch.rows
+        yield first + rows
+        first += batch.chunk.n_rows
+
+
+def _texts(names: Names) -> NDArray[Any]:
+    known = np.empty(len(names.known), dtype=object)
+    known[:] = names.known
+    return known[names.codes]

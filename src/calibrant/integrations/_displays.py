@@ -1,0 +1,612 @@
+"""Display classes with the constructors of scikit-learn: `from_predictions`, `from_estimator`.
+
+A diagram draws a result. `FromPredictions` computes that result first: its constructors take the
+options of the function that computes it, and then those of `plot`.
+"""
+
+# ruff: noqa: N803 - X is the name that scikit-learn has for features.
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from calibrant._api.bin_sensitivity import bin_sensitivity
+from calibrant._api.compare import compare
+from calibrant._api.metrics.smooth import smooth_reliability
+from calibrant._api.reliability import classwise_reliability, reliability
+from calibrant._api.streaming.monitor import Monitor
+from calibrant._core.binning import Bins
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant.integrations._responses import Problem, classes_of, read_problem, resolve_methods
+from calibrant.results._plots import (
+    bin_sensitivity as _bin_sensitivity,
+)
+from calibrant.results._plots import (
+    classwise as _classwise,
+)
+from calibrant.results._plots import (
+    comparison as _comparison,
+)
+from calibrant.results._plots import (
+    overlay as _overlay,
+)
+from calibrant.results._plots import (
+    reliability as _reliability,
+)
+from calibrant.results._plots import (
+    smooth as _smooth,
+)
+from calibrant.results._plots import (
+    windows as _windows,
+)
+from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._windows import Windows
+
+# Options of the functions that an estimator settles.
+_SETTLED = {"classes", "data", "from_logits", "ids"}
+_RESPONSES = """\
+estimator : fitted classifier
+    Predicts probabilities or scores, and has `classes_`.
+estimators : mapping of str to fitted classifiers
+    Classifiers by name.
+X : array-like of shape (n, n_features)
+    Rows to predict.
+y : array-like of shape (n,)
+    Labels of the rows.
+y_soft : array-like of shape (n,) or (n, k), optional
+    Soft labels to measure against in place of `y`: the probability of the positive class, or of
+    each class in the order of `classes_`.
+response_method : {"predict_proba", "decision_function"} or tuple of both, default "predict_proba"
+    The method that gives predictions; of a tuple the first that the estimator has.
+from_logits : bool, default False
+    Whether scores of `decision_function` are logits.
+pos_label : label, optional
+    The class that is measured against the rest. Without it, two classes are measured by the
+    probability of the second, and more all together.
+"""
+
+
+class FromPredictions:
+    """Constructors of a Display: from labels and predictions, or from a fitted classifier.
+
+    A subclass names in `_function` what computes the result that it draws. Both constructors then
+    have all options of that function and of `plot` in their signatures.
+    """
+
+    _function: ClassVar[Callable[..., Any]]
+    # Defaults other than the function's.
+    _defaults: ClassVar[Mapping[str, Any]] = {}
+    # Options of the function that `plot` is given too.
+    _shared: ClassVar[tuple[str, ...]] = ()
+    # What estimators and their responses are asked for.
+    _responses: ClassVar[tuple[str, ...]] = (
+        "estimator", "X", "y", "y_soft", "response_method", "from_logits", "pos_label",
+    )  # fmt: skip
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_function" in vars(cls):
+            setattr(cls, "from_predictions", _constructor(cls, "from_predictions"))  # noqa: B010
+            setattr(cls, "from_estimator", _constructor(cls, "from_estimator"))  # noqa: B010
+
+    @classmethod
+    def from_predictions(cls, y_true: Any, y_proba: Any, **options: Any) -> Self:
+        """Draw the diagram of labels and predictions."""
+        computed = {name: options[name] for name in options if name in _options(cls._function)}
+        made = {name: options[name] for name in options if name in _options(cls)}
+        drawn = {
+            name: value
+            for name, value in options.items()
+            if name in cls._shared or not (name in computed or name in made)
+        }
+        result = cls._function(y_true, y_proba, **computed)
+        display: Any = cls(result, **made)  # type: ignore[call-arg]
+        return display.plot(**drawn)  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> Self:
+        """Draw the diagram of a fitted classifier."""
+        problem = _problem(estimator, X, y, options)
+        classes = cls._classes(problem, estimator)
+        if "name" in options and options["name"] is None:
+            options["name"] = type(estimator).__name__
+        return cls.from_predictions(
+            problem.y_true, problem.y_proba, classes=None if classes is None else [*classes],
+            from_logits=problem.from_logits, **options,
+        )  # fmt: skip
+
+    @classmethod
+    def _classes(cls, problem: Problem, estimator: Any) -> Any:
+        """The classes that labels are matched with."""
+        return problem.classes
+
+
+def _problem(estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Problem:
+    """Labels and predictions of an estimator; its response options are taken out of `options`."""
+    methods = resolve_methods(options.pop("response_method"), options.pop("from_logits"))
+    return read_problem(
+        estimator, X, y, y_soft=options.pop("y_soft"), pos_label=options.pop("pos_label", None),
+        methods=methods,
+    )  # fmt: skip
+
+
+def _options(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The keyword-only parameters of a function or a class."""
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def _constructor(cls: type[FromPredictions], name: str) -> Any:
+    """A constructor with every option in its signature and its docstring."""
+    signature = _signature(cls, name)
+    general = vars(FromPredictions)[name]
+    target = vars(cls).get(f"_{name}", general).__func__
+
+    def relay(*args: Any, **options: Any) -> Any:
+        bound = signature.bind(*args, **options)
+        bound.apply_defaults()
+        return target(*bound.args, **bound.kwargs)
+
+    relay.__name__, relay.__qualname__ = name, f"{cls.__name__}.{name}"
+    relay.__module__ = cls.__module__
+    relay.__doc__ = _docstring(cls, str(general.__doc__), signature)
+    setattr(relay, "__signature__", signature)  # noqa: B010
+    return classmethod(public(relay))
+
+
+def _signature(cls: type[FromPredictions], name: str) -> inspect.Signature:
+    made, drawn = _options(cls), _options(cls.plot)  # type: ignore[attr-defined]
+    computed = {
+        option: parameter.replace(default=cls._defaults.get(option, parameter.default))
+        for option, parameter in _options(cls._function).items()
+    }
+    first: tuple[str, ...] = ("y_true", "y_proba")
+    if name == "from_estimator":
+        first = cls._responses[:3]
+        usual = {"response_method": "predict_proba", "from_logits": False}
+        asked = {
+            option: inspect.Parameter(
+                option, inspect.Parameter.KEYWORD_ONLY, default=usual.get(option)
+            )
+            for option in cls._responses[3:]
+        }
+        kept = {option: p for option, p in computed.items() if option not in _SETTLED}
+        computed = {**asked, **kept}
+    parameters = [
+        inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in ("cls", *first)
+    ]
+    keywords = {**drawn, **made, **computed}  # an option of two is as the function has it
+    order = dict.fromkeys((*computed, *made, *drawn))
+    parameters += [keywords[option] for option in order]
+    return inspect.Signature(parameters, return_annotation=cls.__name__)
+
+
+def _docstring(cls: type[FromPredictions], summary: str, signature: inspect.Signature) -> str:
+    """The docstring of a constructor, with what the function and `plot` say of their options."""
+    known = {
+        **_entries(str(inspect.getdoc(cls.plot))),  # type: ignore[attr-defined]
+        **_entries(str(inspect.getdoc(cls))),
+        **_entries(f"Parameters\n----------\n{_RESPONSES}"),
+        **_entries(str(inspect.getdoc(cls._function))),
+    }
+    lines = [summary, "", "Parameters", "----------"]
+    for name, parameter in list(signature.parameters.items())[1:]:
+        entry = known.get(name, f"{name}\n    See `{cls._function.__name__}`.")
+        if name in cls._defaults:
+            entry = re.sub(r"default \S+", f"default {parameter.default!r}", entry, count=1)
+        lines.append(entry)
+    lines += ["", "Returns", "-------", cls.__name__, "    The diagram, drawn."]
+    return "\n".join(lines)
+
+
+def _entries(doc: str) -> dict[str, str]:
+    """The entries of a docstring's Parameters section, by name."""
+    _, _, section = doc.partition("Parameters\n----------\n")
+    section = re.split(r"\n\n(?=\S[^\n]*\n-{3,}\n)", section, maxsplit=1)[0]
+    entries: dict[str, str] = {}
+    for block in re.split(r"\n(?=\S)", section.strip("\n")):
+        head = block.partition("\n")[0].partition(" :")[0]
+        entries |= {name.strip(): block for name in head.split(",")}
+    return entries
+
+
+class ReliabilityDisplay(FromPredictions, _reliability.ReliabilityDisplay):
+    """A reliability diagram: each bin's mean target against its mean prediction.
+
+    Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
+    diagonal are predictions that were too low, points below it predictions that were too high. Bars
+    are intervals for the mean target (see `ReliabilityTable.intervals`); the strip on top shows
+    where the predictions lie. Draw another on the same axes with ``ax=display.ax_``.
+
+    Parameters
+    ----------
+    table : ReliabilityTable
+        The bins to draw.
+    name : str, optional
+        The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    intervals_ : matplotlib LineCollection or None
+        The bars.
+    counts_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    >>> display.line_.get_ydata().tolist()
+    [0.0, 1.0]
+    """
+
+    _function = staticmethod(reliability)
+
+
+class SmoothReliabilityDisplay(FromPredictions, _smooth.SmoothReliabilityDisplay):
+    """The smoothed mean target against the prediction, without bins.
+
+    Use `from_predictions` or `from_estimator`, or `SmoothCurve.plot`. The curve is an average over
+    neighbouring predictions: it does not follow where the frequency changes within a bandwidth, and
+    its band does not include that bias. Bins of the same rows that lie outside the band
+    (`SmoothCurve.outside`) are drawn over it, as dots with their intervals.
+
+    The curve is drawn where at least one row lies within about a bandwidth. The band is for one
+    point at a time, and for the smoothed mean target (see `SmoothCurve.intervals`); soft labels
+    have none. The strip on top shows the density of the predictions. The curve may be drawn over a
+    `ReliabilityDisplay`, with its ``ax_``.
+
+    Parameters
+    ----------
+    curve : SmoothCurve
+        The curve to draw.
+    name : str, optional
+        The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        The band.
+    outside_ : matplotlib ErrorbarContainer or None
+        The bins that lie outside the band.
+    density_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import SmoothReliabilityDisplay
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> display = SmoothReliabilityDisplay.from_predictions(y, p, sigma=0.2)
+    >>> display.line_.get_label()
+    'smoothed, σ = 0.2'
+    """
+
+    _function = staticmethod(smooth_reliability)
+
+
+class ClasswiseDisplay(FromPredictions, _classwise.ClasswiseDisplay):
+    """Small reliability diagrams of each class against the rest, the largest error first.
+
+    Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Bars are intervals
+    for the mean target; grey columns show the share of rows in each bin, the highest of a diagram
+    at half of its height. The line below says how many classes are shown.
+
+    Parameters
+    ----------
+    tables : ClasswiseReliability
+        The tables to draw.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each class that is shown.
+    figure_ : matplotlib Figure or SubFigure
+        Where the diagrams are drawn.
+    lines_ : list of matplotlib Line2D
+        The curves.
+    intervals_ : list of matplotlib LineCollection or None
+        The bars of each curve.
+    note_ : matplotlib Text
+        The line below.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ClasswiseDisplay
+    >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
+    >>> display = ClasswiseDisplay.from_predictions([0, 1, 2, 1], rows, bins=2, cap=2)
+    >>> display.note_.get_text()
+    '2 of 3 classes, worst first; columns: share of rows'
+    """
+
+    _function = staticmethod(classwise_reliability)
+    _defaults: ClassVar[Mapping[str, Any]] = {"bins": 10}
+    _responses = FromPredictions._responses[:-1]  # all classes are drawn
+
+    @classmethod
+    def _classes(cls, problem: Problem, estimator: Any) -> Any:
+        return classes_of(estimator) if problem.classes is None else problem.classes
+
+
+class BinSensitivityDisplay(FromPredictions, _bin_sensitivity.BinSensitivityDisplay):
+    """A line for each measure over all numbers of bins; a panel for each scale of values.
+
+    Use `from_predictions` or `from_estimator`, or `BinSensitivity.plot`. A line that keeps rising
+    adds the noise of ever smaller bins; a measure without bins is a level line. The thin upright
+    line is at the usual number of bins.
+
+    Parameters
+    ----------
+    sensitivity : BinSensitivity
+        The values to draw.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each scale.
+    figure_ : matplotlib Figure or SubFigure
+        Where the lines are drawn.
+    lines_ : dict of str to matplotlib Line2D
+        The line of each measure.
+
+    Examples
+    --------
+    >>> from calibrant.plots import BinSensitivityDisplay
+    >>> y, p = [0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5
+    >>> display = BinSensitivityDisplay.from_predictions(y, p, bins=[5, 10], measures=["ece"])
+    >>> display.lines_["ece"].get_xdata().tolist()
+    [5, 10]
+    """
+
+    _function = staticmethod(bin_sensitivity)
+
+
+def windows_of(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    time: Any,
+    every: Any = "1d",
+    bins: Bins = 15,
+    measures: Iterable[str] | None = None,
+    baseline: Any = None,
+    sample_weight: Any = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Windows:
+    """Measure rows with times in windows, as a `Monitor` does.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k)
+        Labels, hard or soft.
+    y_proba : array-like of shape (n,) or (n, k)
+        Predicted probabilities.
+    time : array-like of shape (n,), or one time
+        When each row was observed: datetimes, ISO texts, or seconds since 1970.
+    every : str or timedelta, default "1d"
+        The width of a window.
+    bins : int or rule of binning, default 15
+        Bins that are fixed before data are seen: a count of equal width, `EqualWidth` or `Edges`.
+    measures : iterable of str, optional
+        Names of `catalogue()`; left out, those of `Monitor`.
+    baseline : Accumulator or int, optional
+        What changes are measured against: other rows, or as many windows before each.
+    sample_weight : array-like of shape (n,), optional
+        Weight of each row.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits.
+    classes : sequence, optional
+        Labels of the classes, in the order of the columns.
+    data : frame, optional
+        Where the other arguments name columns of.
+
+    Returns
+    -------
+    Windows
+        A row for each window.
+    """
+    monitor = Monitor(
+        every=every, bins=bins, measures=measures, from_logits=from_logits, classes=classes
+    )
+    monitor.update(y_true, y_proba, time=time, sample_weight=sample_weight, data=data)
+    return monitor.evaluate(baseline=baseline)
+
+
+class WindowsDisplay(FromPredictions, _windows.WindowsDisplay):
+    """A measure over time, with its noise floor and the rows of each window.
+
+    Use `Windows.plot`, or `from_predictions` and `from_estimator` for rows with times. Where the
+    line leaves the grey area, a calibrated model would be above it in less than 5 of 100 windows;
+    rings are windows within it. The line is broken where windows have no rows.
+
+    Parameters
+    ----------
+    windows : Windows
+        The windows to draw.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The measure.
+    noise_ : matplotlib PolyCollection or None
+        The grey area; None for a measure without a noise floor.
+    counts_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import WindowsDisplay
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> time = ["2026-01-05", "2026-01-05", "2026-01-06", "2026-01-06"]
+    >>> display = WindowsDisplay.from_predictions(y, p, time=time, every="1d")
+    >>> display.line_.get_ydata().tolist() == display.windows.columns()["ece"]
+    True
+    """
+
+    _function = staticmethod(windows_of)
+
+
+class _FromSeveral(FromPredictions):
+    """Constructors for several predictors, each with a name."""
+
+    _responses = ("estimators", *FromPredictions._responses[1:])
+
+
+@functools.wraps(reliability)
+def reliability_of_each(
+    y_true: Any, y_proba: Mapping[str, Any], **options: Any
+) -> dict[str, ReliabilityTable]:
+    """The reliability table of each predictor, by name."""
+    if not isinstance(y_proba, Mapping):
+        raise InputError(
+            "y_proba must map names to predictions, such as {'forest': p, 'boosting': q}; got "
+            f"{type(y_proba).__name__}. For one predictor use ReliabilityDisplay"
+        )
+    return {
+        str(name): reliability(y_true, predictions, **options)
+        for name, predictions in y_proba.items()
+    }
+
+
+class OverlaidReliabilityDisplay(_FromSeveral, _overlay.OverlaidReliabilityDisplay):
+    """A curve for each of several predictors, in one reliability diagram.
+
+    Use `from_predictions` or `from_estimator`, or give tables by name. Intervals of more than two
+    curves hide one another: they are drawn only if `level` is given.
+
+    Parameters
+    ----------
+    tables : mapping of str to ReliabilityTable
+        The table of each predictor, by name.
+
+    Attributes
+    ----------
+    displays_ : list of ReliabilityDisplay
+        The display of each predictor.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+
+    Examples
+    --------
+    >>> from calibrant.plots import OverlaidReliabilityDisplay
+    >>> models = {"first": [0.2, 0.7, 0.9, 0.4], "second": [0.1, 0.8, 0.8, 0.6]}
+    >>> display = OverlaidReliabilityDisplay.from_predictions([0, 1, 1, 0], models, bins=2)
+    >>> [each.line_.get_label() for each in display.displays_]
+    ['first: ECE 0.250', 'second: ECE 0.075']
+    """
+
+    _function = staticmethod(reliability_of_each)
+
+    @classmethod
+    def _from_estimator(cls, estimators: Mapping[str, Any], X: Any, y: Any, **options: Any) -> Self:
+        # Each estimator has classes of its own, so each is measured by itself.
+        drawn = {name: options.pop(name) for name in _options(cls.plot)}
+        tables = {}
+        for name, estimator in _named(estimators).items():
+            computed = dict(options)
+            problem = _problem(estimator, X, y, computed)
+            tables[str(name)] = reliability(
+                problem.y_true, problem.y_proba, from_logits=problem.from_logits,
+                classes=problem.classes, **computed,
+            )  # fmt: skip
+        return cls(tables).plot(**drawn)
+
+
+class ComparisonDisplay(_FromSeveral, _comparison.ComparisonDisplay):
+    """Predictors from the best to the worst, with how sure that is.
+
+    Use `from_predictions` or `from_estimator`, or `Comparison.plot`. A kind is "values" (bars:
+    confidence intervals; a sample's calibration error lies above the true one, so its dot may be to
+    the right of its bar), "ranks" (bars: where the rank lies in resamples) or "differences" (from
+    the best predictor; a ring: the interval includes 0). Several measures stand side by side, the
+    rows in the order of the first.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison to draw.
+
+    Attributes
+    ----------
+    names_ : list of str
+        The predictors that are shown, from the top.
+    axes_ : list of matplotlib Axes
+        One for each measure.
+    figure_ : matplotlib Figure or SubFigure
+        Where the dots are drawn.
+    dots_, bars_ : dict of str to matplotlib collections
+        Values and intervals, by measure.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ComparisonDisplay
+    >>> y = [0, 1, 1, 0] * 25
+    >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
+    >>> ComparisonDisplay.from_predictions(y, models, measures=["brier"]).names_
+    ['good', 'bad']
+    """
+
+    _function = staticmethod(compare)
+    _shared = ("measures",)
+
+    @classmethod
+    def _from_predictions(cls, y_true: Any, y_proba: Any, **options: Any) -> Self:
+        if options["measures"] is not None:  # read twice
+            options["measures"] = list(options["measures"])
+        return super().from_predictions(y_true, y_proba, **options)
+
+    @classmethod
+    def _from_estimator(cls, estimators: Mapping[str, Any], X: Any, y: Any, **options: Any) -> Self:
+        problems = {
+            name: _problem(each, X, y, dict(options)) for name, each in _named(estimators).items()
+        }
+        first_name, first = next(iter(problems.items()))
+        for name, problem in problems.items():
+            if not _is_same(problem, first):
+                raise InputError(
+                    f"{name!r} has other classes or predictions of another kind than "
+                    f"{first_name!r}: compare classifiers of the same classes"
+                )
+        kept = {name: options[name] for name in options if name not in cls._responses}
+        return cls.from_predictions(
+            first.y_true, {name: problem.y_proba for name, problem in problems.items()},
+            from_logits=first.from_logits, classes=first.classes, **kept,
+        )  # fmt: skip
+
+
+def _named(estimators: Any) -> Mapping[str, Any]:
+    if not isinstance(estimators, Mapping) or not estimators:
+        raise InputError(
+            "estimators must map names to fitted classifiers, such as {'forest': model}; got "
+            f"{type(estimators).__name__}"
+        )
+    return estimators
+
+
+def _is_same(problem: Problem, first: Problem) -> bool:
+    """Whether two classifiers pose the same problem."""
+    if problem.from_logits != first.from_logits:
+        return False
+    if (problem.classes is None) != (first.classes is None):
+        return False
+    if problem.classes is not None and list(problem.classes) != list(first.classes):
+        return False
+    return np.array_equal(np.asarray(problem.y_true), np.asarray(first.y_true))

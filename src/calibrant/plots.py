@@ -1,0 +1,50 @@
+"""Diagrams with matplotlib, as Display classes; importing this module imports no plotting package.
+
+>>> from calibrant.plots import ReliabilityDisplay
+>>> ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2).table.n
+4
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibrant.integrations._displays import (
+        BinSensitivityDisplay,
+        ClasswiseDisplay,
+        ComparisonDisplay,
+        OverlaidReliabilityDisplay,
+        ReliabilityDisplay,
+        SmoothReliabilityDisplay,
+        WindowsDisplay,
+    )
+    from calibrant.results._plots.robustness import RankRobustnessDisplay
+    from calibrant.results._plots.slices import SlicesDisplay
+
+__all__ = [
+    "BinSensitivityDisplay",
+    "ClasswiseDisplay",
+    "ComparisonDisplay",
+    "OverlaidReliabilityDisplay",
+    "RankRobustnessDisplay",
+    "ReliabilityDisplay",
+    "SlicesDisplay",
+    "SmoothReliabilityDisplay",
+    "WindowsDisplay",
+]
+
+# Drawn from their results alone; the others have constructors for predictions too.
+_OF_RESULTS = {
+    "RankRobustnessDisplay": "calibrant.results._plots.robustness",
+    "SlicesDisplay": "calibrant.results._plots.slices",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_OF_RESULTS.get(name, "calibrant.integrations._displays")), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

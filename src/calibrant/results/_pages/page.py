@@ -1,0 +1,152 @@
+"""A page as one HTML file: data embedded, template rendered, written whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from calibrant._core.atomic_files import atomic_write
+from calibrant._core.errors import InputError
+from calibrant._core.optional import need
+from calibrant._core.version import __version__
+from calibrant.results._pages.vega import vega_script
+from calibrant.results._plots.typing import ReliabilityData, SmoothData
+from calibrant.results._rendering import shown
+
+_HERE = "calibrant.results._pages"
+ENDINGS = (".html", ".htm")
+# Digits of what is drawn: more than a screen can show, and than a table says.
+DIGITS = 8
+
+
+def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
+    """Render the page of a template. All text in it is escaped."""
+    # In a function of their own: names of the libraries stay out of the page's.
+    vega = f"(function(){{{vega_script()}\n}})();"
+    code = _read("page.js")
+    page = environment().get_template(template).render(
+        **facts, version=__version__, css=_read("page.css"), vega=vega, code=code,
+        data=script_json(data), policy=_policy(vega, code),
+    )  # fmt: skip
+    return str(page)
+
+
+def environment(package: str = _HERE) -> Any:
+    """The templates in a package's folder `templates`; every text in them is escaped."""
+    jinja2 = need("jinja2")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: _read(f"templates/{name}", package)),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["shown"] = shown
+    return environment
+
+
+def _read(name: str, package: str = _HERE) -> str:
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(*scripts: str) -> str:
+    """The content security policy: run these scripts only, and load nothing."""
+    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def write_page(path: str | os.PathLike[str], make: Callable[[], str]) -> Path:
+    """Make a page and write it in place of what was there; an error if it cannot be written."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise InputError(f"path must name a file, such as 'page.html'; got {path!r}")
+    file = Path(path)
+    if file.is_dir():
+        raise InputError(f"path={str(path)!r} is a folder: name a file in it, such as page.html")
+    if file.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"path={str(path)!r}: a page is HTML; give it a name that ends in .html (to_json() and "
+            "a browser's printing make other things of it)"
+        )
+    content = make()
+    try:
+        with atomic_write(file) as temporary:
+            temporary.write_text(content, encoding="utf-8", newline="\n")
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"path={str(path)!r} cannot be written: {why}") from None
+    return file
+
+
+def script_json(content: Any) -> str:
+    """Write JSON for a script element: no name in it can end the element."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def short(values: Any) -> list[Any]:
+    """Shorten numbers to the digits that are of use; null for what is no number."""
+    return [_short(value) for value in values]
+
+
+def _short(value: float) -> float | int | None:
+    if not math.isfinite(value):
+        return None
+    if isinstance(value, int) or value == int(value):
+        return int(value)
+    return float(f"{value:.{DIGITS}g}")
+
+
+def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
+    """Give a reliability table as the diagram takes it: edges, rows, means and limits."""
+    columns = table.intervals(level)
+    weight = sum(columns["weight"]) or 1.0
+    return {
+        "a": short(columns["lower"]),
+        "b": short(columns["upper"]),
+        "n": columns["n"],
+        "s": short(w / weight for w in columns["weight"]),
+        "u": short(columns["mean_predicted"]),
+        "z": short(columns["mean_target"]),
+        "g": short(columns["gap"]),
+        "lo": short(columns["low"]),
+        "hi": short(columns["high"]),
+    }
+
+
+def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
+    """Give a smoothed curve where a row or more lies within a bandwidth."""
+    has_limits = curve.n_effective is not None
+    columns = curve.intervals(level) if has_limits else curve.columns()
+    near = curve.n_near
+    kept = [
+        i for i, z in enumerate(columns["mean_target"]) if math.isfinite(z) and not near[i] < 1.0
+    ]
+    out = {
+        "u": short(columns["prediction"][i] for i in kept),
+        "z": short(columns["mean_target"][i] for i in kept),
+    }
+    if has_limits:
+        out["lo"] = short(columns["low"][i] for i in kept)
+        out["hi"] = short(columns["high"][i] for i in kept)
+    return out
+
+
+def all_shown(values: Any) -> list[str]:
+    """Format values; the page shows these and computes none."""
+    return [shown(float(value)) for value in values]

@@ -1,0 +1,150 @@
+"""Rows of the report page's tables: measures, recalibration, classes, slices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from calibrant._measures.catalogue import HEADLINE, entry_of
+from calibrant.results._pages.typing import EstimateData, IntervalData, NoiseData, ReportData
+from calibrant.results._rendering import shown
+
+_TRUTHFUL = {True: "yes", False: "no", None: "–"}
+
+
+def measure_row(estimate: EstimateData, tolerance: float) -> dict[str, Any]:
+    """Give everything that the page shows of one measure."""
+    interval, floor = estimate.interval, estimate.noise_floor
+    return {
+        "name": estimate.name,
+        "title": estimate.title,
+        "value": shown(estimate.value),
+        "exact": repr(float(estimate.value)),
+        "estimate": shown(estimate.estimate),
+        "outside": _outside(estimate, interval),
+        "interval": f"{shown(interval.low)} – {shown(interval.high)}" if interval else "",
+        "method": interval.method if interval else "",
+        "floor": shown(floor.upper) if floor else "",
+        "p": _p_value(floor) if floor else "",
+        "truthful": _TRUTHFUL[estimate.truthful],
+        "notion": estimate.notion,
+        "rule": estimate.rule,
+        "better": "higher" if estimate.higher_is_better else "lower",
+        "bar": _bar(estimate, interval, floor, tolerance if estimate.name == HEADLINE else None),
+    }
+
+
+def _outside(estimate: EstimateData, interval: IntervalData | None) -> str:
+    """Explain a value that lies outside its own interval."""
+    if interval is None or interval.low <= estimate.value <= interval.high:
+        return ""
+    return (
+        "the value is above it, by the bias of a sample"
+        if estimate.value > interval.high
+        else "the value is below it"
+    )
+
+
+def _p_value(floor: NoiseData) -> str:
+    return f"{floor.p_value:.3f}" if floor.p_value >= 0.001 else f"{floor.p_value:.1e}"
+
+
+def _bar(
+    estimate: EstimateData, interval: IntervalData | None, floor: NoiseData | None,
+    tolerance: float | None,
+) -> dict[str, Any] | None:  # fmt: skip
+    """Positions in percent, from 0 to a little more than the largest; None if there are none."""
+    if interval is None and floor is None:
+        return None
+    ends = [estimate.value, tolerance or 0.0]
+    ends += [interval.high] if interval else []
+    ends += [floor.upper, floor.mean] if floor else []
+    top = max(end for end in ends if math.isfinite(end)) * 1.06
+    if not top > 0:
+        return None
+
+    def at(value: float) -> float:
+        return round(100.0 * min(max(value / top, 0.0), 1.0), 2)
+
+    noise = None
+    if floor:
+        # An error that calibrated predictions show is anything from 0; a loss has a place of its
+        # own.
+        from_zero = entry_of(estimate.name).group not in ("losses", "decomposition")
+        low, high = sorted((0.0 if from_zero else floor.mean, floor.upper))
+        noise = (at(low), round(at(high) - at(low), 2))
+    span = None
+    if interval:
+        span = (at(interval.low), round(max(at(interval.high) - at(interval.low), 0.4), 2))
+    return {
+        "noise": noise,
+        "span": span,
+        "dot": at(estimate.value),
+        "tolerance": None if tolerance is None else at(tolerance),
+    }
+
+
+def change_rows(change: Any) -> list[dict[str, str]]:
+    """Each measure before and after recalibration."""
+    if change is None:
+        return []
+
+    def between(limits: tuple[float, float] | None) -> str:
+        return "" if limits is None else f"{shown(limits[0])} to {shown(limits[1])}"
+
+    return [
+        {
+            "name": row.measure,
+            "before": shown(row.before),
+            "after": shown(row.after),
+            "before_limits": between(row.before_limits),
+            "after_limits": between(row.after_limits),
+            "change": shown(row.after - row.before),
+            "limits": "" if row.low is None or row.high is None else between((row.low, row.high)),
+            "noise": "" if row.after_noise_95 is None else shown(row.after_noise_95),
+        }
+        for row in change.changes
+    ]
+
+
+def class_rows(report: ReportData) -> list[dict[str, Any]]:
+    """Each class with its gap, and how wide its error is drawn."""
+    columns = report.evaluation.classes
+    if not columns:
+        return []
+    largest = max(columns["ece"]) or 1.0
+    return [
+        {**dict(zip(columns, row, strict=True)), "gap": row[1] - row[2],
+         "width": round(100 * row[3] / largest, 1)}
+        for row in zip(*columns.values(), strict=True)
+    ]  # fmt: skip
+
+
+def slice_rows(report: ReportData) -> list[dict[str, Any]]:
+    """Each slice, and how wide its error is drawn."""
+    slices = report.evaluation.slices
+    if slices is None:
+        return []
+    ends = [max(part.values[slices.measure], part.noise_95) for part in slices]
+    largest = max([end for end in ends if end == end], default=1.0) or 1.0
+    return [
+        {
+            "name": part.name,
+            "n": part.n,
+            "measures": part.values,
+            "value": part.values[slices.measure],
+            "noise": part.noise_95,
+            "p": part.p_value,
+            "corrected": part.p_corrected,
+            "stands_out": part.p_corrected < 1.0 - slices.level,
+            # The same tolerance as that of the verdict above.
+            "flag": "miscalibrated, within the tolerance" if part.within_tolerance
+            else "miscalibrated",
+            "estimate": part.estimate,
+            "interval": "" if part.low != part.low else f"{shown(part.low)} – {shown(part.high)}",
+            "width": round(100 * part.values[slices.measure] / largest, 1),
+            "noise_at": None if part.noise_95 != part.noise_95
+            else round(100 * part.noise_95 / largest, 1),
+        }
+        for part in slices
+    ]  # fmt: skip

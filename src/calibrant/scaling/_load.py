@@ -1,0 +1,161 @@
+"""Every kind of scaler by its name, and scalers read back from files and text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.errors import StateError, nearest
+from calibrant._core.state_file import shortened, whole_number
+from calibrant.scaling._beta import BetaCalibration
+from calibrant.scaling._dirichlet import DirichletCalibration
+from calibrant.scaling._histogram import HistogramBinning
+from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._matrix import MatrixScaling
+from calibrant.scaling._platt import PlattScaling
+from calibrant.scaling._predictions import LARGEST_LOGIT, Predictions
+from calibrant.scaling._same_rows import FittedRows
+from calibrant.scaling._saved import COUNTS, LOSSES, decode_learned, decode_option, from_text
+from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._temperature import TemperatureScaling
+from calibrant.scaling._vector import VectorScaling
+
+# A list, not a hook on subclasses: a class of a caller that has one of these names must not be
+# what a file is read as, and the order is that of messages and of the command line.
+SCALERS: dict[str, type[Scaler]] = {
+    kind.__name__: kind
+    for kind in (
+        TemperatureScaling,
+        VectorScaling,
+        MatrixScaling,
+        PlattScaling,
+        BetaCalibration,
+        IsotonicCalibration,
+        HistogramBinning,
+        DirichletCalibration,
+    )
+}
+# More classes than any map has: beyond it, a number of columns is a damaged one.
+MOST_COLUMNS = 1_000_000
+
+
+def from_json(text: str | bytes) -> Scaler:
+    """Read a fitted scaler from the text that `Scaler.to_json` returned.
+
+    Nothing in the text is executed; a few rows are sent through the map to see that its numbers go
+    together.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The JSON document.
+
+    Returns
+    -------
+    Scaler
+        A fitted scaler of the kind that was saved, with the same numbers to the last bit.
+
+    Raises
+    ------
+    StateError
+        If the text is damaged, is no scaler, or has another version of the format.
+
+    Examples
+    --------
+    >>> from calibrant.scaling import TemperatureScaling, from_json
+    >>> scaler = TemperatureScaling().fit([0, 1, 1, 0], [-2.0, 1.0, 3.0, 0.5])
+    >>> from_json(scaler.to_json()).temperature_ == scaler.temperature_
+    True
+    """
+    return _read(text, "this text")
+
+
+def load(path: str | os.PathLike[str]) -> Scaler:
+    """Read a fitted scaler from the file that `Scaler.save` wrote.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file to read.
+
+    Returns
+    -------
+    Scaler
+        A fitted scaler of the kind that was saved, with the same numbers to the last bit.
+
+    Raises
+    ------
+    StateError
+        If the file is damaged, is no scaler, or has another version of the format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.scaling import TemperatureScaling, load
+    >>> scaler = TemperatureScaling().fit([0, 1, 1, 0], [-2.0, 1.0, 3.0, 0.5])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     scaler.save(f"{folder}/scaler.json")
+    ...     again = load(f"{folder}/scaler.json")
+    >>> again.temperature_ == scaler.temperature_
+    True
+    """
+    return _read(Path(path).read_bytes(), str(path))
+
+
+def _read(text: str | bytes, source: str) -> Scaler:
+    content = from_text(text, source)
+    kind = content.get("kind")
+    if not isinstance(kind, str) or kind not in SCALERS:
+        name = shortened(kind)
+        hint = nearest(name, SCALERS)
+        raise StateError(f"{source} holds an unknown kind of scaler, {name}: {hint}")
+    try:
+        return _restored(SCALERS[kind], content)
+    except Exception as error:  # anything may be written there: numbers too large, nests too deep
+        reason = f"{type(error).__name__}: {str(error)[:500]}"
+        raise StateError(f"{source} is damaged: {reason}") from None
+
+
+def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
+    scaler = kind(**{name: decode_option(value) for name, value in content["options"].items()})
+    scaler._check_options()
+    for name in kind._learned:
+        learned = decode_learned(content["learned"][name])
+        for array in learned if isinstance(learned, tuple) else (learned,):
+            if (np.abs(array) > LARGEST_LOGIT).any():
+                raise ValueError(f"{name} is too large for a map")
+        setattr(scaler, name, learned)
+    for name in COUNTS:
+        setattr(scaler, name, whole_number(content[name], name))
+    for name in LOSSES:
+        setattr(scaler, name, float(content[name]))
+    k = content["columns"]
+    scaler._columns = None if k is None else whole_number(k, "columns")
+    if scaler.n_classes_ != (scaler._columns or 2) or scaler.n_classes_ > MOST_COLUMNS:
+        raise ValueError(f"{shortened(k)} columns, and {scaler.n_classes_} classes")
+    scaler._fitted_on = None if content["fitted_on"] is None else str(content["fitted_on"])
+    rows = content.get("fitted_rows")
+    scaler._fitted_rows = None if rows is None else FittedRows.from_dict(rows)
+    scaler._check_learned()
+    _check_map(scaler)
+    return scaler
+
+
+def _check_map(scaler: Scaler) -> None:
+    """A ValueError unless a few rows go through the map: undecided, sure of the first, of the last
+    class.
+    """
+    columns = scaler._columns
+    if columns is None:
+        rows = np.array([0.5, 0.0, 1.0])
+    else:
+        rows = np.full((3, columns), 1 / columns)
+        rows[1:] = 0.0
+        rows[1, 0] = rows[2, -1] = 1.0
+    with np.errstate(all="ignore"):
+        out = scaler._apply(Predictions(rows, scaler.from_logits, np.dtype(float)))
+    if out.shape != rows.shape or not np.isfinite(out).all():
+        raise ValueError("its numbers do not make a map")
