@@ -20,7 +20,6 @@ import pytest
 import test_catalogue_laws as laws
 import test_interval_coverage as coverage_law
 import test_twins_by_name as by_name
-from calibrant.results._pages.measure_rows import measure_row
 
 import calibrant as cal
 import twins
@@ -33,6 +32,7 @@ from calibrant._inference.uncertainty import INVERTED
 from calibrant._measures.catalogue import GROUPS, Claims, Measure, catalogue, find, registered
 from calibrant._measures.truthful import linear_error, linear_errors, linear_null_mean
 from calibrant._summaries.samples import Summary
+from calibrant.results._pages.rows import measure_row
 from calibrant.results._rendering import shown
 from needs import need
 

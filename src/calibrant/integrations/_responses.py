@@ -1,6 +1,4 @@
-"""What a fitted classifier predictions, as labels, predictions and classes that every measure
-takes.
-"""
+"""The responses of a fitted classifier, as labels, predictions and classes for a measure."""
 
 # ruff: noqa: N803 - X is the name that scikit-learn has for features.
 
@@ -77,12 +75,12 @@ def classes_of(estimator: Any) -> NDArray[Any]:
         )
     if isinstance(classes, list) and any(np.ndim(part) for part in classes):
         raise InputError(f"{type(estimator).__name__} has several outputs: measure each by itself")
-    found = to_array(classes, "classes_")
-    if found.size < 2:
+    labels = to_array(classes, "classes_")
+    if labels.size < 2:
         raise InputError(
             f"{type(estimator).__name__} knows 1 class only: it was fitted to rows of one label"
         )
-    return found
+    return labels
 
 
 def problem_of(
@@ -97,13 +95,13 @@ def problem_of(
         soft = _soft(y_soft, classes.size)
         names = classes if soft is None else None
         return Problem(y if soft is None else soft, values, names, from_logits)
-    place = 1 if pos_label is None else _place(pos_label, classes)
-    y_proba = _column(values, place, classes.size, from_logits)
+    column = 1 if pos_label is None else _column_of(pos_label, classes)
+    y_proba = _column(values, column, classes.size, from_logits)
     soft = _soft(y_soft, classes.size)
     if soft is not None:
-        return Problem(soft if soft.ndim == 1 else soft[:, place], y_proba, None, from_logits)
+        return Problem(soft if soft.ndim == 1 else soft[:, column], y_proba, None, from_logits)
     labels, _ = encode(to_array(y, "y"), classes, classes.size, True)
-    return Problem((labels == place).astype(np.int8), y_proba, None, from_logits)
+    return Problem((labels == column).astype(np.int8), y_proba, None, from_logits)
 
 
 def read_problem(
@@ -130,7 +128,7 @@ def _soft(y_soft: Any, k: int) -> NDArray[Any] | None:
     return soft
 
 
-def _place(pos_label: Any, classes: NDArray[Any]) -> int:
+def _column_of(pos_label: Any, classes: NDArray[Any]) -> int:
     names = classes.tolist()
     if pos_label not in names:
         raise InputError(
@@ -140,19 +138,19 @@ def _place(pos_label: Any, classes: NDArray[Any]) -> int:
     return int(names.index(pos_label))
 
 
-def _column(values: Any, place: int, k: int, from_logits: bool) -> Any:
+def _column(values: Any, column: int, k: int, from_logits: bool) -> Any:
     """The predictions of one class against the rest."""
     if values.ndim == 1:  # of the second of two classes
-        return values if place == 1 else (-values if from_logits else 1 - values)
+        return values if column == 1 else (-values if from_logits else 1 - values)
     if values.shape[1] != k:
         raise InputError(
             f"the estimator has {k} classes, but {values.shape[1]} columns of predictions"
         )
     if not from_logits:
-        return values[:, place]
+        return values[:, column]
     if k > 2:
         raise InputError(
             "pos_label needs probabilities: logits of more than two classes have none of one class "
             "against the rest. Use response_method='predict_proba'"
         )
-    return values[:, place] - values[:, 1 - place]
+    return values[:, column] - values[:, 1 - column]

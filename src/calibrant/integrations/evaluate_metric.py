@@ -31,14 +31,30 @@ Calibration metric:
 class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unused-ignore]
     """Calibration as a metric with `add_batch` and `compute`.
 
-    `measures` are names of the catalogue; `bins`, `from_logits` and `classes` are those of
-    `calibrant.evaluate`. Batches are summed as they come and never kept or written, so memory does
-    not grow with them; measures that need all predictions in order then need ``approximate=True``,
-    and come from fine cells (see `Accumulator`). Rows that `compute` alone is given are measured as
-    `calibrant.evaluate` does.
+    Batches are summed as they come and never kept or written, so memory does not grow with them;
+    measures that need all predictions in order then need ``approximate=True``, and come from fine
+    cells (see `Accumulator`). Rows that are given to `compute` alone are measured as
+    `calibrant.evaluate` does. Several processes are refused, since `evaluate` would write their
+    rows to files.
 
-    The other options are those of every metric of `evaluate`; several processes are refused, since
-    they would meet in files of rows.
+    Parameters
+    ----------
+    config_name : str, optional
+        An option of every metric of `evaluate`.
+    measures : iterable of str
+        Names of the catalogue; by default `MEASURES`.
+    bins : int or rule of binning, default 15
+        The bins, as for `calibrant.evaluate`.
+    from_logits : bool, default False
+        Whether predictions are logits.
+    classes : sequence, optional
+        Labels of the classes, in the order of the columns.
+    approximate : bool, default False
+        Whether measures that need all predictions in order may come from fine cells.
+    keep_in_memory, cache_dir, num_process, process_id, seed, experiment_id, hash : optional
+        Options of every metric of `evaluate`.
+    max_concurrent_cache_files, timeout : optional
+        Options of every metric of `evaluate`.
 
     Examples
     --------
@@ -116,20 +132,55 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
     def add_batch(
         self, *, predictions: Any = None, references: Any = None, sample_weight: Any = None
     ) -> None:
-        """Add a batch of predictions and labels."""
+        """Add a batch of predictions and labels.
+
+        Parameters
+        ----------
+        predictions : array-like of shape (n,) or (n, k)
+            Predicted probabilities, or logits.
+        references : array-like of shape (n,) or (n, k)
+            Labels, hard or soft.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row.
+        """
         self._sums.update(references, predictions, sample_weight=sample_weight)
 
     def add(
         self, *, prediction: Any = None, reference: Any = None, sample_weight: float | None = None
     ) -> None:
-        """Add one prediction and its label."""
+        """Add one prediction and its label.
+
+        Parameters
+        ----------
+        prediction : float or sequence of float
+            A predicted probability, or one for each class.
+        reference : label
+            Its label.
+        sample_weight : float, optional
+            Its weight.
+        """
         weight = None if sample_weight is None else [sample_weight]
         self._sums.update([reference], [prediction], sample_weight=weight)
 
     def compute(
         self, *, predictions: Any = None, references: Any = None, sample_weight: Any = None
     ) -> dict[str, float]:
-        """The measures of everything added, and of what is given here; then start anew."""
+        """Compute the measures of everything added, and of what is given here; then start anew.
+
+        Parameters
+        ----------
+        predictions : array-like of shape (n,) or (n, k), optional
+            Predicted probabilities, or logits.
+        references : array-like of shape (n,) or (n, k), optional
+            Labels, hard or soft.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        dict of str to float
+            Each measure's value.
+        """
         if predictions is not None or references is not None:
             if len(self) == 0:
                 return self._compute(

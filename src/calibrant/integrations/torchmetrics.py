@@ -31,23 +31,31 @@ class CalibrationMetric(Metric):
 
     The states are sums in float64 (those of an `Accumulator`): they add up over batches and over
     ranks, so that two processes and one get the same counts to the last bit, and a sync sends a few
-    kilobytes whatever was seen. `update` takes (preds, target), in the order of torchmetrics, on
-    any device and in any precision; the predictions stay on their device.
+    kilobytes however many rows there were. `update` takes (preds, target), in the order of
+    torchmetrics, on any device and in any precision; the predictions stay on their device.
 
     Parameters
     ----------
-    measure
+    measure : str or sequence of str, default "ece"
         The name of a measure of `calibrant.catalogue()`, or a list of names; of a list `compute`
         gives a dict. Measures that need the samples themselves are refused; with
         ``approximate=True`` those that need them in order come from fine cells.
-    num_classes
+    num_classes : int, optional
         The columns of preds; None for binary preds of the shape (n,).
-    bins
-        A count of equal-width bins, ``EqualWidth`` or ``Edges``: fixed before data are seen.
-    ignore_index
-        Rows with this target are left out, as is done for padding.
-
-    The others are those of `Accumulator` and of `torchmetrics.Metric`.
+    bins : int, EqualWidth or Edges, default 15
+        Bins that are fixed before data are seen.
+    from_logits : bool, default False
+        Whether preds are logits.
+    classes : sequence, optional
+        Labels of the classes, in the order of the columns.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which something is missing.
+    approximate : bool, default False
+        Whether measures that need all predictions in order may come from fine cells.
+    ignore_index : int, optional
+        Rows with this target are dropped, as is done for padding.
+    dist_sync_on_step, process_group, dist_sync_fn, sync_on_compute, compute_with_cache : optional
+        Options of `torchmetrics.Metric`.
 
     Examples
     --------
@@ -113,11 +121,26 @@ class CalibrationMetric(Metric):
     def higher_is_better(self) -> bool | None:  # type: ignore[override]
         """What the catalogue says of the measure; None for several that differ."""
         shape: Shape = "binary" if self.num_classes is None else "multiclass"
-        said = {find(name, shape).higher_is_better for name in self._names}
-        return said.pop() if len(said) == 1 else None
+        directions = {find(name, shape).higher_is_better for name in self._names}
+        return directions.pop() if len(directions) == 1 else None
 
     def update(self, preds: Any, target: Any, sample_weight: Any = None) -> None:
-        """Add a batch. Bad input raises an InputError and leaves the state as it was."""
+        """Add a batch; bad input leaves the state as it was.
+
+        Parameters
+        ----------
+        preds : tensor of shape (n,) or (n, num_classes)
+            Predicted probabilities, or logits with ``from_logits=True``.
+        target : tensor of shape (n,) or (n, num_classes)
+            Labels, hard or soft.
+        sample_weight : tensor of shape (n,), optional
+            Weight of each row.
+
+        Raises
+        ------
+        InputError
+            If the batch cannot be taken as labels and predictions.
+        """
         if self.ignore_index is not None:
             preds, target = torch.as_tensor(preds), torch.as_tensor(target)
             kept = target != self.ignore_index
@@ -127,24 +150,30 @@ class CalibrationMetric(Metric):
                 sample_weight = sample_weight[kept.to(sample_weight.device)]
             if not len(target):
                 return
-        part = self._blank.copy()
+        batch = self._blank.copy()
         try:
-            part.update(target, preds, sample_weight=sample_weight)
+            batch.update(target, preds, sample_weight=sample_weight)
         except InputError as error:
-            said = str(error).replace("(y_true, y_proba)", "(preds, target)")
-            said = said.replace("y_true", "target").replace("y_proba", "preds")
-            raise InputError(said) from None
-        if part.columns != self._columns:
+            message = str(error).replace("(y_true, y_proba)", "(preds, target)")
+            message = message.replace("y_true", "target").replace("y_proba", "preds")
+            raise InputError(message) from None
+        if batch.columns != self._columns:
             raise InputError(
-                f"preds has {_shape_of(part.columns)}; this metric was made with "
+                f"preds has {_shape_of(batch.columns)}; this metric was made with "
                 f"num_classes={self.num_classes}, for {_shape_of(self._columns)}"
             )
-        for name, array in part.packed().items():
+        for name, array in batch.packed().items():
             state: Tensor = getattr(self, name)
             setattr(self, name, state + torch.tensor(array, device=state.device))
 
     def compute(self) -> Tensor | dict[str, Tensor]:
-        """The value, or a dict of values, float64; NaN before any data."""
+        """Compute the measure of everything added.
+
+        Returns
+        -------
+        Tensor or dict of str to Tensor
+            The value in float64, or a dict of values; NaN before any data.
+        """
         stream = self.accumulator()
         nothing = dict.fromkeys(self._names, float("nan"))
         values = stream.evaluate().values if stream.n_rows else nothing
@@ -155,8 +184,12 @@ class CalibrationMetric(Metric):
         return out[self._names[0]] if isinstance(self.measure, str) else out
 
     def accumulator(self) -> Accumulator:
-        """What was summed so far, on this rank (inside `sync_context`: on all), as an Accumulator:
-        to be saved, merged, or evaluated in full.
+        """Give what was summed so far, to be saved, merged, or evaluated in full.
+
+        Returns
+        -------
+        Accumulator
+            The sums of this rank; inside `sync_context`, of all ranks.
         """
         if not torch.equal(self.recipe_digest.cpu(), self._digest()):
             raise StateError(

@@ -98,12 +98,21 @@ class Audit(Rows[AuditVerdict], Result):
         What to know about them.
     recipe : dict
         The options that give the same findings again.
+    replay_fn : callable or None
+        Computes the numbers of a row from its witness.
+
+    Examples
+    --------
+    >>> from calibrant.results import Audit, AuditVerdict
+    >>> row = AuditVerdict("ece", "binary", "truthful", False, False, {}, None, "a bias pays")
+    >>> found = Audit((row,), (), {})
+    >>> bool(found), found.table()["truthful"]
+    (True, ['no'])
     """
 
     rows: tuple[AuditVerdict, ...]
     notes: tuple[str, ...]
     recipe: dict[str, Any]
-    # Computes the numbers of a witness.
     replay_fn: Replay | None = None
 
     def __bool__(self) -> bool:

@@ -60,7 +60,7 @@ class Conventions(Rows[Convention], Result):
     >>> import calibrant as cal
     >>> tools = cal.conventions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     >>> tools.rows[0].tool, len(tools) > 3
-    ('calibrant', True)
+    ('Calibrant', True)
     """
 
     rows: tuple[Convention, ...]

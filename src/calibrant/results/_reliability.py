@@ -48,7 +48,7 @@ class ReliabilityTable(Result):
     --------
     >>> import calibrant as cal
     >>> cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
-    ReliabilityTable (binary, 2 equal-width bins)
+    ReliabilityTable (binary, 2 equal-width bins, left-closed)
       bin   lower   upper  n  mean_predicted  mean_target      gap
         0  0.0000  0.5000  2          0.3000       0.0000   0.3000
         1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
@@ -299,11 +299,11 @@ class ClasswiseReliability(Result):
     >>> import calibrant as cal
     >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
     >>> cal.classwise_reliability([0, 1, 2, 1], rows, bins=2)
-    Reliability of 3 classes, worst first; 2 equal-width bins
+    Reliability of 3 classes, worst first; 2 equal-width bins, left-closed
       class  mean_predicted  mean_target     ece
-      2              0.2000       0.2500  0.2500
       1              0.5000       0.5000  0.2500
       0              0.3000       0.2500  0.2000
+      2              0.2000       0.2500  0.0500
     """
 
     names: tuple[str, ...]

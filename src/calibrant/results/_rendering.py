@@ -27,12 +27,12 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def told_apart(values: Sequence[float], beside: Sequence[float] = ()) -> list[str]:
-    """Numbers of one sentence, with as many digits as tell them apart from each other and from
-    those `beside` them, which are printed in full (`in_full`): what decides can be seen.
+def told_apart(values: Sequence[float], beside: Sequence[float] = (), places: int = 4) -> list[str]:
+    """Numbers of one sentence, with enough digits to differ from each other and from those
+    `beside` them, which are printed in full (`in_full`): a reader sees what decides.
     """
     for more in range(15):
-        texts = [_with_digits(value, more) for value in values]
+        texts = [_with_digits(value, more, places) for value in values]
         pairs = [*zip(values, map(float, texts), strict=True), *((b, b) for b in beside)]
         if all(x < y for a, x in pairs for b, y in pairs if _is_below(a, b)):
             return texts
@@ -49,12 +49,12 @@ def in_full(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def _with_digits(value: float, more: int) -> str:
+def _with_digits(value: float, more: int, places: int) -> str:
     if value == 0 or not math.isfinite(value):
         return in_full(value)
     if abs(value) < 0.01:
         return f"{value:.{3 + more}g}"
-    return f"{value:.{4 + more}f}" if abs(value) < 100 else f"{value:.{10 + more}g}"
+    return f"{value:.{places + more}f}" if abs(value) < 100 else f"{value:.{10 + more}g}"
 
 
 def percent(level: float) -> str:

@@ -60,6 +60,15 @@ class RankRobustness(Rows[RankCorrelation], Result):
         The predictors.
     n : int
         The number of predictors.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.1, 0.8, 0.9, 0.2] * 25
+    >>> models = {"a": p, "b": [0.3, 0.5, 0.6, 0.6] * 25, "c": [0.2, 0.7, 0.9, 0.4] * 25}
+    >>> robustness = cal.compare(y, models, measures=["ece"]).robustness
+    >>> [robustness.names[i] for i in robustness.chain]
+    ['a', 'c', 'b']
     """
 
     rows: tuple[RankCorrelation, ...]

@@ -19,19 +19,19 @@ _CROWD = 60
 
 def reliability_sketch(bins: Mapping[str, Sequence[Any]], axes: tuple[str, str]) -> Drawing:
     """A reliability diagram of a table's columns, with its intervals where they are there."""
-    held = [i for i, weight in enumerate(bins["weight"]) if weight > 0]
-    points = [(bins["mean_predicted"][i], bins["mean_target"][i]) for i in held]
+    nonempty = [i for i, weight in enumerate(bins["weight"]) if weight > 0]
+    points = [(bins["mean_predicted"][i], bins["mean_target"][i]) for i in nonempty]
     parts = [_square(*axes)]
-    if "low" in bins and len(held) <= _CROWD:
+    if "low" in bins and len(nonempty) <= _CROWD:
         parts += [
             f'<path d="M{_x(bins["mean_predicted"][i])},{_y(bins["low"][i])}'
             f'V{_y(bins["high"][i])}" stroke="{_BLUE}" stroke-opacity=".45" stroke-width="2"/>'
-            for i in held
+            for i in nonempty
         ]
-    if len(held) <= _CROWD:
+    if len(nonempty) <= _CROWD:
         line = " ".join(f"{_x(u)},{_y(z)}" for u, z in points)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{_BLUE}" stroke-width="1.5"/>')
-        parts += [_dot(i, u, z, bins) for i, (u, z) in zip(held, points, strict=True)]
+        parts += [_dot(i, u, z, bins) for i, (u, z) in zip(nonempty, points, strict=True)]
     else:
         # A step of the page is enough: thousands of level sets would be thousands of dots.
         places = sorted({(_x(u), _y(z)) for u, z in points})
@@ -39,7 +39,7 @@ def reliability_sketch(bins: Mapping[str, Sequence[Any]], axes: tuple[str, str])
         parts.append(
             f'<path d="{spots}" stroke="{_BLUE}" stroke-width="3" stroke-linecap="round"/>'
         )
-    return _drawing(parts, f"Reliability diagram, {len(held)} bins with rows")
+    return _drawing(parts, f"Reliability diagram, {len(nonempty)} bins with rows")
 
 
 def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) -> Drawing:
@@ -55,17 +55,17 @@ def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) 
     return _drawing([_square(*axes), line], "Smoothed reliability curve")
 
 
-def _drawing(parts: Sequence[str], said: str) -> Drawing:
+def _drawing(parts: Sequence[str], label: str) -> Drawing:
     width, height = _X0 + _SIDE + 8, _Y0 + _SIDE + 34
     return Drawing(
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{said}">{"".join(parts)}</svg>'
+        f'aria-label="{label}">{"".join(parts)}</svg>'
     )
 
 
 def _dot(i: int, u: float, z: float, bins: Mapping[str, Sequence[Any]]) -> str:
-    said = f"{bins['n'][i]:,} rows: mean prediction {u:.3f}, mean target {z:.3f}"
-    return f'<circle cx="{_x(u)}" cy="{_y(z)}" r="3" fill="{_BLUE}"><title>{said}</title></circle>'
+    label = f"{bins['n'][i]:,} rows: mean prediction {u:.3f}, mean target {z:.3f}"
+    return f'<circle cx="{_x(u)}" cy="{_y(z)}" r="3" fill="{_BLUE}"><title>{label}</title></circle>'
 
 
 def _square(x_label: str, y_label: str) -> str:

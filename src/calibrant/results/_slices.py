@@ -88,7 +88,7 @@ class Slices(Rows[Slice], Result):
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
     >>> slices = cal.evaluate(y, p, measures=["ece"], by=["a", "b"] * 100).slices
-    >>> [(part.name, part.n) for part in slices]
+    >>> [(each.name, each.n) for each in slices]
     [('b', 100), ('a', 100)]
     """
 

@@ -129,8 +129,8 @@ class Windows(Rows[Window], Result):
     def alarm(self) -> Window | None:
         """The first window by which the evidence against calibration has reached 20, or None.
 
-        The chance of that is at most 5% for calibrated predictions, whenever and however often the
-        table is looked at; `p_value` and `p_corrected` hold for one look.
+        The chance of that is at most 5% for calibrated predictions, whenever and however often it
+        is computed; `p_value` and `p_corrected` are valid if they are computed once.
         """
         return next((row for row in self.rows if row.e_value >= ALARM), None)
 

@@ -24,8 +24,8 @@ from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
 from calibrant._summaries.samples import Summary
 from calibrant.results._check import FEWEST_ROWS, Limit, LimitCheck
-from calibrant.results._rendering import in_full, percent, told_apart
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
+from calibrant.results._verdict import direction_words, verdict_words
 
 # To show that an error is exactly 0, no number of rows is enough.
 MOST_TO_PASS = 10**12
@@ -329,9 +329,10 @@ def verdict_of(
     else:
         beyond = p < alpha and (gaps[0] > 0 or (p < alpha / 2.0 and uncertainty.groups is None))
     beyond |= checked.verdict == "fail" and is_error(measure)
-    kind, sentence = _in_words(
-        checked, floor, tolerance, beyond=beyond, of_errors=is_error(measure)
-    )
+    kind, sentence = verdict_words(
+        checked, floor, tolerance, measure.called(soft=uncertainty.soft), beyond=beyond,
+        of_errors=is_error(measure), direction=_direction(uncertainty) if beyond else "",
+    )  # fmt: skip
     if is_error(measure) and p_low < alpha / 2.0:
         sentence += (
             f" It is lower than calibrated predictions show by chance (p = {p_low:.2g}): were "
@@ -354,54 +355,11 @@ def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
     return floor.p_value, floor.p_low, floor.upper
 
 
-def _in_words(
-    checked: LimitCheck,
-    floor: NoiseFloor | None,
-    tolerance: float,
-    *,
-    beyond: bool,
-    of_errors: bool,
-) -> tuple[str, str]:
-    """The verdict in a word and in a sentence."""
-    seen, within = _seen(checked, floor, tolerance), f"the tolerance of {in_full(tolerance)}"
-    if beyond:
-        size = f", within {within}" if checked.verdict == "pass" else ""
-        unsure = f" These rows do not show whether it is within {within}."
-        return "miscalibrated", f"Miscalibrated{size}: {seen}." + (
-            unsure if checked.verdict == "undecided" else ""
-        )
-    if checked.verdict == "pass":
-        return "calibrated within noise", f"Calibrated within noise: {seen}."
-    if checked.verdict == "fail" and not of_errors:
-        return "not enough data", (
-            f"Not shown to be miscalibrated: {seen}. It is above {within}, which a loss may be "
-            "however well predictions are calibrated."
-        )
-    needed = checked.needed_text
-    more = f"about {needed} would be needed" if needed else "no number of rows can be named"
-    return "not enough data", (
-        f"Not enough data: {seen}. To tell whether it is within {within}, {more}; there are "
-        f"{checked.n:,}."
-    )
-
-
-def _seen(checked: LimitCheck, floor: NoiseFloor | None, tolerance: float) -> str:
-    """The value, its interval and its noise floor, with as many digits as decide."""
-    interval, scale = checked.interval, checked.scale
-    assert interval is not None
-    numbers_ = [interval.value, interval.low, interval.high, *([floor.upper] if floor else [])]
-    # Squares are compared with the tolerance as gaps, which are printed too.
-    value, low, high, *upper = told_apart(numbers_, (tolerance,) if scale.power == 1 else ())
-    gap = ""
-    if scale.power > 1:
-        ends = told_apart([scale.gap(interval.low), scale.gap(interval.high)], (tolerance,))
-        gap = f", as a gap in every bin {ends[0]} to {ends[1]}"
-    sentence = f"{interval.measure} is {value} ({percent(interval.level)} CI {low} to {high}{gap})"
-    if interval.comment:
-        sentence = f"{sentence}; {interval.comment}"
-    if upper:
-        sentence = f"{sentence}; calibrated predictions show up to {upper[0]} by chance"
-    return sentence
+def _direction(uncertainty: Uncertainty) -> str:
+    """The side to which predictions are off on average."""
+    problem = uncertainty.plain_problem
+    gap = float(np.average(problem.u - problem.z, weights=problem.w))
+    return direction_words(gap, confidence=uncertainty.samples.multiclass)
 
 
 def limited(

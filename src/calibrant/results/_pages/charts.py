@@ -21,7 +21,7 @@ Spec = dict[str, Any]
 
 
 def finished(chart: Any, *, height: int | str = "container") -> Spec:
-    """A chart that fills its place on the page, in the page's own type and colours."""
+    """A chart that fills its box on the page, in the page's own type and colours."""
     spec: Spec = chart.properties(width="container", height=height).to_dict()
     spec["autosize"] = {"type": "fit", "contains": "padding"}
     spec["background"] = None
@@ -33,7 +33,7 @@ def finished(chart: Any, *, height: int | str = "container") -> Spec:
     }  # fmt: skip
     spec["config"] = {
         "font": FONT, "view": {"stroke": None}, "axis": axis, "axisY": {"minExtent": ROOM},
-        # The page tells in words and tables what a chart shows: marks need no names of their own.
+        # The page says in words and tables what a chart shows: marks need no names.
         "aria": False, "legend": {"labelColor": INK, "titleColor": INK, "labelLimit": 220},
     }  # fmt: skip
     return spec
@@ -42,9 +42,9 @@ def finished(chart: Any, *, height: int | str = "container") -> Spec:
 def _unit(alt: Any, field: str, title: str, axis: str, *, labels: bool = True) -> Any:
     """A position between 0 and 1, with room for a point on the edge."""
     channel = alt.X if axis == "x" else alt.Y
-    look = alt.Axis(title=title, values=_TICKS, format=".1f", labels=labels)
+    options = alt.Axis(title=title, values=_TICKS, format=".1f", labels=labels)
     scale = alt.Scale(domain=[-0.03, 1.03], nice=False)
-    return channel(field, type="quantitative", axis=look, scale=scale)
+    return channel(field, type="quantitative", axis=options, scale=scale)
 
 
 def diagram(x_title: str, y_title: str) -> Spec:
@@ -57,7 +57,7 @@ def diagram(x_title: str, y_title: str) -> Spec:
         {"u": 0.86, "z": 0.14, "text": "predictions too high"},
     ])  # fmt: skip
     bins, curve = alt.Chart(alt.NamedData(name="bins")), alt.Chart(alt.NamedData(name="curve"))
-    held = bins.transform_filter("isValid(datum.u)")
+    nonempty = bins.transform_filter("isValid(datum.u)")
     size = alt.Size("s:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[36, 520]))
     details = [
         alt.Tooltip("predictions:N"), alt.Tooltip("rows:N"), alt.Tooltip("mean prediction:N"),
@@ -67,13 +67,13 @@ def diagram(x_title: str, y_title: str) -> Spec:
         alt.Chart(ends).mark_line(color=MUTED, strokeDash=[5, 4], strokeWidth=1.2).encode(x, y),
         alt.Chart(words).mark_text(color=MUTED, fontSize=11, opacity=0.8, angle=315)
         .encode(x, y, alt.Text("text:N")),
-        held.mark_rule(color=MUTED, strokeWidth=1, opacity=0.4)
+        nonempty.mark_rule(color=MUTED, strokeWidth=1, opacity=0.4)
         .encode(x, alt.Y("u:Q"), alt.Y2("z:Q")),
         curve.mark_area(color=TWO, opacity=0.14).encode(x, alt.Y("lo:Q"), alt.Y2("hi:Q")),
         curve.mark_line(color=TWO, strokeWidth=2).encode(x, y, order=alt.Order("u:Q")),
-        held.mark_rule(color=ONE, strokeWidth=2.2, opacity=0.5)
+        nonempty.mark_rule(color=ONE, strokeWidth=2.2, opacity=0.5)
         .encode(x, alt.Y("lo:Q"), alt.Y2("hi:Q")),
-        held.mark_circle(color=ONE, opacity=0.9, stroke="var(--paper)", strokeWidth=1)
+        nonempty.mark_circle(color=ONE, opacity=0.9, stroke="var(--paper)", strokeWidth=1)
         .encode(x, y, size, details),
     ))  # fmt: skip
 
@@ -124,19 +124,19 @@ def overlay(x_title: str, y_title: str) -> Spec:
     alt = need("altair")
     x, y = _unit(alt, "u", x_title, "x"), _unit(alt, "z", y_title, "y")
     ends = alt.Data(values=[{"u": 0, "z": 0}, {"u": 1, "z": 1}])
-    held = alt.Chart(alt.NamedData(name="bins")).transform_filter("isValid(datum.u)")
+    nonempty = alt.Chart(alt.NamedData(name="bins")).transform_filter("isValid(datum.u)")
     colour = alt.Color("colour:N", scale=None)
-    line = held.mark_line(strokeWidth=1.8).encode(
+    line = nonempty.mark_line(strokeWidth=1.8).encode(
         x, y, colour, order=alt.Order("u:Q"), detail="name:N"
     )
-    rules = held.mark_rule(strokeWidth=1.6, opacity=0.35).encode(
+    rules = nonempty.mark_rule(strokeWidth=1.6, opacity=0.35).encode(
         x, alt.Y("lo:Q"), alt.Y2("hi:Q"), colour
     )
     details = [
         alt.Tooltip("name:N"), alt.Tooltip("predictions:N"), alt.Tooltip("rows:N"),
         alt.Tooltip("mean prediction:N"), alt.Tooltip("mean target:N"), alt.Tooltip("interval:N"),
     ]  # fmt: skip
-    points = held.mark_circle(size=48, opacity=1).encode(x, y, colour, tooltip=details)
+    points = nonempty.mark_circle(size=48, opacity=1).encode(x, y, colour, tooltip=details)
     diagonal = alt.Chart(ends).mark_line(color=MUTED, strokeDash=[5, 4], strokeWidth=1.2)
     return finished(alt.layer(diagonal.encode(x, y), rules, line, points))
 
@@ -144,8 +144,8 @@ def overlay(x_title: str, y_title: str) -> Spec:
 def spans(x_title: str, *, whole: bool) -> Spec:
     """A row per name: a `value` with limits `lo` and `hi`, in the order in which they come."""
     alt = need("altair")
-    look = {"format": "d", "tickMinStep": 1} if whole else {"format": "~g", "tickCount": 5}
-    axis = alt.Axis(title=x_title, **look)
+    options = {"format": "d", "tickMinStep": 1} if whole else {"format": "~g", "tickCount": 5}
+    axis = alt.Axis(title=x_title, **options)
     x = alt.X("value:Q", axis=axis, scale=alt.Scale(zero=not whole, nice=True, padding=10))
     y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, labelLimit=180, labelColor=INK))
     rows = alt.Chart(alt.NamedData(name="rows"))

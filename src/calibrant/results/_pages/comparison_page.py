@@ -159,10 +159,10 @@ def _slices(comparison: ComparisonData) -> list[dict[str, Any]]:
         return []
     return [
         {"name": name, "by": slices.by, "measure": slices.measure, "rows": [
-            {"name": part.name, "n": part.n, "value": part.values[slices.measure],
-             "noise": part.noise_95, "corrected": part.p_corrected,
-             "stands_out": part.p_corrected < 1.0 - slices.level}
-            for part in slices
+            {"name": each.name, "n": each.n, "value": each.values[slices.measure],
+             "noise": each.noise_95, "corrected": each.p_corrected,
+             "stands_out": each.p_corrected < 1.0 - slices.level}
+            for each in slices
         ]}
         for name, slices in comparison.slices.items()
     ]  # fmt: skip

@@ -68,8 +68,7 @@ def _bar(
 
     noise = None
     if floor:
-        # An error that calibrated predictions show is anything from 0; a loss has a place of its
-        # own.
+        # An error that calibrated predictions show is anything from 0; a loss lies elsewhere.
         from_zero = entry_of(estimate.name).group not in ("losses", "decomposition")
         low, high = sorted((0.0 if from_zero else floor.mean, floor.upper))
         noise = (at(low), round(at(high) - at(low), 2))
@@ -125,26 +124,26 @@ def slice_rows(report: ReportData) -> list[dict[str, Any]]:
     slices = report.evaluation.slices
     if slices is None:
         return []
-    ends = [max(part.values[slices.measure], part.noise_95) for part in slices]
+    ends = [max(each.values[slices.measure], each.noise_95) for each in slices]
     largest = max([end for end in ends if end == end], default=1.0) or 1.0
     return [
         {
-            "name": part.name,
-            "n": part.n,
-            "measures": part.values,
-            "value": part.values[slices.measure],
-            "noise": part.noise_95,
-            "p": part.p_value,
-            "corrected": part.p_corrected,
-            "stands_out": part.p_corrected < 1.0 - slices.level,
+            "name": each.name,
+            "n": each.n,
+            "measures": each.values,
+            "value": each.values[slices.measure],
+            "noise": each.noise_95,
+            "p": each.p_value,
+            "corrected": each.p_corrected,
+            "stands_out": each.p_corrected < 1.0 - slices.level,
             # The same tolerance as that of the verdict above.
-            "flag": "miscalibrated, within the tolerance" if part.within_tolerance
+            "flag": "miscalibrated, within the tolerance" if each.within_tolerance
             else "miscalibrated",
-            "estimate": part.estimate,
-            "interval": "" if part.low != part.low else f"{shown(part.low)} – {shown(part.high)}",
-            "width": round(100 * part.values[slices.measure] / largest, 1),
-            "noise_at": None if part.noise_95 != part.noise_95
-            else round(100 * part.noise_95 / largest, 1),
+            "estimate": each.estimate,
+            "interval": "" if each.low != each.low else f"{shown(each.low)} – {shown(each.high)}",
+            "width": round(100 * each.values[slices.measure] / largest, 1),
+            "noise_at": None if each.noise_95 != each.noise_95
+            else round(100 * each.noise_95 / largest, 1),
         }
-        for part in slices
+        for each in slices
     ]  # fmt: skip

@@ -12,27 +12,27 @@ from calibrant._core.optional import need
 
 
 def vega_script() -> str:
-    """The libraries' code. To bundle it takes seconds, so the user's cache keeps it."""
+    """Give the libraries' code; bundling takes seconds, so it is kept in the user's cache."""
     vl_convert = need("vl_convert")
-    kept = _cache_folder() / f"vega-{vl_convert.__version__}.js"
+    cached = _cache_folder() / f"vega-{vl_convert.__version__}.js"
     with suppress(OSError, UnicodeDecodeError):
-        found = kept.read_text(encoding="utf-8")
-        if "window.vegaEmbed=" in found:
-            return found
+        script = cached.read_text(encoding="utf-8")
+        if "window.vegaEmbed=" in script:
+            return script
     script = str(vl_convert.javascript_bundle())
     # A home that cannot be written to only costs the seconds again.
     with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(kept) as beside:
-            beside.write_text(script, encoding="utf-8")
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(cached) as temporary:
+            temporary.write_text(script, encoding="utf-8")
     return script
 
 
 def _cache_folder() -> Path:
     if os.name == "nt":
-        place = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+        folder = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
-        place = str(Path.home() / "Library" / "Caches")
+        folder = str(Path.home() / "Library" / "Caches")
     else:
-        place = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(place) / "calibrant"
+        folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(folder) / "calibrant"

@@ -116,4 +116,4 @@ def _markers(bins: tuple[int, ...], turn: int) -> list[int]:
         return list(range(len(bins)))
     ends = np.log([bins[0], bins[-1]])
     places = ends[0] + (ends[1] - ends[0]) * (np.arange(6) + (turn % 7) / 7) / 6
-    return sorted({int(np.searchsorted(np.log(bins), place)) for place in places})
+    return sorted({int(np.searchsorted(np.log(bins), each)) for each in places})

@@ -25,14 +25,32 @@ _OURS = "calibrant axes"
 
 
 class Drawn:
-    """What is common to every Display: the figure it is on, and how to save it."""
+    """What is common to every Display: the figure it is on, and how to save it.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure or SubFigure
+        Where it is drawn.
+    """
 
     figure_: Any
 
     def save(self, path: Any, *, dpi: float = 300) -> Path:
-        """Write the figure: .pdf and .svg as lines with their fonts, .png with `dpi` dots an inch.
+        """Write the figure to a file.
 
-        Nothing of the day or the machine goes into the file: the same program makes the same bytes.
+        No date goes into the file: the same program makes the same bytes.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its ending is the format: .pdf and .svg are vectors, .png has pixels.
+        dpi : float, default 300
+            Dots per inch, for .png.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
         """
         if getattr(self, "figure_", None) is None:
             raise InputError("nothing has been drawn yet: call plot() first")
@@ -87,16 +105,19 @@ def panels(
                 each.set_gid(_OURS)
             yield figure, axes
         return
-    place = ax.get_subplotspec()
-    if place is None:
+    spec = ax.get_subplotspec()
+    if spec is None:
         raise InputError(
             "ax must be one of plt.subplots(): several diagrams are drawn in its place, and axes "
-            "that were put by hand have none"
+            "that were placed by hand have no cell"
         )
     ax.set_axis_off()
-    part = ax.figure.add_subfigure(place)
+    subfigure = ax.figure.add_subfigure(spec)
     with in_style_of(ax):
-        yield part, part.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
+        yield (
+            subfigure,
+            subfigure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey),
+        )
 
 
 def is_ours(ax: Axes) -> bool:

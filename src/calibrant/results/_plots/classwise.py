@@ -76,8 +76,8 @@ class ClasswiseDisplay(Drawn):
             for empty in axes.flat[n:]:
                 empty.remove()
             self._lines(level, counts, COLOURS[0] if color is None else color)
-            for place, each in enumerate(self.axes_):  # a column's last diagram has its ticks
-                each.tick_params(labelbottom=place + across >= n, labelleft=place % across == 0)
+            for i, each in enumerate(self.axes_):  # a column's last diagram has its ticks
+                each.tick_params(labelbottom=i + across >= n, labelleft=i % across == 0)
             self._words(n, counts)
         return self
 
@@ -109,7 +109,7 @@ def small_diagram(
     """One diagram that can be read an inch wide: the curve and its bars."""
     columns = table.columns() if level is None else table.intervals(level)
     cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
-    held = cells["weight"] > 0
+    nonempty = cells["weight"] > 0
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     ax.set_xticklabels(["0", ".5", "1"])
     ax.set_yticklabels(["0", ".5", "1"])
@@ -118,15 +118,15 @@ def small_diagram(
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.7, linestyle=(0, (4, 3)), zorder=2)
     if counts:
         _columns(ax, cells)
-    x, y = cells["mean_predicted"][held], cells["mean_target"][held]
+    x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
     (line,) = ax.plot(
         x, y, color=colour, marker="o", markersize=2.4, linewidth=0.9, zorder=3, gid=CURVE,
         clip_on=False,
     )  # fmt: skip
     bars = None
     if level is not None:
-        bars = ax.vlines(x, cells["low"][held], cells["high"][held], color=colour, linewidth=1,
-                         alpha=0.45, zorder=2.5)  # fmt: skip
+        low, high = cells["low"][nonempty], cells["high"][nonempty]
+        bars = ax.vlines(x, low, high, color=colour, linewidth=1, alpha=0.45, zorder=2.5)
     return line, bars
 
 

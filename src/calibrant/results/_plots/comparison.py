@@ -116,17 +116,17 @@ class ComparisonDisplay(Drawn):
         return self.comparison.order(measure)[0]
 
     def _rows(self, kind: str, measure: str) -> dict[str, tuple[float, float, float, bool]]:
-        """Value, limits, and whether it is told from chance, by predictor."""
-        found = self.comparison
+        """Value, limits, and whether it differs from the best, by predictor."""
+        comparison = self.comparison
         if kind == "differences":
             rows = {d.first: (d.value, d.low, d.high, d.better is not None)
-                    for d in found.differences(measure)}  # fmt: skip
+                    for d in comparison.differences(measure)}  # fmt: skip
             return {self._best(measure): (0.0, 0.0, 0.0, True), **rows}
         if kind == "ranks":
-            columns = found.ranking(measure)
+            columns = comparison.ranking(measure)
             keys = ("rank", "rank_low", "rank_high")
         else:
-            columns = found.intervals(measure)
+            columns = comparison.intervals(measure)
             keys = (measure, "low", "high")
         numbers = zip(*(columns[key] for key in keys), strict=True)
         return {
@@ -141,7 +141,7 @@ class ComparisonDisplay(Drawn):
         colour = COLOURS[0] if color is None else color
         level = f"{100 * self.comparison.level:g}%"
         words = {
-            "values": ("in the sample", f"{level} interval of the true value"),
+            "values": ("in the sample", f"{level} confidence interval"),
             "ranks": ("in the sample", f"in {level} of resamples"),
             "differences": ("in the sample", f"{level} interval"),
         }[kind]
@@ -152,7 +152,7 @@ class ComparisonDisplay(Drawn):
         ]
         if kind == "differences":
             handles.append(
-                Line2D([], [], markerfacecolor="white", label="not told from the best", **dot)
+                Line2D([], [], markerfacecolor="white", label="no clear difference", **dot)
             )
         n, shown = len(self.comparison.names), len(self.names_)
         if shown < n:

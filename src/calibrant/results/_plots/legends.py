@@ -42,10 +42,10 @@ def below_all(figure: Any, handles: list[Any]) -> None:
     pixels = max(_height_of_labels(ax) for ax in figure.axes) * figure.dpi / 72
     needed = (legend.get_window_extent().height + pixels) / figure.bbox.height
     for ax in figure.axes:
-        place = ax.get_subplotspec()
-        grid = place.get_gridspec()
+        spec = ax.get_subplotspec()
+        grid = spec.get_gridspec()
         grid.bottom = min(max(needed, figure.subplotpars.bottom), _MOST)
-        ax.set_subplotspec(place)
+        ax.set_subplotspec(spec)
 
 
 def below_panels(figure: Any, last: Axes, handles: list[Any]) -> None:
@@ -56,9 +56,9 @@ def below_panels(figure: Any, last: Axes, handles: list[Any]) -> None:
         below_all(figure, handles)
 
 
-def _fits_itself(part: Any) -> bool:
+def _fits_itself(artist: Any) -> bool:
     """Whether a layout makes room for what hangs out of axes."""
-    return part.figure.figure.get_layout_engine() is not None
+    return artist.figure.figure.get_layout_engine() is not None
 
 
 def _shapes(most: int, roomy: bool) -> Iterator[tuple[int, str | None]]:

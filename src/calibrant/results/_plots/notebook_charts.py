@@ -1,6 +1,4 @@
-"""Interactive charts for notebooks, built with Altair: the tables again, with what is under the
-pointer told in numbers.
-"""
+"""Interactive charts for notebooks, built with Altair: the tables, with numbers as tooltips."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from calibrant.results._plots.typing import (
     WindowsData,
 )
 
-# Rows that Altair takes without being told to.
+# Rows that Altair takes by default.
 _MOST_ROWS = 5000
 _BLUE = COLOURS[0]
 
@@ -29,7 +27,7 @@ def _altair() -> Any:
 
 
 def reliability_chart(table: ReliabilityData, *, level: float = 0.95) -> Any:
-    """The reliability diagram over a strip of rows; drag and scroll to look closer."""
+    """The reliability diagram over a strip of rows; drag and scroll to zoom."""
     alt = _altair()
     columns = table.intervals(level)
     data = _data(alt, columns)
@@ -37,7 +35,7 @@ def reliability_chart(table: ReliabilityData, *, level: float = 0.95) -> Any:
     unit = alt.Scale(domain=[0, 1])
     x = alt.X("mean_predicted:Q", title=x_label, scale=unit)
     y = alt.Y("mean_target:Q", title=y_label, scale=unit)
-    told = [
+    tooltip = [
         alt.Tooltip("lower:Q", format=".3f"), alt.Tooltip("upper:Q", format=".3f"),
         alt.Tooltip("n:Q", title="rows", format=","),
         alt.Tooltip("mean_predicted:Q", title="mean prediction", format=".4f"),
@@ -45,15 +43,15 @@ def reliability_chart(table: ReliabilityData, *, level: float = 0.95) -> Any:
         alt.Tooltip("low:Q", title=f"{level:.0%} from", format=".4f"),
         alt.Tooltip("high:Q", title="to", format=".4f"), alt.Tooltip("gap:Q", format=".4f"),
     ]  # fmt: skip
-    held = alt.Chart(data).transform_filter("datum.weight > 0")
+    nonempty = alt.Chart(data).transform_filter("datum.weight > 0")
     ends = alt.Data(values=[{"mean_predicted": 0, "mean_target": 0},
                             {"mean_predicted": 1, "mean_target": 1}])  # fmt: skip
     diagonal = alt.Chart(ends).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y)
-    bars = held.mark_rule(color=_BLUE, opacity=0.5, strokeWidth=2).encode(
+    bars = nonempty.mark_rule(color=_BLUE, opacity=0.5, strokeWidth=2).encode(
         x=x, y=alt.Y("low:Q", title=y_label), y2="high:Q"
     )
-    line = held.mark_line(color=_BLUE, point={"size": 50, "filled": True}).encode(
-        x=x, y=y, order=alt.Order("mean_predicted:Q"), tooltip=told
+    line = nonempty.mark_line(color=_BLUE, point={"size": 50, "filled": True}).encode(
+        x=x, y=y, order=alt.Order("mean_predicted:Q"), tooltip=tooltip
     )
     diagram = alt.layer(diagonal, bars, line).properties(width=320, height=320).interactive()
     rows = (
@@ -61,7 +59,7 @@ def reliability_chart(table: ReliabilityData, *, level: float = 0.95) -> Any:
         .mark_rect(color=_BLUE, opacity=0.4)
         .encode(
             x=alt.X("lower:Q", title=None, scale=unit, axis=alt.Axis(labels=False)), x2="upper:Q",
-            y=alt.Y("weight:Q", title="rows"), y2=alt.datum(0), tooltip=told,
+            y=alt.Y("weight:Q", title="rows"), y2=alt.datum(0), tooltip=tooltip,
         )
         .properties(width=320, height=60, title=f"{table.title}: ECE {table.ece:.4f}")
     )  # fmt: skip
@@ -73,11 +71,11 @@ def comparison_chart(comparison: ComparisonData) -> Any:
     alt = _altair()
     rows = []
     for measure in comparison.measures:
-        found, ranks = comparison.intervals(measure), comparison.ranking(measure)
-        for i, name in enumerate(found["predictor"]):
+        values, ranks = comparison.intervals(measure), comparison.ranking(measure)
+        for i, name in enumerate(values["predictor"]):
             rows.append({
-                "measure": measure, "predictor": name, "value": found[measure][i],
-                "low": found["low"][i], "high": found["high"][i], "rank": ranks["rank"][i],
+                "measure": measure, "predictor": name, "value": values[measure][i],
+                "low": values["low"][i], "high": values["high"][i], "rank": ranks["rank"][i],
                 "ranks": f"{ranks['rank_low'][i]} to {ranks['rank_high'][i]}",
             })  # fmt: skip
     _check(len(rows))
@@ -87,7 +85,7 @@ def comparison_chart(comparison: ComparisonData) -> Any:
         bind=alt.binding_select(options=list(comparison.measures), name="measure "),
     )  # fmt: skip
     y = alt.Y("predictor:N", title=None, sort=alt.SortField("rank"), axis=alt.Axis(labelLimit=220))
-    told = [
+    tooltip = [
         alt.Tooltip("predictor:N"), alt.Tooltip("value:Q", format=".5g"),
         alt.Tooltip("low:Q", title=f"{comparison.level:.0%} from", format=".5g"),
         alt.Tooltip("high:Q", title="to", format=".5g"), alt.Tooltip("rank:Q"),
@@ -98,35 +96,39 @@ def comparison_chart(comparison: ComparisonData) -> Any:
     return (
         alt.layer(
             base.mark_rule(color=_BLUE, opacity=0.4, strokeWidth=4).encode(
-                x=alt.X("low:Q", title=None), x2="high:Q", y=y, tooltip=told
+                x=alt.X("low:Q", title=None), x2="high:Q", y=y, tooltip=tooltip
             ),
-            base.mark_circle(color=_BLUE, size=70, opacity=1).encode(x=x, y=y, tooltip=told),
+            base.mark_circle(color=_BLUE, size=70, opacity=1).encode(x=x, y=y, tooltip=tooltip),
         )
         .add_params(chosen)
         .properties(width=380)
     )
 
 
-def bin_sensitivity_chart(found: SensitivityData) -> Any:
+def bin_sensitivity_chart(sensitivity: SensitivityData) -> Any:
     """Each measure over all numbers of bins, scales one above the other; click a name to see it
     alone.
     """
     alt = _altair()
     rows = [
-        {"bins": m, "measure": name, "value": value, "scale": found.scales[name]}
-        for name, values in found.values.items()
-        for m, value in zip(found.bins, values, strict=True)
+        {"bins": m, "measure": name, "value": value, "scale": sensitivity.scales[name]}
+        for name, values in sensitivity.values.items()
+        for m, value in zip(sensitivity.bins, values, strict=True)
     ]
     _check(len(rows))
     one = alt.selection_point(fields=["measure"], bind="legend")
-    palette = alt.Scale(domain=list(found.values), range=list(COLOURS))
-    told = [alt.Tooltip("measure:N"), alt.Tooltip("bins:Q"), alt.Tooltip("value:Q", format=".5g")]
+    palette = alt.Scale(domain=list(sensitivity.values), range=list(COLOURS))
+    tooltip = [
+        alt.Tooltip("measure:N"),
+        alt.Tooltip("bins:Q"),
+        alt.Tooltip("value:Q", format=".5g"),
+    ]
     lines = alt.Chart().mark_line(point={"size": 12}).encode(
         x=alt.X("bins:Q", scale=alt.Scale(type="log")),
         y=alt.Y("value:Q", title=None),
-        color=alt.Color("measure:N", scale=palette, sort=list(found.values)),
+        color=alt.Color("measure:N", scale=palette, sort=list(sensitivity.values)),
         opacity=alt.condition(one, alt.value(1), alt.value(0.12)),
-        tooltip=told,
+        tooltip=tooltip,
     )  # fmt: skip
     return (
         alt.layer(lines, data=alt.Data(values=_finite(rows)))
@@ -138,7 +140,7 @@ def bin_sensitivity_chart(found: SensitivityData) -> Any:
 
 
 def windows_chart(windows: WindowsData) -> Any:
-    """A measure over time with what chance alone would show; drag and scroll to look closer."""
+    """A measure over time with what chance alone would show; drag and scroll to zoom."""
     alt = _altair()
     columns = windows.columns()
     name = windows.measure or next(iter(next(iter(windows)).values))
@@ -152,13 +154,13 @@ def windows_chart(windows: WindowsData) -> Any:
     _check(len(rows))
     base = alt.Chart(alt.Data(values=_finite(rows)))
     x = alt.X("utcyearmonthdatehoursminutes(start):T", title="start of window, UTC")
-    told = [
+    tooltip = [
         alt.Tooltip("start:N"), alt.Tooltip("n:Q", title="rows", format=","),
         alt.Tooltip("value:Q", title=name, format=".5g"),
         alt.Tooltip("noise:Q", title="95% point of chance", format=".5g"),
     ]  # fmt: skip
     line = base.mark_line(color=_BLUE, point={"size": 40, "filled": True}).encode(
-        x=x, y=alt.Y("value:Q", title=name), tooltip=told
+        x=x, y=alt.Y("value:Q", title=name), tooltip=tooltip
     )
     area = base.mark_area(color=GREY, opacity=0.25).encode(x=x, y=alt.Y("noise:Q", title=name))
     return alt.layer(area, line).properties(width=480, height=220).interactive(bind_y=False)

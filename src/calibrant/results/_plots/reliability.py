@@ -97,8 +97,8 @@ class ReliabilityDisplay(Drawn):
         table, turn = self.table, turn_of(ax)
         columns = table.columns() if level is None else table.intervals(level)
         cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
-        held = cells["weight"] > 0
-        x, y = cells["mean_predicted"][held], cells["mean_target"][held]
+        nonempty = cells["weight"] > 0
+        x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
         if turn == 0:
             x_label = x_label_of(table.notion)
             prepare(ax, x_label, y_label_of(table.notion, table.is_hard), ref_line)
@@ -109,7 +109,7 @@ class ReliabilityDisplay(Drawn):
         self.intervals_ = None
         low, high = y, y
         if level is not None and x.size <= _CROWD:
-            low, high = cells["low"][held], cells["high"][held]
+            low, high = cells["low"][nonempty], cells["high"][nonempty]
             self.intervals_ = ax.vlines(
                 x, low, high, color=looks["color"], linewidth=1.6, alpha=0.45, zorder=2.5,
                 gid=f"{100 * level:g}% interval",

@@ -41,6 +41,14 @@ class SlicesDisplay(Drawn):
         The errors.
     noise_ : matplotlib PathCollection or None
         The marks; None where there is no noise floor.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
+    >>> display = cal.evaluate(y, p, measures=["ece"], by=["a", "b"] * 100).slices.plot()
+    >>> display.ax_.get_xlabel()
+    'ece by slice (rows)'
     """
 
     def __init__(self, slices: SlicesData) -> None:
@@ -64,14 +72,14 @@ class SlicesDisplay(Drawn):
         self
             The display, drawn.
         """
-        found = self.slices
-        n = min(checked_cap(cap), len(found))
-        columns = {key: values[:n] for key, values in found.columns().items()}
+        slices = self.slices
+        n = min(checked_cap(cap), len(slices))
+        columns = {key: values[:n] for key, values in slices.columns().items()}
         noise, chance = np.array(columns["noise_95"]), np.array(columns["p_corrected"])
         with canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
             self.ax_, self.figure_ = axes, axes.figure
             self.dots_, _ = dots(
-                axes, columns[found.measure], None, filled=~(chance >= _CHANCE), color=color
+                axes, columns[slices.measure], None, filled=~(chance >= _CHANCE), color=color
             )
             self.noise_ = None
             if not np.isnan(noise).all():
@@ -79,9 +87,9 @@ class SlicesDisplay(Drawn):
                     noise, np.arange(n), marker="|", s=40, color=GREY, linewidths=1.4, zorder=2
                 )
             name_rows(axes, [f"{name} ({rows})" for name, rows in
-                             zip(columns[found.by], columns["n"], strict=True)], 26)  # fmt: skip
+                             zip(columns[slices.by], columns["n"], strict=True)], 26)  # fmt: skip
             axes.set_xlim(left=0)
-            axes.set_xlabel(f"{found.measure} by {short_name(found.by)} (rows)")
+            axes.set_xlabel(f"{slices.measure} by {short_name(slices.by)} (rows)")
             handles = self._handles(n, color)
             if ax is None:
                 below_all(axes.figure, handles)

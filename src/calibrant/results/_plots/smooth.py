@@ -104,34 +104,34 @@ class SmoothReliabilityDisplay(Drawn):
         curve = self.curve
         with_band = level is not None and curve.n_effective is not None
         columns = curve.intervals(level) if with_band and level is not None else curve.columns()
-        # A gap in the line, where there is no row near by to stand for.
-        held = curve.n_near >= 1
-        found = {key: np.where(held, values, np.nan) for key, values in columns.items()}
-        x, y = np.asarray(columns["prediction"]), found["mean_target"]
-        said = f"smoothed, σ = {curve.sigma:.2g}"
-        label = said if name is None else f"{short_name(name, 24)}: {said}"
+        # A gap in the line where no row is near.
+        supported = curve.n_near >= 1
+        drawn = {key: np.where(supported, values, np.nan) for key, values in columns.items()}
+        x, y = np.asarray(columns["prediction"]), drawn["mean_target"]
+        text = f"smoothed, σ = {curve.sigma:.2g}"
+        label = text if name is None else f"{short_name(name, 24)}: {text}"
         looks = {"color": colour, "linewidth": 1.4, "zorder": 3, "label": label, "clip_on": False}
         (self.line_,) = ax.plot(x, y, gid=CURVE, **{**looks, **line_kwargs})
         self.band_ = None
         low, high = y, y
         if with_band and level is not None:
-            low, high = found["low"], found["high"]
+            low, high = drawn["low"], drawn["high"]
             self.band_ = ax.fill_between(
                 x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=1.5,
                 gid=f"{100 * level:g}% interval, pointwise",
             )  # fmt: skip
         self.outside_ = self._mark_outside(ax)
-        clear_corners(ax, x[held], low[held], high[held])
+        clear_corners(ax, x[supported], low[supported], high[supported])
 
     def _mark_outside(self, ax: Axes) -> Any:
-        """The bins that the curve contradicts, so that none is deceived by it."""
+        """Draw the bins that the curve contradicts."""
         bins = self.curve.outside
         if not bins:
             return None
-        y = np.array([part.mean_target for part in bins])
-        spans = [y - [part.low for part in bins], [part.high for part in bins] - y]
+        y = np.array([each.mean_target for each in bins])
+        spans = [y - [each.low for each in bins], [each.high for each in bins] - y]
         marks = ax.errorbar(
-            [part.mean_predicted for part in bins], y, yerr=np.maximum(spans, 0), fmt="o",
+            [each.mean_predicted for each in bins], y, yerr=np.maximum(spans, 0), fmt="o",
             color="black", markersize=3.5, linewidth=1, zorder=4,
         )  # fmt: skip
         marks.lines[0].set(gid=OUTSIDE, label=OUTSIDE)
