@@ -1,8 +1,8 @@
-"""A report in words: the answer, what stands out, which measures come first, the glossary."""
+"""A report in words: the answer, what stands out, and which measures come first."""
 
 from __future__ import annotations
 
-from calibrant._measures.catalogue import GROUPS, Shape, catalogue, listed
+from calibrant._measures.catalogue import GROUPS, Shape, catalogue, find, listed
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._rendering import shortened, shown
 from calibrant.results._slices import Slice, Slices
@@ -80,11 +80,14 @@ def _worst_slice(evaluation: Evaluation) -> str:
     slices = evaluation.slices
     assert slices is not None
     by = "" if slices.by == "slice" else f" by {shortened(slices.by)}"
+    reliability = evaluation.reliability
+    shape: Shape = "multiclass" if reliability.notion == "confidence" else "binary"
+    measure = find(slices.measure, shape).called(soft=not reliability.is_hard)
     off = [each for each in slices if each.p_corrected < 1.0 - slices.level]
     if not off:
         return (
             f"No slice{by} stands out once their number is taken into account; the largest "
-            f"{slices.measure} is {_of_slice(slices, slices.largest)}."
+            f"{measure} is {_of_slice(slices, slices.largest)}."
         )
     worst, beyond_note = slices.worst, ""
     if slices.tolerance is not None:
@@ -93,11 +96,11 @@ def _worst_slice(evaluation: Evaluation) -> str:
             f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
         )
     first = "" if worst is slices.largest else (
-        f"; the largest {slices.measure} is {_of_slice(slices, slices.largest)}")  # fmt: skip
+        f"; the largest {measure} is {_of_slice(slices, slices.largest)}")  # fmt: skip
     return (
         f"{len(off)} of {len(slices)} slices{by} are miscalibrated, with their number taken into "
         f"account{beyond_note}. The hardest to explain by chance is {shortened(worst.name)} "
-        f"({slices.measure} {shown(worst.values[slices.measure])}){first}."
+        f"({measure} {shown(worst.values[slices.measure])}){first}."
     )
 
 
