@@ -167,7 +167,6 @@ def compare(
             )
             for name, each in samples.items()
         }  # fmt: skip
-    fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return Comparison(
         tuple(samples),
         tuple(m.name for m in chosen),
@@ -180,14 +179,7 @@ def compare(
         _robustness(samples, shape, bin_counts),
         slices,
         describe_input(first, summaries[0].findings),
-        tuple(
-            f"{name}: {note}"
-            for name, summary in zip(samples, summaries, strict=True)
-            for note in (
-                *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
-                *([fitted[name]] if name in fitted else ()),
-            )
-        ),
+        _notes(samples, summaries),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -203,6 +195,19 @@ def compare(
             "matched_by_ids": ids is not None,
         },
         tuple(_table(summary) for summary in summaries),
+    )
+
+
+def _notes(samples: Mapping[str, Samples], summaries: Sequence[Summary]) -> tuple[str, ...]:
+    """The notes on each predictor, and on rows that its recalibration map was fitted to."""
+    fitted = about_mapped({name: each.predictions for name, each in samples.items()})
+    return tuple(
+        f"{name}: {note}"
+        for name, summary in zip(samples, summaries, strict=True)
+        for note in (
+            *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
+            *([fitted[name]] if name in fitted else ()),
+        )
     )
 
 

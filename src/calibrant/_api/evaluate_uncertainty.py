@@ -86,9 +86,9 @@ def add_uncertainty(
     headline = headline_of([measures[each.name] for each in estimates if each.interval])
     verdict = None
     if headline is not None:
-        judged = next(each for each in estimates if each.name == headline.name)
-        assert judged.interval is not None
-        verdict = verdict_of(judged.interval, judged.noise_floor, tolerance, headline, uncertainty)
+        main = next(each for each in estimates if each.name == headline.name)
+        assert main.interval is not None
+        verdict = verdict_of(main.interval, main.noise_floor, tolerance, headline, uncertainty)
     recipe = {
         **result.recipe,
         "level": uncertainty.level,
