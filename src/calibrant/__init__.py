@@ -12,10 +12,9 @@ from calibrant._core.version import __version__
 if TYPE_CHECKING:
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
-    from calibrant._api.classwise_reliability import classwise_reliability
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
-    from calibrant._api.evaluate import evaluate, reliability
+    from calibrant._api.evaluate import evaluate
     from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._api.metrics.binned import (
         ace,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
     from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict
+    from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.report.report import report
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
@@ -176,13 +176,9 @@ __all__ = [
 _NAMES = {
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),
-    "calibrant._api.classwise_reliability": ("classwise_reliability",),
     "calibrant._api.compare": ("compare",),
     "calibrant._api.conventions": ("conventions",),
-    "calibrant._api.evaluate": (
-        "evaluate",
-        "reliability",
-    ),
+    "calibrant._api.evaluate": ("evaluate",),
     "calibrant._api.files.evaluate_file": ("evaluate_file",),
     "calibrant._api.metrics.binned": (
         "ace",
@@ -226,6 +222,10 @@ _NAMES = {
         "interval",
         "noise_floor",
         "verdict",
+    ),
+    "calibrant._api.reliability": (
+        "classwise_reliability",
+        "reliability",
     ),
     "calibrant._api.report.report": ("report",),
     "calibrant._api.streaming.accumulator": ("Accumulator",),

@@ -153,7 +153,7 @@ def test_missing_rows_are_counted(tmp_path, capsys):
     kept = np.arange(N) % 10 > 0
     assert values(found)["ece"] == cal.ece(OUTCOMES[kept], REPORTS[kept])
     assert found["recipe"]["n_missing"] == N // 10
-    assert found["notes"][0].startswith(f"{N // 10} rows were left out")
+    assert found["notes"][0].startswith(f"{N // 10} rows were dropped")
 
 
 def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, monkeypatch):

@@ -51,7 +51,7 @@ def test_rows_left_out_are_told_with_the_option_of_the_command(tmp_path, capsys)
     }  # fmt: skip
     for verb, arguments in verbs.items():
         code, out, _ = said(capsys, verb.split()[0], *arguments, "--missing", "drop")
-        assert code in (0, 2) and "left out" in out, verb
+        assert code in (0, 2) and "dropped" in out, verb
         assert "missing='drop'" not in out and "--missing drop" in out, verb
 
 

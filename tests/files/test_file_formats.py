@@ -183,7 +183,7 @@ class TestColumnsOfArrow:
         expected = cal.evaluate(LABELS[kept], ROWS[kept], sample_weight=np.full(kept.size, 1.5))
         assert found["ece"] == pytest.approx(expected["ece"], rel=1e-12)
         assert found.recipe["n_missing"] == 5 and found.recipe["n"] == kept.size
-        assert any("5 rows were left out" in note for note in found.notes)
+        assert any("5 rows were dropped" in note for note in found.notes)
         with pytest.raises(
             InputError, match=r"rows\.\w+, row 3: y_proba is missing, here and in 1"
         ):

@@ -10,7 +10,7 @@ import pytest
 from file_makers import write
 
 import calibrant as cal
-from calibrant._api.files import refinement as looks
+from calibrant._api.files import refinement
 from calibrant._core.errors import InputError
 from calibrant._data.readers import source
 from calibrant._engines import refine
@@ -37,7 +37,7 @@ BY_QUANTILES = ["lin_ce", "ace", "debiased_l2", "confidence_ce"]
 @pytest.mark.parametrize("shape", SHAPES)
 def test_quantile_bins_are_those_of_arrays(tmp_path, monkeypatch, shape, m, weighted, few):
     monkeypatch.setattr(refine, "FEW_ROWS", few)
-    monkeypatch.setattr(looks, "GROUPS", 500)
+    monkeypatch.setattr(refinement, "GROUPS", 500)
     monkeypatch.setattr(source, "CHUNK", 700)
     p = SHAPES[shape]
     path = write(tmp_path, "npz", {"label": OUTCOMES, "p": p, "w": WEIGHTS})

@@ -36,7 +36,7 @@ def test_a_log_has_a_line_a_pass(tmp_path, capfd):
     assert line.startswith("2,500 rows, ") and " a second, " in line and line.endswith(" s")
     cal.evaluate_file(path, progress=True, measures=["lin_ce"])
     first, second = capfd.readouterr().err.splitlines()
-    assert first.startswith("2,500 rows") and second.startswith("a closer look: 2,500 rows")
+    assert first.startswith("2,500 rows") and second.startswith("refinement pass: 2,500 rows")
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "jsonl", "arrow", "stream", "npz"])
@@ -99,7 +99,7 @@ def test_the_command_draws_on_a_real_terminal(tmp_path):
     path = write(tmp_path, "csv", {"label": OUTCOMES, "p": REPORTS})
     leader, follower = need("pty").openpty()
     program = (
-        "from calibrant.plots import progress; progress.FIRST = progress.EVERY = 0.0\n"
+        "from calibrant._core import progress; progress.FIRST = progress.EVERY = 0.0\n"
         f"from calibrant._cli import main; main(['report', {str(path)!r}, '--measures', 'ece'])"
     )
     done = subprocess.run(

@@ -59,7 +59,7 @@ def test_what_is_missing_is_counted_and_never_made_up(file, record):
     found = cal.evaluate_file(file, missing="drop", bins=10)
     assert found["ece"] == cal.ece([1, 0, 1, 0], [0.9, 0.7, 1.0, 0.25], bins=10)
     assert (found.recipe["n"], found.recipe["n_missing"]) == (4, 1)
-    assert found.notes[0].startswith("1 row was left out because a prediction, label or weight")
+    assert found.notes[0].startswith("1 row was dropped because a prediction, label or weight")
 
 
 def test_a_file_of_missing_confidences_holds_nothing(file):

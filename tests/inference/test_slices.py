@@ -111,7 +111,7 @@ def test_slices_without_weight_are_left_out_and_named():
     slices = cal.evaluate(y, u, by=names, sample_weight=w, measures=["ece"]).slices
     assert {part.name for part in slices} == {"a", "c"}
     assert any(note.startswith("b: 100 rows") for note in slices.notes)
-    assert "left out" in repr(slices)
+    assert "dropped" in repr(slices)
 
 
 def test_tiny_slices_have_no_problem():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.evaluate_uncertainty import commented
+from calibrant._api.evaluate_uncertainty import interval_notes
 from calibrant._api.metrics import uncertainty
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.errors import InputError
@@ -176,7 +176,7 @@ def test_a_value_outside_its_interval_is_commented_everywhere():
         Estimate(name, value, "", "binary", "", None, interval=replace(interval, value=value))
         for name, value in (("ece", 3e-4), ("lin_ce", 3e-4), ("mce", 5e-5))
     ]
-    (note,) = commented(rows)
+    (note,) = interval_notes(rows)
     assert note.startswith("ece, lin_ce: the value lies above its own interval")
 
 

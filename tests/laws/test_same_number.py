@@ -13,7 +13,8 @@ import pytest
 
 import calibrant as cal
 from calibrant._api.check import check
-from calibrant._cli.quickly import evaluate_quickly
+from calibrant._api.evaluate_samples import Options, evaluate_samples
+from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import find
 from every_engine import frame
 from needs import need
@@ -179,9 +180,9 @@ def test_a_rule_for_all_is_the_same_everywhere(shape, bins, tmp_path):
 
 def test_many_distinct_predictions_leave_out_what_needs_their_order(tmp_path, monkeypatch):
     """A file is never held: where that would be needed the name is not offered, and it is said."""
-    from calibrant._api.files import refinement as looks
+    from calibrant._api.files import refinement
 
-    monkeypatch.setattr(looks, "MOST_LEVELS", 50)
+    monkeypatch.setattr(refinement, "MOST_LEVELS", 50)
     monkeypatch.setattr("calibrant._api.evaluate_frame.LEVELS_UP_TO", 50)
     y, p, w = rows("binary", "hard", False)
     expected = cal.evaluate(y, p)
@@ -233,7 +234,7 @@ def test_the_same_rows_have_one_interval(shape):
     page = cal.report(y, p).evaluation
     assert page.values == cal.evaluate(y, p).values
     whole = cal.evaluate(y, p, uncertainty=True)
-    terminal = evaluate_quickly(y, p)
+    terminal = evaluate_samples(to_samples(y, p), Options(intervals="cheap"))
     names = JUDGED[shape]
     compared = cal.compare(y, {"one": p, "other": p[::-1].copy()}, measures=names)
     few = cal.evaluate(y, p, uncertainty=True, measures=names)
@@ -258,4 +259,5 @@ def test_every_default_of_draws_is_one_number():
         assert inspect.signature(door).parameters["n_resamples"].default == N_RESAMPLES, door
     y, p, _ = rows("binary", "hard", False)
     y, p = np.tile(y, 300), np.tile(p, 300)  # which had half as many
-    assert evaluate_quickly(y, p, measures=["ece"]).recipe["n_resamples"] == N_RESAMPLES
+    terminal = evaluate_samples(to_samples(y, p), Options(measures=["ece"], intervals="cheap"))
+    assert terminal.recipe["n_resamples"] == N_RESAMPLES

@@ -94,7 +94,7 @@ def test_rows_left_out_are_told():
     found = bin_sensitivity(
         [0, 1, 1], [0.2, np.nan, 0.9], bins=[2], measures=["ece"], missing="drop"
     )
-    assert found.n == 2 and "1 row was left out" in found.notes[0]
+    assert found.n == 2 and "1 row was dropped" in found.notes[0]
 
 
 @pytest.mark.parametrize("bins", [0, [3, 0], [2.5], "ten", [True], [None]])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.classwise_reliability import classwise_reliability
+from calibrant._api.reliability import classwise_reliability
 from calibrant._core.errors import InputError
 
 NAMES = ("red", "green", "<b>blue</b>", "black")

@@ -13,7 +13,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._api.bin_sensitivity import bin_sensitivity
-from calibrant._api.classwise_reliability import classwise_reliability
+from calibrant._api.reliability import classwise_reliability
 from calibrant._core.errors import InputError, UnknownOption
 from calibrant.plots import (
     BinSensitivityDisplay,

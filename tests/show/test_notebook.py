@@ -11,7 +11,7 @@ import pytest
 import calibrant as cal
 from calibrant import examples
 from calibrant._api.bin_sensitivity import bin_sensitivity
-from calibrant._api.classwise_reliability import classwise_reliability
+from calibrant._api.reliability import classwise_reliability
 from calibrant.results._notebook import MOST_ROWS, Drawing, html_table
 from calibrant.results._rendering import as_text
 from calibrant.results._sketch import reliability_sketch, sparkline

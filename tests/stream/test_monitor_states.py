@@ -80,7 +80,7 @@ def test_a_saved_monitor_comes_back_whole(kind, measures, tmp_path):
     assert loaded.recipe() == monitor.recipe() and loaded.n_without_time == 1
     assert loaded.evaluate().to_dict() == monitor.evaluate().to_dict()
     assert loaded.merge(monitor).n_rows == 2 * (N - 1)
-    with pytest.raises(InputError, match="held together only"):
+    with pytest.raises(InputError, match="were merged into one"):
         loaded.between("2026-01-06", None)
     assert os.listdir(tmp_path) == ["m.state"]
 

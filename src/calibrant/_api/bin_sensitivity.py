@@ -1,4 +1,4 @@
-"""The front door for every number of bins at once: bin_sensitivity()."""
+"""bin_sensitivity(): every measure at every number of bins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.evaluate import choose, describe_input, missing_note, notes_of
+from calibrant._api.evaluate_samples import choose, describe_input, missing_note, notes_of
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples
@@ -80,10 +80,7 @@ def bin_sensitivity(
     [0.013, 0.067]
     """
     counts = _whole_counts(bins)
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data, missing=missing,
-    )  # fmt: skip
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
     shape = samples.shape
     chosen = choose(measures, shape)
     if measures is None:
@@ -103,7 +100,7 @@ def bin_sensitivity(
         notes = (missing_note(samples.n_missing), *notes)
     return BinSensitivity(
         bins=counts,
-        values={name: tuple(found) for name, found in values.items()},
+        values={name: tuple(column) for name, column in values.items()},
         scales={m.name: m.scale for m in chosen},
         flat=tuple(flat),
         n=samples.n,

@@ -1,4 +1,4 @@
-"""The gate: limits, and whether the data tell that they are kept; check()."""
+"""check(): whether measures keep their limits, or noise leaves it undecided."""
 
 from __future__ import annotations
 
@@ -126,10 +126,7 @@ def check(
     >>> cal.check(y[:12], p[:12], at_most={"ece": 0.2}).verdict
     'undecided'
     """
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data, missing=missing,
-    )  # fmt: skip
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
     limits = limits_of(at_most, at_least, samples.shape)
     rules = both_rules(bins)
     level = check_level(level)
@@ -141,33 +138,33 @@ def check(
     index = group_index(groups, samples, data)
     labels = None if by is None else slice_labels(by, samples, data)[0]
     names = [] if labels is None else sorted(set(labels.tolist()))
-    ways = _Ways(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
-    parts = list(_checked(samples, index, None, ways))
+    checks = _Checks(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
+    results = list(_checked(samples, index, None, checks))
     for name in names:
         rows = np.flatnonzero(labels == name)
         own = None if index is None else np.unique(index[rows], return_inverse=True)[1]
-        parts += _checked(samples.take(rows), own, str(name), ways)
-    return Check(tuple(parts), samples.n, samples.n_missing, level, bool(point))
+        results += _checked(samples.take(rows), own, str(name), checks)
+    return Check(tuple(results), samples.n, samples.n_missing, level, bool(point))
 
 
 def limits_of(
     at_most: Mapping[str, float] | None, at_least: Mapping[str, float] | None, shape: Shape
 ) -> tuple[tuple[Measure, Limit], ...]:
-    """The limits and their measures; an error for one that says nothing."""
+    """The limits and their measures; an error for a limit that checks nothing."""
     for option, given in (("at_most", at_most), ("at_least", at_least)):
         if given is not None and not isinstance(given, Mapping):
             raise InputError(
                 f"{option} must map names of measures to limits, such as {{'ece': 0.05}}; got "
                 f"{given!r}"
             )
-    told = [
+    limits = [
         *(Limit(name, "max", value) for name, value in (at_most or {}).items()),
         *(Limit(name, "min", value) for name, value in (at_least or {}).items()),
     ]
-    if not told:
+    if not limits:
         raise InputError("there is no limit to check: say at_most={'ece': 0.05}, or at_least=")
     out = []
-    for limit in told:
+    for limit in limits:
         measure = find(limit.measure, shape)
         _check_not_empty(measure, limit)
         out.append((measure, replace(limit, measure=measure.name, value=float(limit.value))))
@@ -192,8 +189,8 @@ def _check_not_empty(measure: Measure, limit: Limit) -> None:
 
 
 @dataclass(frozen=True)
-class _Ways:
-    """What limits there are, and how they are held against rows."""
+class _Checks:
+    """The limits, and how rows are compared with them."""
 
     limits: tuple[tuple[Measure, Limit], ...]
     rules: tuple[Rule, Rule]
@@ -204,28 +201,30 @@ class _Ways:
     n_resamples: Any
     seed: Any
 
-    def worth(self, samples: Samples, groups: Any, level: float) -> Uncertainty:
+    def uncertainty(self, samples: Samples, groups: Any, level: float) -> Uncertainty:
         measures = tuple(dict.fromkeys(measure for measure, _ in self.limits))
         return uncertainty_of(
-            samples, *self.rules, measures, level=level, groups=groups, votes=None, data=None,
+            samples, *self.rules, measures, level=level, groups=groups,
             n_resamples=self.n_resamples, seed=self.seed,
         )  # fmt: skip
 
 
-def _checked(samples: Samples, groups: Any, where: str | None, ways: _Ways) -> Iterator[LimitCheck]:
+def _checked(
+    samples: Samples, groups: Any, where: str | None, checks: _Checks
+) -> Iterator[LimitCheck]:
     """Every limit, of all rows or of a slice."""
     weightless = samples.weights is not None and not (samples.weights > 0).any()
     single = groups is not None and int(np.max(groups)) < 1
     if where is not None and (weightless or single):
-        said = "its rows have no weight" if weightless else "one cluster cannot be resampled"
-        for _, limit in ways.limits:
-            yield LimitCheck(limit, where, samples.n, math.nan, None, said)
+        reason = "its rows have no weight" if weightless else "one cluster cannot be resampled"
+        for _, limit in checks.limits:
+            yield LimitCheck(limit, where, samples.n, math.nan, None, reason)
         return
-    summary = Summary(samples, *ways.rules)
-    worth = ways.worth(samples, groups, ways.level)
+    summary = Summary(samples, *checks.rules)
+    uncertainty = checks.uncertainty(samples, groups, checks.level)
     # Seldom needed, and a second set of draws: made for the first limit that is broken.
     strict: Uncertainty | None = None
-    for measure, limit in ways.limits:
+    for measure, limit in checks.limits:
         try:
             value = measure.compute(summary)
         except InputError as error:
@@ -233,22 +232,24 @@ def _checked(samples: Samples, groups: Any, where: str | None, ways: _Ways) -> I
                 raise
             yield LimitCheck(limit, where, samples.n, math.nan, None, str(error))
             continue
-        if ways.point:
+        if checks.point:
             yield LimitCheck(limit, where, samples.n, value, None)
             continue
-        interval = worth.interval(measure, value)
+        interval = uncertainty.interval(measure, value)
         scale = gap_scale(measure, summary)
-        found = replace(limited(limit, where, interval, worth, scale), n=samples.n)
-        if ways.number > 1 and found.verdict == "fail":
+        result = replace(limited(limit, where, interval, uncertainty, scale), n=samples.n)
+        if checks.number > 1 and result.verdict == "fail":
             if strict is None:
-                strict = ways.worth(samples, groups, 1.0 - (1.0 - ways.level) / ways.number)
-            found = replace(found, joint=strict.interval(measure, value))
-        yield found
+                strict = checks.uncertainty(
+                    samples, groups, 1.0 - (1.0 - checks.level) / checks.number
+                )
+            result = replace(result, joint=strict.interval(measure, value))
+        yield result
 
 
 def check_values(
     values: Mapping[str, float], limits: tuple[tuple[Measure, Limit], ...], n: int, n_missing: int
 ) -> Check:
-    """Limits held against values alone, of rows that are not at hand."""
-    parts = (LimitCheck(limit, None, n, values[limit.measure], None) for _, limit in limits)
-    return Check(tuple(parts), n, n_missing, None, True)
+    """Limits compared with values alone, of rows that are not in memory."""
+    results = (LimitCheck(limit, None, n, values[limit.measure], None) for _, limit in limits)
+    return Check(tuple(results), n, n_missing, None, True)

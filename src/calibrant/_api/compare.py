@@ -1,16 +1,17 @@
-"""The front door for several predictors: compare()."""
+"""compare(): several predictors on the same rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.evaluate import choose, describe_input, notes_of
+from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import sliced
@@ -22,6 +23,7 @@ from calibrant._data.columns import OWN_LABELS, check_label_is_shared
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
+from calibrant._inference.resampling import checked_votes
 from calibrant._inference.robustness import rank_robustness
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find, listed
@@ -128,7 +130,7 @@ def compare(
     """
     check_resamples(n_resamples, seed)
     check_level(level)
-    samples = _accepted(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
+    samples = _to_samples(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose(measures, shape)
@@ -140,7 +142,7 @@ def compare(
 
     values, summaries = [], []
     for name, each in samples.items():
-        with _About(name):
+        with _about(name):
             summary = Summary(each, fixed, quantile)
             values.append([m.compute(summary) for m in chosen])
             summaries.append(summary)
@@ -148,31 +150,23 @@ def compare(
     drawn = [_drawn(each, chosen, fixed, quantile, draws) for each in samples.values()]
     own, scatters = [], []
     for row, each in zip(values, samples.values(), strict=True):
-        # As by `interval`: what a predictor's own value is worth does not depend on the others.
-        worth = uncertainty_of(
-            each, fixed, quantile, chosen, level=level, groups=index, votes=None,
-            n_resamples=n_resamples, seed=seed, data=None,
+        # As by `interval`: a predictor's own uncertainty does not depend on the others.
+        uncertainty = uncertainty_of(
+            each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
+            seed=seed,
         )  # fmt: skip
-        own.append([_limits(worth, m, v) for m, v in zip(chosen, row, strict=True)])
-        scatters.append([worth.scatter(m, v) for m, v in zip(chosen, row, strict=True)])
+        own.append([_limits(uncertainty, m, v) for m, v in zip(chosen, row, strict=True)])
+        scatters.append([uncertainty.scatter(m, v) for m, v in zip(chosen, row, strict=True)])
     slices: dict[str, Slices] | None = None
     if by is not None:
+        votes = checked_votes(votes, first)
         slices = {
             name: sliced(
-                each,
-                by,
-                data,
-                fixed,
-                quantile,
-                chosen,
-                votes=votes,
-                seed=int(seed),
-                groups=index,
+                each, by, data, fixed, quantile, chosen, votes=votes, seed=int(seed), groups=index,
                 asked=measures is not None,
             )
             for name, each in samples.items()
-        }
-    fitted = about_mapped({name: each.predictions for name, each in samples.items()})
+        }  # fmt: skip
     return Comparison(
         tuple(samples),
         tuple(m.name for m in chosen),
@@ -185,14 +179,7 @@ def compare(
         _robustness(samples, shape, bin_counts),
         slices,
         describe_input(first, summaries[0].findings),
-        tuple(
-            f"{name}: {note}"
-            for name, summary in zip(samples, summaries, strict=True)
-            for note in (
-                *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
-                *([fitted[name]] if name in fitted else ()),
-            )
-        ),
+        _notes(samples, summaries),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -211,6 +198,19 @@ def compare(
     )
 
 
+def _notes(samples: Mapping[str, Samples], summaries: Sequence[Summary]) -> tuple[str, ...]:
+    """The notes on each predictor, and on rows that its recalibration map was fitted to."""
+    fitted = about_mapped({name: each.predictions for name, each in samples.items()})
+    return tuple(
+        f"{name}: {note}"
+        for name, summary in zip(samples, summaries, strict=True)
+        for note in (
+            *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
+            *([fitted[name]] if name in fitted else ()),
+        )
+    )
+
+
 def _drawn(
     samples: Samples, chosen: tuple[Measure, ...], fixed: Rule, quantile: Rule, draws: Draws
 ) -> list[NDArray[np.float64]]:
@@ -218,13 +218,13 @@ def _drawn(
     own = equal_mass_rule(quantile)
     by_mass = tuple(m for m in chosen if m.equal_mass and own != quantile)
     others = tuple(m for m in chosen if m not in by_mass)
-    found = dict(
+    by_measure = dict(
         zip(others, replicates(samples, others, fixed, quantile, draws), strict=True)
         if others else ()
     )  # fmt: skip
     if by_mass:
-        found |= zip(by_mass, replicates(samples, by_mass, fixed, own, draws), strict=True)
-    return [found[m] for m in chosen]
+        by_measure |= zip(by_mass, replicates(samples, by_mass, fixed, own, draws), strict=True)
+    return [by_measure[m] for m in chosen]
 
 
 def _table(summary: Summary) -> ReliabilityTable:
@@ -238,17 +238,17 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
         raise InputError(
             f"bin_counts must be numbers of bins, such as (5, 20, 100); got {bin_counts!r}"
         )
-    with _About("bin_counts"):
+    with _about("bin_counts"):
         counts = tuple(dict.fromkeys(EqualWidth(m).m for m in bin_counts))
     if not counts:
         raise InputError("bin_counts must hold one number of bins or more; got none")
     return counts
 
 
-def _limits(worth: Uncertainty, measure: Measure, value: float) -> tuple[float, float, float]:
+def _limits(uncertainty: Uncertainty, measure: Measure, value: float) -> tuple[float, float, float]:
     """An interval and its estimate."""
-    found = worth.interval(measure, value)
-    return found.low, found.high, math.nan if found.estimate is None else found.estimate
+    interval = uncertainty.interval(measure, value)
+    return interval.low, interval.high, math.nan if interval.estimate is None else interval.estimate
 
 
 def _pairs(
@@ -288,21 +288,16 @@ def _robustness(
     return rank_robustness(ordered, losses, names=tuple(samples))
 
 
-class _About:
-    """Errors of one predictor (or one argument) say which."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, CalibrantError):
-            raise type(error)(f"{self.name}: {error}") from error
+@contextmanager
+def _about(name: str) -> Iterator[None]:
+    """Errors of one predictor, or of one argument, begin with its name."""
+    try:
+        yield
+    except CalibrantError as error:
+        raise type(error)(f"{name}: {error}") from error
 
 
-def _accepted(
+def _to_samples(
     y_true: Any,
     y_proba: Any,
     ids: Mapping[str, Any] | None,
@@ -333,11 +328,8 @@ def _accepted(
     for name, predictions in y_proba.items():
         if str(name) in out:
             raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
-        with _About(str(name)):
-            each = to_samples(
-                y_true, predictions, sample_weight=sample_weight, from_logits=from_logits,
-                classes=classes, data=data,
-            )  # fmt: skip
+        with _about(str(name)):
+            each = to_samples(y_true, predictions, sample_weight, from_logits, classes, data)
             if name in order:
                 if order[name].size != each.n:
                     raise InputError(
@@ -347,6 +339,6 @@ def _accepted(
         out[str(name)] = each if classes is not None else replace(each, class_names=None)
     shapes = {name: each.predictions.shape[1:] for name, each in out.items()}
     if len(set(shapes.values())) > 1:
-        said = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
-        raise InputError(f"all predictors must report on the same classes; the shapes are {said}")
+        listed = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
+        raise InputError(f"all predictors must have the same classes; the shapes are {listed}")
     return out

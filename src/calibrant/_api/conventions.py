@@ -76,14 +76,14 @@ def conventions(
     """
     rule = EqualWidth(bins)
     samples = to_samples(y_true, y_proba, from_logits=from_logits, classes=classes, data=data)
-    settled = resolve_notion(samples, notion)
-    if settled in ("classwise", "full"):
+    resolved = resolve_notion(samples, notion)
+    if resolved in ("classwise", "full"):
         raise InputError("conventions are of one scalar problem: use notion='confidence'")
-    return conventions_of(samples, rule, settled)
+    return conventions_of(samples, rule, resolved)
 
 
 def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conventions:
-    """The same of samples that were accepted; weights, which most tools lack, are not used."""
+    """The same of validated samples; weights, which most tools lack, are not used."""
     summary = Summary(samples)
     ours = binned_error(summary.table(notion, rule))
     with explained(samples):

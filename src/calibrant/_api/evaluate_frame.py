@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from calibrant._api.evaluate import (
+from calibrant._api.evaluate_samples import (
+    Options,
     assemble,
     choose,
     class_columns,
@@ -17,57 +15,39 @@ from calibrant._api.evaluate import (
     equal_mass_note,
     rule_names,
 )
-from calibrant._api.slices import not_of_sums, ranked, slice_measures
+from calibrant._api.slices import (
+    no_weight_note,
+    not_of_sums,
+    ranked_slices,
+    slice_measures,
+    slice_of_sums,
+)
 from calibrant._core.bin_tables import FIELDS
-from calibrant._core.binning import Bins, EqualWidth, FixedRule, Quantile, Rule, both_rules
+from calibrant._core.binning import EqualWidth, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._data.explain import check_not_swapped
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.frames import frame_to_samples, named
+from calibrant._data.frames import named
 from calibrant._data.slice_names import row_names
 from calibrant._engines import frames
 from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.slices import slice_groups
-from calibrant._inference.streams import NO_FLOOR, counts_once, noise_floor
 from calibrant._measures.catalogue import Measure
 from calibrant._summaries.frame import LEVELS_UP_TO, FrameSummary, summary_of
 from calibrant._summaries.requirements import holdings, known_measures, needs_fine_cells
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._slices import Slice, Slices
+from calibrant.results._slices import Slices
 
 
-def evaluate_frame(
-    y_true: Any,
-    y_proba: Any,
-    data: Any,
-    *,
-    bins: Bins,
-    measures: Iterable[str] | None,
-    uncertainty: bool,
-    by: Any,
-    sample_weight: Any,
-    from_logits: bool,
-    classes: Sequence[Any] | None,
-    missing: str,
-) -> Evaluation:
+def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     """The evaluation of a lazy frame, summed where it lies."""
-    if uncertainty:
-        raise InputError(
-            "uncertainty=True draws rows again and again, which a frame in another engine is not "
-            "made for: collect a sample of its rows and evaluate that. by=... has noise floors "
-            "here too"
-        )
-    samples = frame_to_samples(
-        y_true, y_proba, data, sample_weight=sample_weight, from_logits=from_logits,
-        classes=classes, missing=missing,
-    )  # fmt: skip
-    slices_by = None if by is None else named(by, "by", samples.frame.collect_schema())
-    fixed, truthful = both_rules(bins)
-    _check_rules(fixed, truthful, slices_by)
-    names = None if measures is None else known_measures(measures)
+    by = None if options.by is None else named(options.by, "by", samples.frame.collect_schema())
+    fixed, truthful = both_rules(options.bins)
+    _check_rules(fixed, truthful, by)
+    names = None if options.measures is None else known_measures(options.measures)
     shape = samples.shape
     chosen = choose(names, shape)
     cells = _cells(fixed, names)
@@ -77,19 +57,19 @@ def evaluate_frame(
     notes: tuple[str, ...] = ()
     if names is None:
         summary.most_levels = LEVELS_UP_TO
-        left_out = [m for m in chosen if not summary.has(m)]
+        absent = [m for m in chosen if not summary.has(m)]
         chosen = tuple(measure for measure in chosen if summary.has(measure))
-        notes = _left_out(left_out, soft=sums.findings.soft)
+        notes = _absent_notes(absent, soft=sums.findings.soft)
     notes = (*equal_mass_note(chosen, truthful), *notes)
     result = _assembled(samples, sums, summary, chosen, notes, everything=names is None)
-    if slices_by is None:
+    if by is None:
         return result
-    slices = _slices(samples, slices_by, fixed, chosen, asked=names is not None)
+    slices = _slices(samples, by, fixed, chosen, asked=names is not None)
     return replace(result, slices=slices)
 
 
-def _left_out(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
-    """What is told of measures that an evaluation of everything does without."""
+def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
+    """Notes on measures that an evaluation of everything does without."""
     long = [m.name for m in measures if m.statistic != "distribution"]
     distances = [m.name for m in measures if m.statistic == "distribution" and soft]
     notes = []
@@ -121,7 +101,7 @@ def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
 def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
     by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
     check_weight_total(by_field["sum_w"].sum(), sums.n_rows)
-    # Predictions of 0 and 1 alone are their own squares; then it is worth a look at all of them.
+    # Predictions of 0 and 1 alone are their own squares; all of them are then looked at.
     if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
         check_not_swapped(samples)
 
@@ -178,30 +158,13 @@ def _slices(
     shape = samples.shape
     headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
     losses = any(m.statistic == "losses" for m in shown)
-    cells, found, name = Cells(rule, fine=False), [], ", ".join(by)
+    cells, slices = Cells(rule, fine=False), []
     notes = not_of_sums(measures, shown) if asked else []
     columns = samples.n_columns
     for label, sums in slice_groups(samples, by, cells, row_names, losses=losses):
         summary = StreamSummary(cells, sums.arrays, columns, sums.findings)
-        if not summary.bins.total_weight[0] > 0:
-            notes.append(f"{label}: {sums.n_rows} rows without weight, left out")
-            continue
-        values = {m.name: m.compute(summary) for m in shown}
-        found.append(_slice(label, sums, summary, values, headline))
-    if not found:
-        raise InputError(f"by={name!r} leaves no slice with weight")
-    return Slices(name, headline.name, ranked(found, headline.name), tuple(notes))
-
-
-def _slice(
-    label: str,
-    sums: StreamSums,
-    summary: StreamSummary,
-    values: dict[str, float],
-    headline: Measure,
-) -> Slice:
-    floor = NO_FLOOR
-    if counts_once(summary.bins) and not sums.findings.soft:
-        assert headline.of_tables is not None
-        floor = noise_floor(summary.bins, headline.of_tables, values[headline.name])
-    return Slice(label, sums.n_rows, values, floor.upper, floor.p_value, math.nan)
+        if summary.bins.total_weight[0] > 0:
+            slices.append(slice_of_sums(label, sums.n_rows, summary, shown, headline))
+        else:
+            notes.append(no_weight_note(label, sums.n_rows))
+    return ranked_slices(", ".join(by), headline, slices, notes)

@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from calibrant._api.metrics.uncertainty import group_index, verdict_of
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._api.metrics.uncertainty import verdict_of
 from calibrant._core.binning import Rule
 from calibrant._core.validation import check_level, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import whole_problem
-from calibrant._inference.budget import takes_long
-from calibrant._inference.resampling import checked_votes
+from calibrant._inference.budget import quick_measures, takes_long
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import HEADLINE, Measure, find
+from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
 from calibrant._measures.gap_scale import is_error
 from calibrant._measures.proportions import design_effects
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._uncertainty import ESTIMAND
 
+_LONG = "to resample them takes long here; ask for them by name, with measures="
+_LONGER = "they take longer; measures= asks for some, intervals='all' for all"
 _ABOVE = (
     "the value lies above its own interval: a sample's error is above the true one, which is near "
     "0; `estimate` is without that bias"
@@ -35,59 +39,62 @@ def uncertainty_of(
     measures: tuple[Measure, ...],
     *,
     level: Any,
-    groups: Any,
-    votes: Any,
     n_resamples: Any,
     seed: Any,
-    data: Any,
+    groups: NDArray[np.intp] | None = None,
+    votes: Any = None,
 ) -> Uncertainty:
-    """What is needed to judge the measures of an evaluation."""
+    """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
         samples, fixed, quantile, measures, check_level(level), int(n_resamples), int(seed),
-        group_index(groups, samples, data), checked_votes(votes, samples),
+        groups, votes,
     )  # fmt: skip
 
 
+def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[Measure, ...]:
+    """The measures whose intervals take about a second."""
+    in_rows = samples.multiclass or groups is not None
+    entries = samples.predictions.size if in_rows else 0
+    return quick_measures(catalogue(samples.shape), entries)
+
+
 def add_uncertainty(
-    result: Evaluation, worth: Uncertainty, tolerance: float, *, asked: bool
+    result: Evaluation, uncertainty: Uncertainty, tolerance: float, *, asked: bool
 ) -> Evaluation:
-    """The evaluation with an interval and a noise floor beside every number."""
-    samples = worth.samples
-    heavy = set() if asked else _heavy(worth)
-    # What is not judged is not resampled with the rest either.
-    worth.measures = tuple(m for m in worth.measures if m.name not in heavy)
-    shape = samples.shape
+    """The evaluation with an interval and a noise floor beside every number of `uncertainty`; what
+    was not `asked` for by name, and takes minutes, has none.
+    """
+    expensive = set() if asked else _expensive(uncertainty)
+    # What gets no interval is not resampled with the rest either.
+    measures = {m.name: m for m in uncertainty.measures if m.name not in expensive}
+    uncertainty.measures = tuple(measures.values())
     estimates = [
-        estimate if estimate.name in heavy
-        else _judged(estimate, find(estimate.name, shape), worth)
-        for estimate in result.estimates
-    ]  # fmt: skip
-    skipped = [estimate.name for estimate in result.estimates if estimate.name in heavy]
+        _with_interval(each, measures[each.name], uncertainty) if each.name in measures else each
+        for each in result.estimates
+    ]
     notes = list(result.notes)
-    if skipped:
-        notes.append(
-            f"no intervals for {', '.join(skipped)}: to resample them takes long here; ask for "
-            "them by name, with measures="
-        )
-    if worth.soft and worth.votes is None:
+    if uncertainty.soft and uncertainty.votes is None:
         notes.append(
             "soft labels: intervals come from the scatter of the labels given; without votes= "
             "there is no noise floor"
         )
-    notes += commented(estimates)
-    headline = headline_of([find(e.name, shape) for e in estimates if e.interval])
+    notes += interval_notes(estimates)
+    without = [each.name for each in estimates if each.name not in measures]
+    if without:
+        notes.append(f"no intervals for {', '.join(without)}: {_LONG if expensive else _LONGER}")
+    headline = headline_of([measures[each.name] for each in estimates if each.interval])
     verdict = None
     if headline is not None:
-        judged = next(e for e in estimates if e.name == headline.name)
-        assert judged.interval is not None
-        verdict = verdict_of(judged.interval, judged.noise_floor, tolerance, headline, worth)
+        main = next(each for each in estimates if each.name == headline.name)
+        assert main.interval is not None
+        verdict = verdict_of(main.interval, main.noise_floor, tolerance, headline, uncertainty)
     recipe = {
         **result.recipe,
-        "level": worth.level,
-        "n_resamples": worth.n_resamples,
-        "seed": worth.seed,
-        "grouped": worth.groups is not None,
+        "level": uncertainty.level,
+        "n_resamples": uncertainty.n_resamples,
+        "seed": uncertainty.seed,
+        "grouped": uncertainty.groups is not None,
         "tolerance": tolerance,
         "estimand": ESTIMAND,
     }
@@ -111,8 +118,8 @@ def headline_of(measures: Sequence[Measure]) -> Measure | None:
     return next((m for m in errors if m.name == HEADLINE), errors[0] if errors else None)
 
 
-def commented(estimates: Sequence[Estimate]) -> list[str]:
-    """What must stand beside intervals, measures with the same to say together."""
+def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
+    """Notes on intervals; measures with the same note share it."""
     about: dict[str, list[str]] = {}
     for estimate in estimates:
         interval = estimate.interval
@@ -126,16 +133,17 @@ def commented(estimates: Sequence[Estimate]) -> list[str]:
             about.setdefault(_ABOVE, []).append(estimate.name)
         elif interval.value < interval.low:
             about.setdefault(_BELOW, []).append(estimate.name)
-    return [f"{', '.join(names)}: {said}" for said, names in about.items()]
+    return [f"{', '.join(names)}: {note}" for note, names in about.items()]
 
 
-def _heavy(worth: Uncertainty) -> set[str]:
+def _expensive(uncertainty: Uncertainty) -> set[str]:
     """Names of measures that take too long to resample unasked."""
-    return {m.name for m in worth.measures if takes_long(m, worth.samples, soft=worth.soft)}
+    samples, soft = uncertainty.samples, uncertainty.soft
+    return {m.name for m in uncertainty.measures if takes_long(m, samples, soft=soft)}
 
 
-def _judged(estimate: Estimate, measure: Measure, worth: Uncertainty) -> Estimate:
-    floor = None
+def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
+    value, floor = estimate.value, None
     if measure.notion != "distribution":
-        floor = worth.noise_floor(measure, estimate.value)
-    return replace(estimate, interval=worth.interval(measure, estimate.value), noise_floor=floor)
+        floor = uncertainty.noise_floor(measure, value)
+    return replace(estimate, interval=uncertainty.interval(measure, value), noise_floor=floor)

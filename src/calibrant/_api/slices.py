@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.metrics.uncertainty import limited
+from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.samples import Samples
 from calibrant._data.slice_names import row_names
-from calibrant._inference.resampling import checked_votes
+from calibrant._inference.streams import NO_FLOOR, StreamFloor, counts_once, noise_floor
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale, is_error
 from calibrant._summaries.samples import Summary
+from calibrant._summaries.stream import StreamSummary
 from calibrant.results._check import Limit
 from calibrant.results._rendering import percent
 from calibrant.results._slices import Slice, Slices
@@ -52,49 +54,49 @@ def sliced(
 ) -> Slices:
     """The slices of samples by a column; bins are those of the rules, within each slice.
 
-    `groups` are clusters as numbers; `asked` says that the measures were chosen by name; with
-    `judging`, slices have intervals and verdicts too.
+    `groups` are clusters as numbers; `votes` have been checked; `asked` says that the measures were
+    chosen by name; with `judging`, slices have intervals and verdicts too.
     """
     labels, name = slice_labels(by, samples, data)
     headline, shown = slice_measures(measures, samples.shape, asked=asked)
-    counts = checked_votes(votes, samples)
-    notes, found = [], []
+    notes, slices = [], []
     names = list(dict.fromkeys(np.sort(labels).tolist()))
     for label in names:
         rows = np.flatnonzero(labels == label)
-        part = samples.take(rows)
-        if part.weights is not None and not (part.weights > 0).any():
-            notes.append(f"{label}: {rows.size} rows without weight, left out")
+        subset = samples.take(rows)
+        if subset.weights is not None and not (subset.weights > 0).any():
+            notes.append(no_weight_note(label, rows.size))
             continue
-        summary = Summary(part, fixed, quantile, together=not asked)
+        summary = Summary(subset, fixed, quantile, together=not asked)
         values = _values_of(shown, headline, summary)
         own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         n_clusters = None if own is None else int(own.max()) + 1
-        plain = Slice(label, part.n, values, math.nan, math.nan, math.nan, n_clusters=n_clusters)
+        plain = Slice(label, subset.n, values, math.nan, math.nan, math.nan, n_clusters=n_clusters)
         if n_clusters == 1:
             notes.append(f"{label}: one cluster alone has no noise floor and no interval")
-            found.append(plain)
+            slices.append(plain)
             continue
-        votes_here = counts if counts is None or counts.ndim == 0 else counts[rows]
+        own_votes = votes if votes is None or votes.ndim == 0 else votes[rows]
         level, draws = (0.95, 1000) if judging is None else (judging.level, judging.n_resamples)
-        worth = Uncertainty(
-            part, fixed, quantile, (headline,), level, draws, seed, groups=own, votes=votes_here
+        uncertainty = Uncertainty(
+            subset, fixed, quantile, (headline,), level, draws, seed, groups=own, votes=own_votes
         )
-        found.append(_with_chance(plain, headline, worth, judging, len(names)))
-    if not found:
-        raise InputError(f"by={name!r} leaves no slice with weight")
-    if judging is not None and len(found) > 1:
-        strict = percent(_together(judging.level, len(names)))
+        slices.append(_with_chance(plain, headline, uncertainty, judging, len(names)))
+    if judging is None:
+        return ranked_slices(name, headline, slices, notes)
+    if len(slices) > 1:
+        strict = percent(_joint_level(judging.level, len(names)))
         notes.append(
             f"low and high are at {percent(judging.level)} for each slice; beyond the tolerance is "
             f"what is so at {strict}, for the number of slices"
         )
-    level = 0.95 if judging is None else judging.level
-    tolerance = None if judging is None else judging.tolerance
-    parts = ranked(found, headline.name)
-    if judging is not None:
-        parts = tuple(_judged(part, 1.0 - level) for part in parts)
-    return Slices(name, headline.name, parts, tuple(notes), level, tolerance)
+    ranked = ranked_slices(name, headline, slices, notes)
+    return replace(
+        ranked,
+        rows=tuple(_with_verdict(each, 1.0 - judging.level) for each in ranked),
+        level=judging.level,
+        tolerance=judging.tolerance,
+    )
 
 
 def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) -> dict[str, float]:
@@ -111,58 +113,89 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
 
 
 def _with_chance(
-    part: Slice, headline: Measure, worth: Uncertainty, judging: Judging | None, n_slices: int
+    plain: Slice, headline: Measure, uncertainty: Uncertainty, judging: Judging | None, n: int
 ) -> Slice:
-    """A slice with its noise floor and, if it is to be judged, its interval."""
-    value = part.values[headline.name]
-    floor = worth.noise_floor(headline, value)
+    """One of `n` slices with its noise floor and, if it is to be judged, its interval."""
+    value = plain.values[headline.name]
+    floor = uncertainty.noise_floor(headline, value)
     if floor is not None:
-        part = replace(part, noise_95=floor.upper, p_value=floor.p_value)
+        plain = replace(plain, noise_95=floor.upper, p_value=floor.p_value)
     if judging is None:
-        return part
-    interval = worth.interval(headline, value)
-    scale = gap_scale(headline, worth.summary(worth.samples))
+        return plain
+    interval = uncertainty.interval(headline, value)
+    scale = gap_scale(headline, uncertainty.summary(uncertainty.samples))
     limit = Limit(headline.name, "max", scale.value(judging.tolerance))
-    held = limited(limit, None, interval, worth, scale)
-    if held.verdict == "fail" and n_slices > 1:
-        # As `check` has it: one of so many fails by chance as seldom as one alone would.
-        strict = _at_level(worth, _together(judging.level, n_slices))
-        held = replace(held, joint=strict.interval(headline, value))
+    checked = limited(limit, None, interval, uncertainty, scale)
+    if checked.verdict == "fail" and n > 1:
+        # As in `check`: one of so many fails by chance as seldom as one alone would.
+        strict = _at_level(uncertainty, _joint_level(judging.level, n))
+        checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
-        part, low=interval.low, high=interval.high,
+        plain, low=interval.low, high=interval.high,
         estimate=math.nan if interval.estimate is None else interval.estimate,
-        within_tolerance={"pass": True, "fail": False}.get(held.verdict),
+        within_tolerance={"pass": True, "fail": False}.get(checked.verdict),
     )  # fmt: skip
 
 
-def _at_level(worth: Uncertainty, level: float) -> Uncertainty:
+def _at_level(uncertainty: Uncertainty, level: float) -> Uncertainty:
     """The same samples at another level, without what was drawn for the first."""
+    own = uncertainty
     return Uncertainty(
-        worth.samples, worth.fixed, worth.quantile, worth.measures, level, worth.n_resamples,
-        worth.seed, worth.groups, worth.votes,
+        own.samples, own.fixed, own.quantile, own.measures, level, own.n_resamples, own.seed,
+        own.groups, own.votes,
     )  # fmt: skip
 
 
-def _together(level: float, n_slices: int) -> float:
-    """The level at which each slice and all rows are held, so that together they keep `level`."""
+def _joint_level(level: float, n_slices: int) -> float:
+    """The level of each slice and of all rows at which they keep `level` together."""
     return 1.0 - (1.0 - level) / (1 + n_slices)
 
 
-def _judged(part: Slice, alpha: float) -> Slice:
+def _with_verdict(slice_: Slice, alpha: float) -> Slice:
     """A slice with its verdict, once its p-value is corrected."""
-    if part.p_corrected < alpha or part.within_tolerance is False:
-        return replace(part, verdict="miscalibrated")
-    kept = part.within_tolerance is True
-    return replace(part, verdict="calibrated within noise" if kept else "not enough data")
+    if slice_.p_corrected < alpha or slice_.within_tolerance is False:
+        return replace(slice_, verdict="miscalibrated")
+    kept = slice_.within_tolerance is True
+    return replace(slice_, verdict="calibrated within noise" if kept else "not enough data")
 
 
-def ranked(found: Sequence[Slice], measure: str) -> tuple[Slice, ...]:
+# --- what slices of rows, frames and files share --------------------------------------------------
+
+
+def ranked_slices(
+    by: str, headline: Measure, slices: Sequence[Slice], notes: Sequence[str]
+) -> Slices:
     """The slices with corrected p-values, the hardest to explain by chance first."""
-    corrected = holm([part.p_value for part in found])
-    parts = [replace(part, p_corrected=p) for part, p in zip(found, corrected, strict=True)]
-    return tuple(
-        sorted(parts, key=lambda part: (_last_if_nan(part.p_corrected), -part.values[measure]))
-    )
+    if not slices:
+        raise InputError(f"by={by!r} leaves no slice with weight")
+    corrected = holm([each.p_value for each in slices])
+    parts = [replace(each, p_corrected=p) for each, p in zip(slices, corrected, strict=True)]
+    parts.sort(key=lambda each: (_last_if_nan(each.p_corrected), -each.values[headline.name]))
+    return Slices(by, headline.name, tuple(parts), tuple(notes))
+
+
+def no_weight_note(label: str, n: int) -> str:
+    """The note on a slice that has rows, and none that counts."""
+    return f"{label}: {n} rows without weight, dropped"
+
+
+def slice_of_sums(
+    label: str, n: int, summary: StreamSummary, shown: Sequence[Measure], headline: Measure
+) -> Slice:
+    """A slice of which there are sums alone, as of frames in other engines and of files."""
+    values = {measure.name: measure.compute(summary) for measure in shown}
+    soft = summary.findings.soft
+    floor = floor_of_sums(summary.bins, headline, values[headline.name], soft=soft)
+    return Slice(label, n, values, floor.upper, floor.p_value, math.nan)
+
+
+def floor_of_sums(
+    table: BinTable, measure: Measure | None, value: float, *, soft: bool
+) -> StreamFloor:
+    """The noise floor, where sums are enough for one: hard labels, every row once."""
+    if measure is None or measure.of_tables is None or soft or not counts_once(table):
+        return NO_FLOOR
+    return noise_floor(table, measure.of_tables, value)
 
 
 def slice_measures(
@@ -171,8 +204,8 @@ def slice_measures(
     """The measure that slices are judged by, and all that they have.
 
     Unasked they have those of bins and losses; `of_sums`, of which there is nothing else, has no
-    others. Resampler by is the ECE, or the first error that was asked for; the ECE where it was
-    losses alone.
+    others. They are judged by the ECE, or by the first error that was asked for; by the ECE where
+    only losses were.
     """
     quick = [m for m in measures if m.statistic in ("bins", "losses")]
     shown = list(measures) if asked and not of_sums else quick
@@ -184,10 +217,10 @@ def slice_measures(
 
 def not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
     """A note on measures that were asked for but that sums of slices do not have."""
-    gone = [m.name for m in measures if m not in shown]
-    if not gone:
+    absent = [m.name for m in measures if m not in shown]
+    if not absent:
         return []
-    return [f"slices have no {', '.join(gone)} here: they need the rows of each slice in memory"]
+    return [f"slices have no {', '.join(absent)} here: they need the rows of each slice in memory"]
 
 
 def _last_if_nan(value: float) -> float:

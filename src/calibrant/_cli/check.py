@@ -125,7 +125,7 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
 def _show(found: Check, messages: tuple[str, ...], files: str) -> None:
     import sys
 
-    from calibrant._api.evaluate import missing_note
+    from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
     from calibrant._cli.terminal import PLAIN, print_styled
 

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
              "inferred": list(rows.messages)}
         )  # fmt: skip
         return
-    from calibrant._api.evaluate import missing_note
+    from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
     say(f"{', '.join(options.files)}: {rows.n:,} rows")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from calibrant._cli.output import (
@@ -13,6 +14,7 @@ from calibrant._cli.output import (
     say,
 )
 from calibrant._cli.parsing import add_json
+from calibrant._cli.words import in_options
 
 
 def add(commands: Any) -> None:
@@ -42,12 +44,15 @@ def _evaluate(options: argparse.Namespace) -> None:
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
     from calibrant._api.evaluate import evaluate
-    from calibrant._cli.quickly import evaluate_quickly
+    from calibrant._api.evaluate_samples import Options, evaluate_samples
     from calibrant._cli.tables import print_evaluation, print_table
+    from calibrant._data.to_samples import to_samples
     from calibrant.scaling import TemperatureScaling
 
     example = examples.load("fashion")
-    hard = evaluate_quickly(example.test_labels, example.test_proba, classes=example.class_names)
+    rows = to_samples(example.test_labels, example.test_proba, classes=example.class_names)
+    hard = evaluate_samples(rows, Options(intervals="cheap"))
+    hard = replace(hard, notes=tuple(map(in_options, hard.notes)))
     soft = evaluate(example.test_soft_labels, example.test_proba, classes=example.class_names)
     tools = conventions(example.test_labels, example.test_proba)
     scaler = TemperatureScaling().fit(example.val_labels, example.val_logits)

@@ -99,20 +99,27 @@ def _held(options: argparse.Namespace) -> Evaluation | None:
 
 
 def _judged(rows: Rows, options: argparse.Namespace) -> Evaluation:
-    from calibrant._cli.quickly import evaluate_quickly
+    from calibrant._api.evaluate_samples import Options, evaluate_samples
+    from calibrant._api.metrics.uncertainty import group_index
+    from calibrant._data.to_samples import to_samples
 
-    return evaluate_quickly(
-        rows.y_true, rows.y_proba, measures=options.measures, every=options.all_intervals,
-        bins=options.bins, by=inputs.slices_of(rows, options.by),
-        groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
-        from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
-        level=options.level, seed=options.seed,
+    samples = to_samples(
+        rows.y_true, rows.y_proba, rows.sample_weight, options.from_logits, rows.class_names
+    )
+    return evaluate_samples(
+        samples,
+        Options(
+            bins=options.bins, measures=options.measures,
+            intervals="all" if options.all_intervals else "cheap", tolerance=options.tolerance,
+            level=options.level, seed=options.seed, by=inputs.slices_of(rows, options.by),
+            groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
+        ),
     )  # fmt: skip
 
 
 def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     """The page's own evaluation, so that page and terminal say the same."""
-    from calibrant._api.evaluate import choose
+    from calibrant._api.evaluate_samples import choose
     from calibrant._api.report.report import report
 
     # A name that is mistyped is told before the work.
@@ -148,7 +155,7 @@ def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
 
 def _told(found: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
     """The evaluation, with what is known of the files."""
-    from calibrant._api.evaluate import missing_note
+    from calibrant._api.evaluate_samples import missing_note
 
     chosen = rows.chosen
     notes = (missing_note(rows.n_missing),) if rows.n_missing else ()

@@ -138,7 +138,7 @@ def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _show(found: Fitted, messages: dict[str, Any]) -> None:
-    from calibrant._api.evaluate import missing_note
+    from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
     for line in str(found.scaler).splitlines():

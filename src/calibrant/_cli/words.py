@@ -26,6 +26,7 @@ _OPTIONS = (
     (r"with exact=False", "with --one-pass"),
     (r"\bformat=(?=[,\s]|$)", "--format"),
     (r"\bmeasures=(?=[,\s]|$)", "--measures"),
+    (r"\bintervals='all'", "--all-intervals"),
     (r"\bby='([^']*)'", r"--by \1"),
     # There are no counts of votes in files.
     (

@@ -11,10 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant._api.bin_sensitivity import bin_sensitivity
-from calibrant._api.classwise_reliability import classwise_reliability
 from calibrant._api.compare import compare
-from calibrant._api.evaluate import reliability
 from calibrant._api.metrics.smooth import smooth_reliability
+from calibrant._api.reliability import classwise_reliability, reliability
 from calibrant._api.streaming.monitor import Monitor
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError

@@ -1,1 +1,1 @@
-"""Files measured without loading them: passes over their rows, and what is told of them."""
+"""Files measured without loading them, in passes over their rows."""

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
-from calibrant._api.files.results import check_available, check_not_empty, told
-from calibrant._api.files.sums import Plan
-from calibrant._core.binning import Bins, FixedRule, both_rules
-from calibrant._core.errors import InputError
+import numpy as np
+
+from calibrant._api.evaluate_samples import (
+    LONG_FULL,
+    assemble,
+    choose,
+    class_columns,
+    describe_input,
+    equal_mass_note,
+    rule_names,
+)
+from calibrant._api.files.exact import FileSummary
+from calibrant._api.files.refinement import Refiner
+from calibrant._api.files.sums import Plan, Tally
+from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_rules
+from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
 from calibrant._data.checks import check_bool
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.passes import over_pieces
-from calibrant._data.readers.source import file_rows
-from calibrant._summaries.requirements import known_measures
+from calibrant._data.readers.source import FileRows, file_rows
+from calibrant._inference.budget import FULL_CLASSES
+from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
+from calibrant._summaries.requirements import in_stream, known_measures
+from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
+from calibrant.results._reliability import ReliabilityTable
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -118,10 +135,143 @@ def evaluate_file(
         from_logits=check_bool(from_logits), missing=check_missing(missing), format=format,
     )  # fmt: skip
     plan = Plan(rows.chosen, fixed, names, bool(from_logits), bool(exact))
-    check_available(names, plan, rows.multiclass)
+    _check_available(names, plan, rows.multiclass)
     tally = plan.tally()
     with RowProgress(rows.n_bytes, show=progress) as shown:
-        for part in over_pieces(rows, plan.tally, shown):
-            tally.merge(part)
-    check_not_empty(tally, rows)
-    return told(tally, rows, quantile, names, progress)
+        for piece in over_pieces(rows, plan.tally, shown):
+            tally.merge(piece)
+    _check_not_empty(tally, rows)
+    return _evaluation(tally, rows, quantile, names, progress)
+
+
+def _check_available(names: tuple[str, ...] | None, plan: Plan, multiclass: bool) -> None:
+    """An error, before anything is read, for a measure that one pass cannot give."""
+    if names is None or plan.exact:
+        return
+    own_bins = plan.tally().total.own_bins
+    for measure in choose(names, "multiclass" if multiclass else "binary"):
+        # Whether labels are soft, as distances between distributions need, is not known yet.
+        if not in_stream(measure, own_bins=own_bins, approximate=True):
+            raise InputError(
+                f"the measure {measure.name!r} takes more than one pass: drop exact=False"
+            )
+
+
+def _check_not_empty(tally: Tally, rows: FileRows) -> None:
+    """An error if no row can be measured, or if labels and predictions seem to be swapped."""
+    if tally.example is None:
+        dropped = tally.total.n_missing
+        content = f"{dropped} rows, and in each something is missing" if dropped else "no rows"
+        raise InputError(f"{rows.called} {content}: there is nothing to measure")
+    if tally.total.soft and tally.like_labels:
+        raise InputError(
+            "y_true holds fractions while every y_proba is 0 or 1: the columns seem to be swapped. "
+            f"y_true is {rows.chosen.y_true.names[0]!r}, y_proba {rows.chosen.y_proba.names[0]!r}"
+        )
+
+
+def _evaluation(
+    tally: Tally, rows: FileRows, truthful: Rule, names: tuple[str, ...] | None, show: bool | None
+) -> Evaluation:
+    """The evaluation of the sums, and of the files where they must be read again."""
+    assert tally.example is not None
+    total, plan = tally.total, tally.plan
+    shape: Shape = "multiclass" if total.columns > 1 else "binary"
+    chosen = choose(names, shape)
+    own = not isinstance(truthful, Quantile)
+    summary = total.summary(approximate=True)
+    summary.own_bins = own
+    if plan.exact:
+        summary = FileSummary(
+            summary.cells, summary.sums, total.columns, summary.findings, own,
+            refiner=Refiner(rows, plan.samples, show), class_sums=tally.class_sums,
+            precision=tally.precision,
+        )  # fmt: skip
+    check_weight_total(float(summary.bins.total_weight[0]), total.n_rows)
+    total.warn_of_logits()
+    kept, notes = _kept(chosen, summary, truthful, everything=names is None)
+    if isinstance(summary, FileSummary):
+        summary.measures = kept
+    by_class = any(measure.statistic == "class_quantile_bins" for measure in kept)
+    slices = None if tally.slices is None else tally.slices.evaluated()
+    columns = rows.chosen
+    result = assemble(
+        summary,
+        kept,
+        _rule_names(summary, truthful),
+        _reliability(tally, summary),
+        everything=names is None,
+        notes=notes,
+        inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
+        classes=None,
+        recipe={
+            "n": total.n_rows,
+            "n_classes": max(2, total.columns),
+            "bins": str(total.rule),
+            "truthful_bins": str(truthful),
+            "from_logits": total.from_logits,
+            "cells": summary.cells.m,
+            "n_missing": total.n_missing,
+            "weighted": tally.example.weighted,
+            "exact": plan.exact,
+            "files": len(rows.files),
+            "columns": {
+                "y_true": list(columns.y_true.names),
+                "y_proba": list(columns.y_proba.names),
+                "sample_weight": columns.sample_weight,
+                "by": list(columns.by),
+            },
+        },
+        n_missing=total.n_missing,
+    )
+    empty = f"{rows.n_empty} of {len(rows.files)} files hold no rows"
+    classes = None
+    if total.columns > 1 and names is None:
+        classes = class_columns(tally.example, summary, with_truthful=by_class)
+    more = (empty,) if rows.n_empty else ()
+    return replace(result, classes=classes, notes=(*more, *result.notes), slices=slices)
+
+
+def _kept(
+    chosen: tuple[Measure, ...], summary: StreamSummary, truthful: Rule, *, everything: bool
+) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
+    """The measures that can be had, and notes on the others."""
+    kept = tuple(measure for measure in chosen if summary.has(measure))
+    if not everything:
+        for measure in chosen:
+            if measure not in kept:
+                raise InputError(
+                    f"the measure {measure.name!r} is of soft labels, and these are hard"
+                )
+        return kept, equal_mass_note(kept, truthful)
+    notes = []
+    absent = [m.name for m in chosen if m not in kept and m.statistic != "distribution"]
+    if absent:
+        notes.append(
+            f"{', '.join(absent)}: left out, for they take more than one pass (exact=False)"
+        )
+    if summary.n_columns > FULL_CLASSES and any(m.statistic == "full_bins" for m in kept):
+        kept = tuple(measure for measure in kept if measure.statistic != "full_bins")
+        notes.append(LONG_FULL)
+    approximate = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
+    if approximate:
+        notes.append(f"approximate, from {summary.cells.m} cells: {', '.join(approximate)}")
+    return kept, (*equal_mass_note(kept, truthful), *notes)
+
+
+def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
+    fixed = summary.cells.rule
+    out = rule_names(fixed, truthful)
+    if not summary.approximate:
+        return out
+    cells = f"{summary.cells.m} cells"
+    approximate = f"{fixed.m} quantile bins from {cells}"
+    if not summary.own_bins:
+        out |= {"quantile_bins": approximate, "confidence_bins": approximate}
+    return out | {"levels": cells, **dict.fromkeys(equal_mass_names(), approximate)}
+
+
+def _reliability(tally: Tally, summary: StreamSummary) -> ReliabilityTable:
+    """The bins; a table without sums of squares says so."""
+    table = replace(summary.bins, has_squares=False) if tally.plan.lean else summary.bins
+    return ReliabilityTable(table, tally.total.rule, Cuts(np.empty(0)), summary.scalar)

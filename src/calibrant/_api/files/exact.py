@@ -1,5 +1,6 @@
-"""FileSummary: the statistics of files that can be read again, as the rows in memory would give
-them. Sums of a first pass tell most; one more serves all quantile bins together.
+"""FileSummary: the statistics of files that can be read again, equal to those of rows in memory.
+
+Most come from the sums of the first pass; one refinement pass serves all quantile bins.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.files import refinement as looks
-from calibrant._api.files.refinement import Column, Key, Looks
+from calibrant._api.files import refinement
+from calibrant._api.files.refinement import Column, Key, Refiner
 from calibrant._api.files.sums import class_cells
 from calibrant._core.bin_tables import BinTable, VectorTable
 from calibrant._core.binning import Cuts, Edges, Quantile, Rule
@@ -35,11 +36,11 @@ MASS, ABOVE = "equal mass", "above"
 class FileSummary(StreamSummary):
     """A stream's summary whose rows can be read again."""
 
-    looks: Looks = None  # type: ignore[assignment]
+    refiner: Refiner = None  # type: ignore[assignment]
     # Each class's own cells, from the first pass.
     class_sums: NDArray[np.float64] | None = None
     precision: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
-    # What will be asked for: all of it is looked up together.
+    # What will be asked for: all of it is refined together.
     measures: Iterable[Measure] = ()
 
     def has(self, measure: Measure) -> bool:
@@ -58,8 +59,8 @@ class FileSummary(StreamSummary):
         """The quantile bins of every problem that a measure goes by."""
         problems = {key: self._problem(key) for key in self._keys()}
         if any(m.statistic == "levels" and m.needs_order for m in self.measures):
-            self.looks.levels_of.add(self.scalar)
-        refine(problems, self.looks.look)
+            self.refiner.levels_of.add(self.scalar)
+        refine(problems, self.refiner.read_spans)
         return problems
 
     def _keys(self) -> set[Key]:
@@ -130,23 +131,23 @@ class FileSummary(StreamSummary):
     def above(self, threshold: float) -> BinTable:
         """Predictions above a threshold in bins of equal mass, for each class that has any."""
         assert threshold == THRESHOLD
-        found = [groups for (_, what), groups in self._refined.items() if what == ABOVE]
-        if not found:
+        above = [groups for (_, what), groups in self._refined.items() if what == ABOVE]
+        if not above:
             raise NotDefined(none_above(threshold))
-        return stack([groups.table for groups in found])
+        return stack([groups.table for groups in above])
 
     @cached_property
     def levels(self) -> BinTable:
         _ = self._refined
-        if self.scalar not in self.looks.levels_of:  # the mean target is all that is asked for
+        if self.scalar not in self.refiner.levels_of:  # the mean target is all that is asked for
             return super().levels
-        if self.scalar not in self.looks.levels:  # no bin needed a look
-            self.looks.look({}, None)
-        sums = self.looks.levels[self.scalar]
+        if self.scalar not in self.refiner.levels:  # no bin needed refinement
+            self.refiner.read_spans({}, None)
+        sums = self.refiner.levels[self.scalar]
         if sums is None:
             raise NotDefined(
-                f"there are more than {looks.MOST_LEVELS:,} distinct predictions, too many to be "
-                "held in order: use read_file and evaluate, or exact=False for a value from cells"
+                f"there are more than {refinement.MOST_LEVELS:,} distinct predictions, too many to "
+                "keep in order: use read_file and evaluate, or exact=False for a value from cells"
             )
         return BinTable(sums[sums[:, 0] > 0][None])
 
@@ -154,10 +155,10 @@ class FileSummary(StreamSummary):
     def full_bins(self) -> VectorTable:
         """The whole distribution as a vector prediction."""
         if self.own_bins:
-            return self.looks.vectors(self.cells.rule)
+            return self.refiner.vectors(self.cells.rule)
         inner = np.unique(self._refined[self.scalar, MASS].cuts.inner)
         inner = inner[(inner > 0) & (inner < 1)]
-        return self.looks.vectors(Edges([0.0, *inner, 1.0]))
+        return self.refiner.vectors(Edges([0.0, *inner, 1.0]))
 
     @cached_property
     def smooth(self) -> float:
@@ -167,4 +168,4 @@ class FileSummary(StreamSummary):
             if is_fine_enough(value, value, grid.cells) or grid.cells >= MOST_UNIT_CELLS:
                 return value
             notion: Notion = self.scalar
-            grid = self.looks.unit_grid(notion, min(MOST_UNIT_CELLS, 4 * grid.cells))
+            grid = self.refiner.unit_grid(notion, min(MOST_UNIT_CELLS, 4 * grid.cells))

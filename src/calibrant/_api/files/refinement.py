@@ -1,4 +1,6 @@
-"""Files read again: a closer look at the few rows at an edge of a bin, for all problems at once."""
+"""Refinement passes: files read again for the few rows at an edge of a bin, for all problems at
+once.
+"""
 
 from __future__ import annotations
 
@@ -35,19 +37,17 @@ Column = Notion | int
 Key = tuple[Column, Hashable]
 LEVELS = "levels"
 
-# Cells of [0, 1] that tell at once which rows are worth a look.
+# Cells of [0, 1] that tell at once which rows may lie in a span.
 N_CELLS = 1 << 14
-# Groups that are held: more are put together, and spans are cut into fewer parts.
+# Groups that are kept: more are merged, and spans are cut into fewer parts.
 GROUPS = 1 << 16
-# Distinct predictions that are held, one row of sums each.
+# Distinct predictions that are kept, one row of sums each.
 MOST_LEVELS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows put together by a key: smallest and largest prediction, and sums, in order of the
-    keys.
-    """
+    """Rows grouped by a key: smallest and largest prediction, and sums, in order of the keys."""
 
     keys: Floats
     low: Floats
@@ -60,7 +60,7 @@ class Groups:
 
 
 @dataclass(eq=False)
-class Looks:
+class Refiner:
     """Rows of files that can be read again."""
 
     rows: FileRows
@@ -71,55 +71,55 @@ class Looks:
     # Their sums in order; None where there are too many.
     levels: dict[Column, Floats | None] = field(default_factory=dict)
 
-    def look(
+    def read_spans(
         self, asked: Mapping[Key, Ends], parts: int | None
     ) -> dict[Key, tuple[Floats, Floats, Floats]]:
-        """The rows in given spans, grouped (see `engines.refine`), in one reading."""
+        """The rows in given spans, grouped (see `_engines.refine`), in one reading."""
         n_spans = sum(low.size for low, _ in asked.values())
         fewer = None if parts is None else max(2, min(parts, GROUPS // n_spans))
         spans = {key: Spans(low, high, fewer) for key, (low, high) in asked.items()}
         wanted = self.levels_of - self.levels.keys()
         spans |= {(column, LEVELS): Spans.whole() for column in wanted}
-        found = self._grouped(spans)
+        grouped = self._grouped(spans)
         for column in wanted:
-            groups = found.pop((column, LEVELS), None)
+            groups = grouped.pop((column, LEVELS), None)
             self.levels[column] = None if groups is None else groups.sums
-        return {key: (each.low, each.high, each.sums) for key, each in found.items()}
+        return {key: (each.low, each.high, each.sums) for key, each in grouped.items()}
 
     def _grouped(self, spans: dict[Key, Spans]) -> dict[Key, Groups]:
         """The groups of each key; levels are not there if they are too many."""
         too_many: set[Key] = set()  # threads add to it, and none takes away
 
-        def put_together(held: dict[Key, list[Groups]]) -> dict[Key, list[Groups]]:
-            out = {key: [together(parts)] for key, parts in held.items()}
+        def merged(pending: dict[Key, list[Groups]]) -> dict[Key, list[Groups]]:
+            out = {key: [merge_groups(groups)] for key, groups in pending.items()}
             too_many.update(
-                key for key, parts in out.items()
-                if key[1] == LEVELS and parts[0].size > MOST_LEVELS
+                key for key, groups in out.items()
+                if key[1] == LEVELS and groups[0].size > MOST_LEVELS
             )  # fmt: skip
-            return {key: parts for key, parts in out.items() if key not in too_many}
+            return {key: groups for key, groups in out.items() if key not in too_many}
 
         def work(batches: Iterator[Batch]) -> dict[Key, list[Groups]]:
-            held = {key: [nothing()] for key in spans}
-            waiting = 0
+            pending = {key: [empty_groups()] for key in spans}
+            n_pending = 0
             for batch in batches:
                 if not batch.n:
                     continue
                 samples = self.samples_of(batch)
                 with batch.explained(samples):
                     for column, u, z, w in _columns(samples, {key[0] for key in spans}):
-                        for key in held:
+                        for key in pending:
                             if key[0] == column and key not in too_many:
-                                held[key].append(spans[key].grouped(u, z, w))
-                                waiting += held[key][-1].size
-                if waiting > 2 * GROUPS:
-                    held, waiting = put_together(held), 0
-            return put_together(held)
+                                pending[key].append(spans[key].grouped(u, z, w))
+                                n_pending += pending[key][-1].size
+                if n_pending > 2 * GROUPS:
+                    pending, n_pending = merged(pending), 0
+            return merged(pending)
 
-        found = {key: [nothing()] for key in spans}
-        for part in self._passed(work):
-            found = {key: [*found[key], *part[key]] for key in found if key in part}
-            found = put_together(found)
-        return {key: parts[0] for key, parts in found.items() if key not in too_many}
+        total = {key: [empty_groups()] for key in spans}
+        for piece in self._passed(work):
+            total = {key: [*total[key], *piece[key]] for key in total if key in piece}
+            total = merged(total)
+        return {key: groups[0] for key, groups in total.items() if key not in too_many}
 
     def vectors(self, rule: Rule) -> VectorTable:
         """The whole distribution as a vector prediction, by the bins of a fixed rule."""
@@ -127,25 +127,25 @@ class Looks:
         def work(batches: Iterator[Batch]) -> VectorTable | None:
             total = None
             for samples in self._samples(batches):
-                part = vector_table(samples, rule)[0]
-                total = part if total is None else total + part
+                table = vector_table(samples, rule)[0]
+                total = table if total is None else total + table
             return total
 
-        parts = [part for part in self._passed(work) if part is not None]
-        return sum(parts[1:], parts[0])
+        tables = [table for table in self._passed(work) if table is not None]
+        return sum(tables[1:], tables[0])
 
     def unit_grid(self, notion: Notion, cells: int) -> UnitGrid:
-        """Residuals on a finer grid than a stream holds."""
+        """Residuals on a finer grid than a stream has."""
 
         def work(batches: Iterator[Batch]) -> UnitGrid | None:
             total = None
             for samples in self._samples(batches):
-                part = unit_grid(samples, notion, cells)[0]
-                total = part if total is None else total + part
+                grid = unit_grid(samples, notion, cells)[0]
+                total = grid if total is None else total + grid
             return total
 
-        parts = [part for part in self._passed(work) if part is not None]
-        return sum(parts[1:], parts[0])
+        grids = [grid for grid in self._passed(work) if grid is not None]
+        return sum(grids[1:], grids[0])
 
     def _samples(self, batches: Iterator[Batch]) -> Iterator[Samples]:
         for batch in batches:
@@ -156,7 +156,7 @@ class Looks:
 
     def _passed(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
         self.rows.check_unchanged()
-        with RowProgress(self.rows.n_bytes, show=self.show, label="a closer look") as progress:
+        with RowProgress(self.rows.n_bytes, show=self.show, label="refinement pass") as progress:
             yield from over_pieces(self.rows, work, progress)
         self.rows.check_unchanged()
 
@@ -201,7 +201,7 @@ class Spans:
     def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Floats | None) -> Groups:
         """The rows within, group by group."""
         u = np.clip(u, 0, 1)
-        # If the file has changed since it was checked, that will be told.
+        # If the file has changed since it was checked, that is an error later.
         near = np.flatnonzero(self.wanted.take((u * N_CELLS).astype(np.intp), mode="clip"))
         return self._group(
             u[near].astype(np.float64),
@@ -221,7 +221,7 @@ class Spans:
             keys = at * (self.parts + 1.0) + part
         known, index = np.unique(keys, return_inverse=True)
         if known.size == 0:
-            return nothing()
+            return empty_groups()
         order = np.argsort(index, kind="stable")
         firsts = np.searchsorted(index[order], np.arange(known.size))
         return Groups(
@@ -232,21 +232,21 @@ class Spans:
         )
 
 
-def nothing() -> Groups:
+def empty_groups() -> Groups:
     """No groups."""
     return Groups(np.empty(0), np.empty(0), np.empty(0), np.empty((0, len(FIELDS))))
 
 
-def together(parts: list[Groups]) -> Groups:
-    """Groups of one key put together."""
-    keys = np.concatenate([part.keys for part in parts])
-    if keys.size == 0 or len(parts) == 1:
-        return parts[0]
+def merge_groups(several: list[Groups]) -> Groups:
+    """Groups with one entry for each key."""
+    keys = np.concatenate([each.keys for each in several])
+    if keys.size == 0 or len(several) == 1:
+        return several[0]
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     low, high, sums = (
-        np.concatenate([getattr(part, name) for part in parts])[order]
+        np.concatenate([getattr(each, name) for each in several])[order]
         for name in ("low", "high", "sums")
     )
     return Groups(

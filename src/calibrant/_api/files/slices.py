@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.slices import ranked
+from calibrant._api.slices import no_weight_note, ranked_slices, slice_of_sums
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import FixedRule
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Names
 from calibrant._data.samples import Samples
 from calibrant._data.slice_names import Key, key_of, names_of
-from calibrant._inference.streams import NO_FLOOR, StreamFloor, counts_once, noise_floor
 from calibrant._measures.catalogue import Measure
-from calibrant.results._evaluation import Evaluation
-from calibrant.results._slices import Slice, Slices
+from calibrant.results._slices import Slices
 
-# Each slice holds sums of its own; a column with more values is not one to slice by.
+# Each slice has sums of its own; a column with more values is not one to slice by.
 MOST = 10_000
 
 
@@ -32,18 +29,18 @@ class SliceSums:
     by: tuple[str, ...]
     rule: FixedRule
     from_logits: bool
-    measures: tuple[str, ...]
+    measures: tuple[Measure, ...]
     headline: Measure
-    # What a reader should know of measures that are not here.
+    # Notes on measures that are not here.
     notes: list[str]
     sums: dict[Key, Accumulator] = field(default_factory=dict)
 
     def add(self, names: Sequence[Names], samples: Samples) -> None:
         """The rows of a batch to their slices."""
         for key, rows in _rows_by_key(names):
-            part = samples.take(rows)
+            subset = samples.take(rows)
             sums = self._of(key)
-            sums.add(sums.sums_of(part), part.n_columns)
+            sums.add(sums.sums_of(subset), subset.n_columns)
 
     def merge(self, other: SliceSums) -> None:
         for key, sums in other.sums.items():
@@ -57,36 +54,25 @@ class SliceSums:
                     "coarser, a day or a region"
                 )
             self.sums[key] = Accumulator(
-                bins=self.rule, from_logits=self.from_logits, measures=self.measures
+                bins=self.rule,
+                from_logits=self.from_logits,
+                measures=[measure.name for measure in self.measures],
             )
         return self.sums[key]
 
     def evaluated(self) -> Slices:
-        """The slices with what their errors are worth, the worst first."""
-        headline, found, notes = self.headline, [], list(self.notes)
+        """The slices with their noise floors, the worst first."""
+        slices, notes = [], list(self.notes)
         by_name = {name: self.sums[key] for key, name in names_of(self.sums).items()}
         for label, sums in sorted(by_name.items()):
-            if not sums.weight > 0:
-                notes.append(f"{label}: {sums.n_rows} rows without weight, left out")
-                continue
-            evaluation = sums.evaluate()
-            floor = _floor(sums, evaluation, headline)
-            found.append(
-                Slice(label, sums.n_rows, evaluation.values, floor.upper, floor.p_value, math.nan)
-            )
-        name = ", ".join(self.by)
-        if not found:
-            raise InputError(f"by={name!r} leaves no slice with weight")
-        return Slices(name, headline.name, ranked(found, headline.name), tuple(notes))
-
-
-def _floor(sums: Accumulator, evaluation: Evaluation, headline: Measure) -> StreamFloor:
-    """The noise floor, where the sums are enough for one: hard labels, every row once."""
-    table = evaluation.reliability.table
-    dropping = sums.rule.drops_one
-    if sums.soft or dropping or headline.of_tables is None or not counts_once(table):
-        return NO_FLOOR
-    return noise_floor(table, headline.of_tables, evaluation[headline.name])
+            if sums.weight > 0:
+                summary = sums.summary()
+                slices.append(
+                    slice_of_sums(label, sums.n_rows, summary, self.measures, self.headline)
+                )
+            else:
+                notes.append(no_weight_note(label, sums.n_rows))
+        return ranked_slices(", ".join(self.by), self.headline, slices, notes)
 
 
 def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, NDArray[np.intp]]]:
@@ -94,16 +80,16 @@ def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, NDArray[np.intp]
     key = names[0].codes
     for more in names[1:]:
         key = key * len(more.known) + more.codes
-    held, codes = np.unique(key, return_inverse=True)
+    present, codes = np.unique(key, return_inverse=True)
     order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=held.size))
+    ends = np.cumsum(np.bincount(codes, minlength=present.size))
     by_key: dict[Key, list[NDArray[np.intp]]] = {}
-    for code, rows in zip(held.tolist(), np.split(order, ends[:-1]), strict=True):
-        parts = []
+    for code, rows in zip(present.tolist(), np.split(order, ends[:-1]), strict=True):
+        values = []
         for column in reversed(names):
             code, at = divmod(code, len(column.known))
-            parts.append(column.known[at])
+            values.append(column.known[at])
         # Two values may be one text: 1 and "1".
-        by_key.setdefault(key_of(reversed(parts)), []).append(rows)
-    for found, several in by_key.items():
-        yield found, several[0] if len(several) == 1 else np.sort(np.concatenate(several))
+        by_key.setdefault(key_of(reversed(values)), []).append(rows)
+    for name, runs in by_key.items():
+        yield name, runs[0] if len(runs) == 1 else np.sort(np.concatenate(runs))

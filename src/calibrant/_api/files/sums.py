@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.evaluate import choose
+from calibrant._api.evaluate_samples import choose
 from calibrant._api.files.slices import SliceSums
 from calibrant._api.slices import not_of_sums, slice_measures
 from calibrant._api.streaming.accumulator import Accumulator
@@ -28,7 +28,7 @@ from calibrant._measures.catalogue import THRESHOLD
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.requirements import holdings, needs_fine_cells
 
-# Cells of all classes together, about.
+# Cells of all classes in total, about.
 MOST_CLASS_CELLS = 1 << 16
 
 
@@ -145,7 +145,7 @@ class Tally:
                 plan.chosen.by,
                 plan.rule,
                 plan.from_logits,
-                tuple(measure.name for measure in shown),
+                tuple(shown),
                 headline,
                 not_of_sums(chosen, shown) if asked else [],
             )

@@ -106,13 +106,10 @@ def ece(
     0.25
     """
     rule = as_rule(bins)
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    settled = resolve_notion(samples, notion)
-    _no_full(settled)
-    return binned_error(Summary(samples).table(settled, rule, squares=False), norm)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion)
+    _no_full(resolved)
+    return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
 
 
 @public
@@ -253,14 +250,11 @@ def ace(
     >>> cal.ace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
     0.25
     """
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    settled = resolve_notion(samples, notion or ("classwise" if samples.multiclass else None))
-    _no_full(settled)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion or ("classwise" if samples.multiclass else None))
+    _no_full(resolved)
     rule = _equal_mass(bins, "ace")
-    return binned_error(Summary(samples).table(settled, rule, squares=False), norm)
+    return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
 
 
 @public
@@ -330,10 +324,7 @@ def tace(
     rule = _equal_mass(bins, "tace")
     if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     return binned_error(Summary(samples, quantile=rule).above(float(threshold)), norm)
 
 
@@ -400,13 +391,10 @@ def debiased_l2(
     0.0
     """
     rule = as_rule(bins, default=Quantile)
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    settled = resolve_notion(samples, notion)
-    _no_full(settled)
-    return debiased_l2_of(Summary(samples).table(settled, rule))
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion)
+    _no_full(resolved)
+    return debiased_l2_of(Summary(samples).table(resolved, rule))
 
 
 @public
@@ -469,13 +457,10 @@ def sweep_ece(
     >>> cal.sweep_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     0.25
     """
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    settled = resolve_notion(samples, notion)
-    _no_full(settled)
-    levels = Summary(samples).table(settled, LevelSets())
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion)
+    _no_full(resolved)
+    levels = Summary(samples).table(resolved, LevelSets())
     errors = [binned_error(sweep_bins(levels.of_class(r)), norm) for r in range(levels.n_classes)]
     return float(sum(errors) / len(errors))
 
@@ -536,10 +521,7 @@ def ks_error(
     >>> round(cal.ks_error([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.15
     """
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    settled = resolve_notion(samples, notion)
-    _no_full(settled)
-    return ks_of(Summary(samples).table(settled, LevelSets()))
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion)
+    _no_full(resolved)
+    return ks_of(Summary(samples).table(resolved, LevelSets()))

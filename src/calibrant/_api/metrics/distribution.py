@@ -65,10 +65,7 @@ def dist_ce(
     >>> round(cal.dist_ce([[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]), 4)
     0.2
     """
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     return Summary(samples).distribution.mean("distribution")
 
 
@@ -128,10 +125,7 @@ def ent_ce(
     >>> round(cal.ent_ce([[0.5, 0.5]], [[0.9, 0.1]]), 4)
     0.3681
     """
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     return Summary(samples).distribution.mean("entropy_signed" if signed else "entropy")
 
 
@@ -188,8 +182,5 @@ def rank_cs(
     >>> cal.rank_cs([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     0.5
     """
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     return Summary(samples).distribution.mean("rank")

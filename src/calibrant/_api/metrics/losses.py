@@ -24,10 +24,7 @@ def _mean_loss(
     classes: Sequence[Any] | None,
     data: Any,
 ) -> float:
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     return Summary(samples).losses.mean(name)
 
 
@@ -384,15 +381,12 @@ def brier_decomposition(
     """
     one_of("method", method, ("isotonic", "binned"))
     rule = as_rule(bins)
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    settled = resolve_notion(samples, notion)
-    if settled == "full":
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion)
+    if resolved == "full":
         raise InputError("notion='full' has no decomposition: use 'confidence' or 'classwise'")
     summary = Summary(samples)
     if method == "binned":
-        return decompose(summary.table(settled, rule))
-    levels = summary.table(settled, LevelSets())
+        return decompose(summary.table(resolved, rule))
+    levels = summary.table(resolved, LevelSets())
     return decompose(levels, isotonic_fit(levels))

@@ -103,10 +103,10 @@ def spiegelhalter(
     if clusters is not None:
         z, p = significance.clustered_spiegelhalter(problem, clusters)
         return CalibrationTest(name, z, p, _by_clusters(clusters))
-    found = significance.spiegelhalter_p(problem, z, int(seed))
-    if found.n_draws:
-        return CalibrationTest(name, z, found.p_value, f"{found}, two-sided", seed=int(seed))
-    return CalibrationTest(name, z, found.p_value, null)
+    chance = significance.spiegelhalter_p(problem, z, int(seed))
+    if chance.n_draws:
+        return CalibrationTest(name, z, chance.p_value, f"{chance}, two-sided", seed=int(seed))
+    return CalibrationTest(name, z, chance.p_value, null)
 
 
 @public
@@ -191,9 +191,9 @@ def hosmer_lemeshow(
             "cox_calibration(..., groups=...)"
         )
     rule = as_rule(bins, default=Quantile)
-    samples, settled = _samples(y_true, y_proba, None, from_logits, classes, data, notion)
+    samples, resolved = _samples(y_true, y_proba, None, from_logits, classes, data, notion)
     with explained(samples):
-        table, cuts, findings = bin_table(samples, settled, rule)
+        table, cuts, findings = bin_table(samples, resolved, rule)
     if findings.soft:
         check_not_swapped(samples)
         raise InputError(_NEEDS_OUTCOMES.format("the Hosmer-Lemeshow test"))
@@ -213,9 +213,9 @@ def hosmer_lemeshow(
         if least < significance.SMALL_COUNT:
             note = f"{few}: the chi-square may reject too often; use fewer bins"
         return CalibrationTest(name, statistic, p, chi_square, note)
-    u = whole_problem(samples, settled)[0]
-    found = significance.hosmer_lemeshow_p(table, u, _bins_of_rows(u, rule, cuts), int(seed))
-    return CalibrationTest(name, statistic, found.p_value, str(found), few, int(seed))
+    u = whole_problem(samples, resolved)[0]
+    chance = significance.hosmer_lemeshow_p(table, u, _bins_of_rows(u, rule, cuts), int(seed))
+    return CalibrationTest(name, statistic, chance.p_value, str(chance), few, int(seed))
 
 
 @public
@@ -295,15 +295,15 @@ def truthful_test(
     if clusters is not None:
         p = significance.clustered_truthful_p(problem, clusters)
         return CalibrationTest(name, value, p, _by_clusters(clusters), str(rule))
-    found = significance.truthful_p(problem, value, mean, variance, int(seed))
+    chance = significance.truthful_p(problem, value, mean, variance, int(seed))
     null = f"mean {mean:.3g} and standard deviation {math.sqrt(variance):.3g} when calibrated"
-    if found.n_draws:
-        null += f"; {found}"
+    if chance.n_draws:
+        null += f"; {chance}"
     note = str(rule)
-    if found.p_value == 0.0:
+    if chance.p_value == 0.0:
         note += "; something happened that a prediction of exactly 0 or 1 excludes"
-    drawn_with = int(seed) if found.n_draws else None
-    return CalibrationTest(name, value, found.p_value, null, note, drawn_with)
+    drawn_with = int(seed) if chance.n_draws else None
+    return CalibrationTest(name, value, chance.p_value, null, note, drawn_with)
 
 
 @public
@@ -394,18 +394,18 @@ def cox_calibration(
     )
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
-    found = _cox(problem, logit(u), clusters, float(level))
+    fit = _cox(problem, logit(u), clusters, float(level))
     n_moved = int(np.count_nonzero(moved))
     if n_moved == 0:
-        return found
+        return fit
     kept = ~moved & (problem.weights > 0)
     note = f"{n_moved} predictions moved to within [{eps:g}, 1 - {eps:g}]"
     without = None
     if kept.any():
         some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
         without = _cox(_rows(problem, kept), logit(u[kept]), some, float(level))
-    notes = "; ".join(filter(None, (note, found.note)))
-    return replace(found, note=notes, n_clipped=n_moved, without_clipped=without)
+    notes = "; ".join(filter(None, (note, fit.note)))
+    return replace(fit, note=notes, n_clipped=n_moved, without_clipped=without)
 
 
 def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) -> CoxCalibration:
@@ -460,17 +460,14 @@ def _samples(
     y_true: Any, y_proba: Any, sample_weight: Any, from_logits: bool,
     classes: Sequence[Any] | None, data: Any, notion: str | None,
 ) -> tuple[Samples, Any]:  # fmt: skip
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    settled = resolve_notion(samples, notion)
-    if settled in ("classwise", "full"):
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion)
+    if resolved in ("classwise", "full"):
         raise InputError(
             f"a test is of one problem, so notion={notion!r} has none: give one class's column as "
             "y_proba and (y_true == class) as y_true"
         )
-    return samples, settled
+    return samples, resolved
 
 
 def _scalar_problem(
@@ -478,9 +475,9 @@ def _scalar_problem(
     classes: Sequence[Any] | None, data: Any, notion: str | None, rule: Rule,
 ) -> tuple[Problem, NDArray[np.intp] | None]:  # fmt: skip
     """The problem, every row checked, and the cluster of each row."""
-    samples, settled = _samples(y_true, y_proba, sample_weight, from_logits, classes, data, notion)
+    samples, resolved = _samples(y_true, y_proba, sample_weight, from_logits, classes, data, notion)
     with explained(samples):
-        problem = problem_of(samples, settled, rule)
+        problem = problem_of(samples, resolved, rule)
     if problem is None:
         raise InputError(f"this test needs bins with edges; got {rule}")
     if not problem.hard:

@@ -118,12 +118,9 @@ def ls_ece(
     one_of("noise", noise, NOISES)
     one_of("method", method, ("exact", "monte-carlo"))
     check_eps(eps)
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    settled = _resolved(samples, notion)
-    summary = SmoothSummary(samples, settled, eps)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = _resolved(samples, notion)
+    summary = SmoothSummary(samples, resolved, eps)
     width = _width(sigma, summary, noise if method == "exact" else "uniform")
     if method == "monte-carlo":
         _check_draws(n_draws, rng)
@@ -194,10 +191,7 @@ def smooth_ece(
     >>> round(cal.smooth_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.1778
     """
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     if sigma is not None:
         _check_unit_sigma(sigma)
     return SmoothSummary(samples, _resolved(samples, notion)).smooth_ece(sigma)
@@ -278,14 +272,18 @@ def smooth_reliability(
         _check_unit_sigma(sigma)
     elif sigma is not None:
         _check_logit_sigma(sigma)
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    settled = _resolved(samples, notion)
-    if settled == "classwise":
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = _resolved(samples, notion)
+    if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")
-    summary = SmoothSummary(samples, settled)
+    return smooth_curve(samples, resolved, kind, sigma)
+
+
+def smooth_curve(
+    samples: Source, notion: Notion, kind: str = "unit", sigma: float | None = None
+) -> SmoothCurve:
+    """The smoothed reliability curve of validated rows."""
+    summary = SmoothSummary(samples, notion)
     width = sigma or (
         max(summary.schedule(), smallest_sigma())
         if kind == "logit"
@@ -295,19 +293,19 @@ def smooth_reliability(
     places = points["logit" if kind == "logit" else "prediction"]
     rows, n = summary.rows_behind(kind, width, places)
     curve = SmoothCurve(
-        points, kind, float(width), settled, n_effective=rows, n=n,
+        points, kind, float(width), notion, n_effective=rows, n=n,
         is_hard=not summary.findings.soft,
     )  # fmt: skip
     rule = EqualWidth(N_CHECKED)
-    table, cuts, _ = engine_of(samples).bin_table(samples, settled, rule)
-    return replace(curve, outside=bins_outside(curve, ReliabilityTable(table, rule, cuts, settled)))
+    table, cuts, _ = engine_of(samples).bin_table(samples, notion, rule)
+    return replace(curve, outside=bins_outside(curve, ReliabilityTable(table, rule, cuts, notion)))
 
 
 def _resolved(samples: Source, notion: str | None) -> Notion:
-    settled = resolve_notion(samples, notion)
-    if settled == "full":
+    resolved = resolve_notion(samples, notion)
+    if resolved == "full":
         raise InputError("notion='full' has no smooth error: use 'confidence' or 'classwise'")
-    return settled
+    return resolved
 
 
 def _check_sigma(sigma: Any) -> None:

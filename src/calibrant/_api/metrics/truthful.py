@@ -105,10 +105,7 @@ def lin_ce(
     """
     one_of("norm", norm, ("l1", "l2"))
     rule = as_rule(bins, default=Quantile)
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     summary = Summary(samples, quantile=rule)
     if not samples.multiclass:
         if phi is not None:
@@ -193,10 +190,7 @@ def classwise_ce(
     0.01
     """
     rule = as_rule(bins, default=Quantile)
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     if not samples.multiclass:
         raise InputError(
             "classwise_ce needs y_proba of the shape (n, k); it is (n,): use lin_ce(...), which "
@@ -272,9 +266,6 @@ def confidence_ce(
     0.09
     """
     rule = as_rule(bins, default=Quantile)
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     table = Summary(samples).table("confidence", rule)
     return linear_error(table) + (confidence_correction(table) if corrected else 0.0)

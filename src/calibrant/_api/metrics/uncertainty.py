@@ -1,4 +1,4 @@
-"""What a number is worth, as one-line functions: noise floor, interval, verdict."""
+"""The uncertainty of one measure: noise_floor(), interval() and verdict()."""
 
 from __future__ import annotations
 
@@ -110,18 +110,15 @@ def noise_floor(
     >>> round(floor.mean, 3), floor.p_value < 0.05
     (0.065, True)
     """
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    worth, chosen, summary = _worth(
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, votes=votes,
         groups=group_index(groups, samples, data),
     )  # fmt: skip
-    found = worth.noise_floor(chosen, chosen.compute(summary))
-    if found is None:
+    floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
+    if floor is None:
         raise InputError(SOFT_HAVE_NO_FLOOR)
-    return found
+    return floor
 
 
 @public
@@ -205,15 +202,12 @@ def interval(
     (True, True)
     """
     level = check_level(level)
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    worth, chosen, summary = _worth(
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data),
     )  # fmt: skip
-    return worth.interval(chosen, chosen.compute(summary))
+    return uncertainty.interval(chosen, chosen.compute(summary))
 
 
 @public
@@ -301,17 +295,14 @@ def verdict(
     'not enough data'
     """
     level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
-    worth, chosen, summary = _worth(
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data), votes=votes,
     )  # fmt: skip
     value = chosen.compute(summary)
-    interval, floor = worth.interval(chosen, value), worth.noise_floor(chosen, value)
-    return verdict_of(interval, floor, tolerance, chosen, worth)
+    interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
+    return verdict_of(interval, floor, tolerance, chosen, uncertainty)
 
 
 def verdict_of(
@@ -319,28 +310,28 @@ def verdict_of(
     floor: NoiseFloor | None,
     tolerance: float,
     measure: Measure,
-    worth: Uncertainty,
+    uncertainty: Uncertainty,
 ) -> Verdict:
     """The verdict that an interval and a noise floor of these rows give."""
-    scale = gap_scale(measure, worth.summary(worth.samples))
+    scale = gap_scale(measure, uncertainty.summary(uncertainty.samples))
     limit = Limit(measure.name, "max", scale.value(tolerance))
-    held = limited(limit, None, interval, worth, scale)
+    checked = limited(limit, None, interval, uncertainty, scale)
     gaps = scale.gap(interval.low), scale.gap(interval.high)
     p, p_low, upper = _chances(floor)
     if gaps[0] <= 0:
-        # Rows at which calibrated predictions are found to be so; others are found out by then. A
-        # sample that shows little by luck has a short interval: noise says what is usual.
+        # The rows that would show calibrated predictions to be calibrated; others show up by then.
+        # A sample that shows little by luck has a short interval: noise says what is usual.
         reach = 0.0 if math.isnan(upper) else scale.gap(upper)
-        held = replace(held, centre=0.0, reach=reach if is_error(measure) else 0.0)
+        checked = replace(checked, centre=0.0, reach=reach if is_error(measure) else 0.0)
     alpha = 1.0 - interval.level
     if math.isnan(p):
         beyond = gaps[0] > 0
     else:
-        beyond = p < alpha and (gaps[0] > 0 or (p < alpha / 2.0 and worth.groups is None))
-    beyond |= held.verdict == "fail" and is_error(measure)
+        beyond = p < alpha and (gaps[0] > 0 or (p < alpha / 2.0 and uncertainty.groups is None))
+    beyond |= checked.verdict == "fail" and is_error(measure)
     kind, sentence = verdict_words(
-        held, floor, tolerance, measure.called(soft=worth.soft), beyond=beyond,
-        of_errors=is_error(measure), direction=_direction(worth) if beyond else "",
+        checked, floor, tolerance, measure.called(soft=uncertainty.soft), beyond=beyond,
+        of_errors=is_error(measure), direction=_direction(uncertainty) if beyond else "",
     )  # fmt: skip
     if is_error(measure) and p_low < alpha / 2.0:
         sentence += (
@@ -349,11 +340,11 @@ def verdict_of(
         )
     needed: tuple[int | None, int | None] = (None, None)
     if kind == "not enough data":
-        needed = (held.rows_needed, held.clusters_needed)
+        needed = (checked.rows_needed, checked.clusters_needed)
     return Verdict(
         kind, sentence, measure.name, interval.value, interval.low, interval.high, upper, p,
-        tolerance, held.n, needed[0], interval.estimate, interval.level, *gaps,
-        {"pass": True, "fail": False}.get(held.verdict), p_low, needed[1],
+        tolerance, checked.n, needed[0], interval.estimate, interval.level, *gaps,
+        {"pass": True, "fail": False}.get(checked.verdict), p_low, needed[1],
     )  # fmt: skip
 
 
@@ -364,30 +355,30 @@ def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
     return floor.p_value, floor.p_low, floor.upper
 
 
-def _direction(worth: Uncertainty) -> str:
+def _direction(uncertainty: Uncertainty) -> str:
     """The side to which predictions are off on average."""
-    problem = worth.plain_problem
+    problem = uncertainty.plain_problem
     gap = float(np.average(problem.u - problem.z, weights=problem.w))
-    return direction_words(gap, confidence=worth.samples.multiclass)
+    return direction_words(gap, confidence=uncertainty.samples.multiclass)
 
 
 def limited(
-    limit: Limit, where: str | None, interval: Interval, worth: Uncertainty, scale: GapScale
+    limit: Limit, where: str | None, interval: Interval, uncertainty: Uncertainty, scale: GapScale
 ) -> LimitCheck:
-    """A limit held against an interval, as `check` and `verdict` do."""
-    samples, groups = worth.samples, worth.groups
+    """A limit compared with an interval, as `check` and `verdict` do."""
+    samples, groups = uncertainty.samples, uncertainty.groups
     measure = find(limit.measure, samples.shape)
     return LimitCheck(
         limit, where, samples.n, interval.value, interval,
         effective_n=effective_rows(samples, groups),
-        n_to_pass=rows_to_pass(measure, limit, interval.level, worth.fixed, scale),
+        n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),
         scale=scale,
         n_clusters=None if groups is None else int(np.unique(groups).size),
     )  # fmt: skip
 
 
 def effective_rows(samples: Samples, groups: Any) -> float:
-    """How many equal rows the rows are worth; clusters count as one each."""
+    """The effective number of equal rows; clusters count as one each."""
     w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     if groups is not None:
         w = np.bincount(groups, weights=w)
@@ -430,13 +421,13 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     if is_lazy(groups):
         raise InputError("groups must be in memory, a name for each row: collect() it first")
     values, gaps = with_gaps(groups, "groups")
-    array, gone, n = samples.own_rows(values), samples.own_rows(gaps), samples.n
+    array, missing, n = samples.own_rows(values), samples.own_rows(gaps), samples.n
     if array.shape != (n,):
         raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
-    if gone.any():
+    if missing.any():
         raise InputError(
-            f"groups is missing in {int(gone.sum())} rows, first in row {int(np.argmax(gone))}: "
-            "every row needs a cluster; one of its own if it belongs to none"
+            f"groups is missing in {int(missing.sum())} rows, first in row "
+            f"{int(np.argmax(missing))}: every row needs a cluster; its own if it belongs to none"
         )
     index = as_groups(array, n)
     if int(index.max()) < 1:
@@ -444,7 +435,7 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     return index
 
 
-def _worth(
+def _measured(
     samples: Samples,
     measure: str,
     bins: Bins,
@@ -455,12 +446,12 @@ def _worth(
     groups: Any = None,
     votes: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
-    """The measure and the statistics it reads, and what is needed to judge it."""
+    """What gives a measure its interval, the measure, and the statistics it reads."""
     check_resamples(n_resamples, seed)
     fixed, quantile = both_rules(bins)
     chosen = find(measure, samples.shape)
-    worth = Uncertainty(
+    uncertainty = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
         checked_votes(votes, samples),
     )  # fmt: skip
-    return worth, chosen, Summary(samples, fixed, quantile)
+    return uncertainty, chosen, Summary(samples, fixed, quantile)

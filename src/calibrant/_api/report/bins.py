@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.metrics.smooth import smooth_reliability
+from calibrant._api.metrics.smooth import smooth_curve
 from calibrant._api.report.every_bin_count import COUNTS, RULES, every_bin_count
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._data.explain import explained
@@ -96,7 +96,7 @@ def _view(
         }
         for rule in RULES
     }
-    curve = smooth_reliability(z, u, sample_weight=w)
+    curve = smooth_curve(problem, "binary")
     return BinView(labels, counts, tables, values, replace(curve, notion=notion))
 
 
@@ -114,14 +114,14 @@ def _hardened(samples: Samples) -> Samples:
 
 def sensitivity(samples: Samples, view: BinView) -> tuple[BinSensitivity, ...]:
     """Every measure over bins against their number."""
-    parts = [
+    curves = [
         BinSensitivity(name, rule, view.counts, tuple(values))
         for rule in RULES
         for name, values in view.values[rule].items()
     ]
     if over_classes(samples):
-        parts += _over_classes(samples)
-    return tuple(sorted(parts, key=lambda part: _place(part.measure)))
+        curves += _over_classes(samples)
+    return tuple(sorted(curves, key=lambda curve: _rank(curve.measure)))
 
 
 def over_classes(samples: Samples) -> bool:
@@ -130,17 +130,17 @@ def over_classes(samples: Samples) -> bool:
 
 
 def _over_classes(samples: Samples) -> list[BinSensitivity]:
-    found: dict[tuple[str, str], list[float]] = {key: [] for key in _CLASSWISE}
+    values_of: dict[tuple[str, str], list[float]] = {key: [] for key in _CLASSWISE}
     for m in _CLASS_COUNTS:
         summary = Summary(samples, EqualWidth(m), Quantile(m))
         for name, rule in _CLASSWISE:
-            found[name, rule].append(find(name, "multiclass").compute(summary))
+            values_of[name, rule].append(find(name, "multiclass").compute(summary))
     return [
         BinSensitivity(name, rule, _CLASS_COUNTS, tuple(values))
-        for (name, rule), values in found.items()
+        for (name, rule), values in values_of.items()
     ]
 
 
-def _place(name: str) -> int:
+def _rank(name: str) -> int:
     order = ("ece", "lin_ce", "confidence_ce", "rmsce", "mce", "debiased_l2")
     return order.index(name) if name in order else len(order)

@@ -1,4 +1,4 @@
-"""Before and after: a recalibration map chosen and fitted on one half of the rows, judged on the
+"""Before and after: a recalibration map chosen and fitted on one half of the rows, measured on the
 other.
 """
 
@@ -51,29 +51,29 @@ def before_after(
     """What the map that suits the rows best would do, or why there is none."""
     if samples.n < FEWEST:
         return f"There are {samples.n} rows: half of them are too few to fit a map and to judge it."
-    fitted, held, split = _halves(samples, groups, seed)
-    if fitted.size < FEWEST // 2 or held.size < FEWEST // 2:
+    fitted, rest, split = _halves(samples, groups, seed)
+    if fitted.size < FEWEST // 2 or rest.size < FEWEST // 2:
         return "The groups are so unequal that no two halves of them can be made."
     most = max(1000, ENTRIES // samples.n_classes)
-    if max(fitted.size, held.size) > most:
-        fitted, held = fitted[:most], np.sort(held[:most])
+    if max(fitted.size, rest.size) > most:
+        fitted, rest = fitted[:most], np.sort(rest[:most])
         split += f"; {most:,} rows of each half are enough here"
-    part, before = samples.take(fitted), samples.take(held)
-    trial = _tried(part, _among(groups, fitted))
+    training, before = samples.take(fitted), samples.take(rest)
+    trial = _tried(training, _renumbered(groups, fitted))
     if trial.chosen is None:
-        return f"No map is worth its while. {trial.why}"
+        return f"No map helps enough. {trial.why}"
     scaler = trial.chosen
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            scaler.fit(part.targets, _plain(part), sample_weight=part.weights)
+            scaler.fit(training.targets, _plain(training), sample_weight=training.weights)
             after = replace(before, predictions=scaler.transform(_plain(before)), from_logits=False)
     except CalibrantError as error:
         return f"No map could be fitted: {error}"
-    notes = tuple(str(w.message) for w in told if issubclass(w.category, CalibrantWarning))
-    changes = _changes(before, after, rule, quantile, _among(groups, held), level, seed)
+    notes = tuple(str(w.message) for w in caught if issubclass(w.category, CalibrantWarning))
+    changes = _changes(before, after, rule, quantile, _renumbered(groups, rest), level, seed)
     return BeforeAfter(
-        type(scaler).__name__, _learned(scaler), split, int(fitted.size), int(held.size), changes,
+        type(scaler).__name__, _learned(scaler), split, int(fitted.size), int(rest.size), changes,
         _table(before, rule), _table(after, rule), notes, trial.why, trial.scores,
         _outcome(changes),
     )  # fmt: skip
@@ -116,19 +116,19 @@ def _tried(samples: Samples, groups: NDArray[np.intp] | None) -> _Trial:
     must raise neither, and lower one of them by more than chance easily does.
     """
     most = max(1000, TRIED // samples.n_classes)
-    part = samples.take(np.arange(min(samples.n, most)))
-    groups = None if groups is None else _among(groups, np.arange(part.n))
-    own = to_predictions(_plain(part), from_logits=part.from_logits).probabilities()
-    losses = {AS_THEY_ARE: _losses(own, part)}
+    rows = samples.take(np.arange(min(samples.n, most)))
+    groups = None if groups is None else _renumbered(groups, np.arange(rows.n))
+    own = to_predictions(_plain(rows), from_logits=rows.from_logits).probabilities()
+    losses = {AS_THEY_ARE: _losses(own, rows)}
     maps = {}
     # Certainties that were wrong bend maps that are fitted to logarithms: those come last.
     bent = bool((losses[AS_THEY_ARE][1] >= -0.999 * np.log(LOG_FLOOR)).any())
-    for scaler in sorted(_candidates(part), key=lambda each: bent and each._of_logarithms):
-        mapped = _cross_fitted(scaler, part, groups)
+    for scaler in sorted(_candidates(rows), key=lambda each: bent and each._of_logarithms):
+        mapped = _cross_fitted(scaler, rows, groups)
         if mapped is not None:
             name = type(scaler).__name__
-            maps[name], losses[name] = scaler, _losses(mapped, part)
-    weights = np.ones(part.n) if part.weights is None else part.weights.astype(np.float64)
+            maps[name], losses[name] = scaler, _losses(mapped, rows)
+    weights = np.ones(rows.n) if rows.weights is None else rows.weights.astype(np.float64)
     scores = {name: float(weights @ loss[0] / weights.sum()) for name, loss in losses.items()}
 
     def behind(one: str, other: str, which: int) -> float:
@@ -140,7 +140,7 @@ def _tried(samples: Samples, groups: NDArray[np.intp] | None) -> _Trial:
         if scores[name] <= scores[AS_THEY_ARE] and behind(name, AS_THEY_ARE, 1) <= 1
     ]  # fmt: skip
     best = min([AS_THEY_ARE, *harmless], key=lambda name: scores[name])
-    # Nested maps are told apart by very little: a simpler one is given up for a clear gain only.
+    # Nested maps differ by very little: a simpler one is given up for a clear gain only.
     chosen = next((name for name in harmless if behind(name, best, 0) <= 2), AS_THEY_ARE)
     # No map at all is given up for less, for the other half will tell whether it helps.
     if behind(AS_THEY_ARE, chosen, 0) <= 0.5 and behind(AS_THEY_ARE, chosen, 1) <= 1:
@@ -192,10 +192,10 @@ def _in_errors(
 ) -> float:
     """A mean difference over its standard error, rows of one group together."""
     total = float(weights @ difference)
-    parts = weights * (difference - total / weights.sum())
+    deviations = weights * (difference - total / weights.sum())
     if groups is not None:
-        parts = np.bincount(groups, parts)
-    error = float(np.sqrt((parts**2).sum()))
+        deviations = np.bincount(groups, deviations)
+    error = float(np.sqrt((deviations**2).sum()))
     if error <= 1e-12 * (1.0 + abs(total)):
         return 0.0 if abs(total) <= error else float(np.sign(total)) * np.inf
     return total / error
@@ -220,21 +220,21 @@ def _halves(
     if groups is None:
         order = rng.permutation(samples.n)
         half = samples.n // 2
-        said = "rows dealt at random into two halves"
-        return order[:half], order[half:], said
+        how = "rows dealt at random into two halves"
+        return order[:half], order[half:], how
     n_groups = int(groups.max()) + 1
     chosen = rng.permutation(n_groups)[: n_groups // 2]
     is_fitted = np.isin(groups, chosen)
-    said = "whole groups dealt at random into two halves"
-    parts = [rng.permutation(np.flatnonzero(part)) for part in (is_fitted, ~is_fitted)]
-    return parts[0], parts[1], said
+    how = "whole groups dealt at random into two halves"
+    halves = [rng.permutation(np.flatnonzero(mask)) for mask in (is_fitted, ~is_fitted)]
+    return halves[0], halves[1], how
 
 
-def _among(groups: NDArray[np.intp] | None, held: NDArray[np.intp]) -> NDArray[np.intp] | None:
+def _renumbered(groups: NDArray[np.intp] | None, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
     """The groups of some rows, numbered anew."""
     if groups is None:
         return None
-    return np.unique(groups[held], return_inverse=True)[1].astype(np.intp)
+    return np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
 
 
 def _plain(samples: Samples) -> NDArray[Any]:
@@ -285,12 +285,12 @@ def _changes(
     measures = list(listed("recalibration", shape))
     losses = tuple(m for m in measures if m.statistic == "losses")
     draws = draw_blocks(before.n, N_RESAMPLES, seed, groups, before.weights)
-    drawn = [replicates(part, losses, rule, quantile, draws) for part in (before, after)]
-    judged = [
-        Uncertainty(part, rule, quantile, tuple(measures), level, N_RESAMPLES, seed, groups)
-        for part in (before, after)
+    drawn = [replicates(rows, losses, rule, quantile, draws) for rows in (before, after)]
+    uncertainties = [
+        Uncertainty(rows, rule, quantile, tuple(measures), level, N_RESAMPLES, seed, groups)
+        for rows in (before, after)
     ]
-    summaries = [Summary(part, rule, quantile, together=True) for part in (before, after)]
+    summaries = [Summary(rows, rule, quantile, together=True) for rows in (before, after)]
     changes = []
     for measure in measures:
         was, now = (measure.compute(summary) for summary in summaries)
@@ -299,13 +299,13 @@ def _changes(
             low, high = basic_limits(now - was, drawn[1][j] - drawn[0][j], level)
             changes.append(Change(measure.name, was, now, low, high))
         else:
-            changes.append(_errors(measure, was, now, judged))
+            changes.append(_errors(measure, was, now, uncertainties))
     return tuple(changes)
 
 
-def _errors(measure: Measure, was: float, now: float, judged: list[Uncertainty]) -> Change:
-    before, after = judged[0].interval(measure, was), judged[1].interval(measure, now)
-    floor = judged[1].noise_floor(measure, now)
+def _errors(measure: Measure, was: float, now: float, uncertainties: list[Uncertainty]) -> Change:
+    before, after = uncertainties[0].interval(measure, was), uncertainties[1].interval(measure, now)
+    floor = uncertainties[1].noise_floor(measure, now)
     return Change(
         measure.name, was, now, before_limits=(before.low, before.high),
         after_limits=(after.low, after.high),

@@ -1,4 +1,4 @@
-"""The front door of the report page: report()."""
+"""report(): everything about some predictions, as data and as a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from calibrant._api.conventions import conventions_of
-from calibrant._api.evaluate import evaluate
+from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
 from calibrant._api.report.recalibration import before_after
@@ -113,28 +113,25 @@ def report(
     >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
     True
     """
-    title, told = checked_name(name, "Predictions"), checked_source(source)
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data, missing=missing,
-    )  # fmt: skip
-    evaluation = evaluate(
-        y_true, y_proba, measures=_with_ece(measures), bins=bins, uncertainty=True,
-        tolerance=tolerance, level=level, groups=groups, votes=votes, seed=seed, by=by,
-        sample_weight=sample_weight, from_logits=from_logits, classes=classes, data=data,
-        missing=missing,
+    title, origin = checked_name(name, "Predictions"), checked_source(source)
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    index = group_index(groups, samples, data)
+    evaluation = evaluate_samples(
+        samples,
+        Options(
+            bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
+            level=level, groups=index, votes=votes, seed=seed, by=by, data=data,
+        ),
     )  # fmt: skip
     shape = samples.shape
     fixed, quantile = both_rules(bins)
-    index = group_index(groups, samples, data)
     views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
     change = before_after(
-        samples, fixed, quantile, groups=index, level=float(level),
-        seed=int(seed),
-    )  # fmt: skip
+        samples, fixed, quantile, groups=index, level=float(level), seed=int(seed)
+    )
     tools = _tools(samples, fixed)
     left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
-    parts = {"sensitivity": left_out, "before_after": change, "conventions": tools}
+    absent = {"sensitivity": left_out, "before_after": change, "conventions": tools}
     options = {
         "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
         "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
@@ -153,15 +150,15 @@ def report(
         change if isinstance(change, BeforeAfter) else None,
         tools if isinstance(tools, Conventions) else None,
         tuple(entry(e.name, shape) for e in evaluation.estimates),
-        {part: why for part, why in parts.items() if isinstance(why, str)},
-        {"options": options, "source": told, "versions": versions()},
+        {section: why for section, why in absent.items() if isinstance(why, str)},
+        {"options": options, "source": origin, "versions": versions()},
     )
 
 
 def _with_ece(measures: Iterable[str] | None) -> list[str] | None:
     """The measures asked for, and the one that the answer and the diagram go by."""
     if measures is None or isinstance(measures, str):
-        return measures  # type: ignore[return-value] # a text is told to be none by evaluate
+        return measures  # type: ignore[return-value] # a text is an error of choose()
     return list(dict.fromkeys([HEADLINE, *measures]))
 
 

@@ -1,8 +1,8 @@
-"""A report in words: the answer, what stands out, which measures come first, the glossary."""
+"""A report in words: the answer, what stands out, and which measures come first."""
 
 from __future__ import annotations
 
-from calibrant._measures.catalogue import GROUPS, Shape, catalogue, listed
+from calibrant._measures.catalogue import GROUPS, Shape, catalogue, find, listed
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._rendering import shortened, shown
 from calibrant.results._slices import Slice, Slices
@@ -42,20 +42,20 @@ def answer(verdict: Verdict | None) -> str:
 
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """The verdict, its direction, and the worst class or slice."""
-    said = [str(evaluation.verdict)] if evaluation.verdict else []
-    said.append(_direction(evaluation))
+    lines = [str(evaluation.verdict)] if evaluation.verdict else []
+    lines.append(_direction(evaluation))
     if evaluation.classes and len(evaluation.classes["class"]) > 2:
         worst = {name: values[0] for name, values in evaluation.classes.items()}
         gap = worst["mean_predicted"] - worst["mean_target"]
         side = "too high" if gap > 0 else "too low"
-        said.append(
+        lines.append(
             f"The class with the largest error is {shortened(worst['class'])}: "
-            f"ece {shown(worst['ece'])}; its predictions are {side} by {shown(abs(gap))} on "
-            f"average."
+            f"ECE {shown(worst['ece'])}; its predictions are {side} by {shown(abs(gap))} on "
+            "average."
         )
     if evaluation.slices is not None:
-        said.append(_worst_slice(evaluation))
-    return tuple(said)
+        lines.append(_worst_slice(evaluation))
+    return tuple(lines)
 
 
 def _direction(evaluation: Evaluation) -> str:
@@ -72,8 +72,7 @@ def _direction(evaluation: Evaluation) -> str:
         "too high" if gap > 0 else "too low")  # fmt: skip
     return (
         f"The {names[0]} is {predicted:.4f}, the {names[1]} {target:.4f}: on average the "
-        f"predictions are "
-        f"{side} by {abs(gap):.4f}."
+        f"predictions are {side} by {abs(gap):.4f}."
     )
 
 
@@ -81,24 +80,29 @@ def _worst_slice(evaluation: Evaluation) -> str:
     slices = evaluation.slices
     assert slices is not None
     by = "" if slices.by == "slice" else f" by {shortened(slices.by)}"
-    off = [part for part in slices if part.p_corrected < 1.0 - slices.level]
+    reliability = evaluation.reliability
+    shape: Shape = "multiclass" if reliability.notion == "confidence" else "binary"
+    measure = find(slices.measure, shape).called(soft=not reliability.is_hard)
+    off = [each for each in slices if each.p_corrected < 1.0 - slices.level]
     if not off:
         return (
             f"No slice{by} stands out once their number is taken into account; the largest "
-            f"{slices.measure} is {_of_slice(slices, slices.largest)}."
+            f"{measure} is {_of_slice(slices, slices.largest)}."
         )
-    worst, said = slices.worst, ""
+    worst, beyond_note = slices.worst, ""
     if slices.tolerance is not None:
-        beyond = sum(part.within_tolerance is False for part in slices)
-        said = f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
+        beyond = sum(each.within_tolerance is False for each in slices)
+        beyond_note = (
+            f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
+        )
     first = "" if worst is slices.largest else (
-        f"; the largest {slices.measure} is {_of_slice(slices, slices.largest)}")  # fmt: skip
+        f"; the largest {measure} is {_of_slice(slices, slices.largest)}")  # fmt: skip
     return (
-        f"{len(off)} of {len(slices)} slices{by} are miscalibrated even when all are looked at"
-        f"{said}. The hardest to explain by chance is {shortened(worst.name)} ({slices.measure} "
-        f"{shown(worst.values[slices.measure])}){first}."
+        f"{len(off)} of {len(slices)} slices{by} are miscalibrated, with their number taken into "
+        f"account{beyond_note}. The hardest to explain by chance is {shortened(worst.name)} "
+        f"({measure} {shown(worst.values[slices.measure])}){first}."
     )
 
 
-def _of_slice(slices: Slices, part: Slice) -> str:
-    return f"{shown(part.values[slices.measure])} ({shortened(part.name)}, {part.n:,} rows)"
+def _of_slice(slices: Slices, slice_: Slice) -> str:
+    return f"{shown(slice_.values[slices.measure])} ({shortened(slice_.name)}, {slice_.n:,} rows)"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.evaluate import assemble, choose, rule_names
+from calibrant._api.evaluate_samples import assemble, choose, rule_names
 from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, FixedRule, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.validation import public
@@ -128,7 +128,7 @@ class Accumulator:
         self._state: dict[str, NDArray[np.float64]] = {}
         self._findings = Findings()
         self._n_classes = 0  # 0: nothing seen; 1: (n,) predictions
-        # Held while sums are put in the place of others, never while rows are summed.
+        # Locked while sums replace others, never while rows are summed.
         self._lock = threading.Lock()
 
     @public
@@ -167,15 +167,9 @@ class Accumulator:
             row.
         """
         samples = to_samples_in_place(
-            y_true,
-            y_proba,
-            sample_weight=sample_weight,
-            from_logits=self.from_logits,
-            classes=self.classes,
-            data=data,
-            missing=self.missing,
+            y_true, y_proba, sample_weight, self.from_logits, self.classes, data, self.missing,
             stream=True,
-        )
+        )  # fmt: skip
         with explained(samples):
             sums = self.sums_of(samples)
         return self.add(sums, samples.n_columns)
@@ -224,7 +218,7 @@ class Accumulator:
         self, arrays: Mapping[str, NDArray[np.float64]], findings: Findings, n_rows: int,
         n_missing: int, columns: int,
     ) -> None:  # fmt: skip
-        """Add to everything that is held, or to nothing; for those who hold the lock."""
+        """Add to all sums, or to none; the caller has the lock."""
         # Arrays and their mapping are never changed, only replaced: copies may share them.
         state = dict(self._state)
         for name, values in arrays.items():
@@ -312,17 +306,17 @@ class Accumulator:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = self.summary(approximate=approximate)
         check_weight_total(summary.bins.total_weight[0], self.n_rows)
-        self.tell_logits()
+        self.warn_of_logits()
         kind: Shape = "multiclass" if self._n_classes > 1 else "binary"
         chosen = choose(self.measures if measures is None else measures, kind)
         self._check_summed(chosen)
         kept = tuple(measure for measure in chosen if summary.has(measure))
         everything = measures is None and self.measures is None
         if kept != chosen and not everything:
-            self._refuse(next(measure for measure in chosen if measure not in kept))
+            self._raise_unavailable(next(measure for measure in chosen if measure not in kept))
         given = "logits" if self.from_logits else "probabilities"
         rules = self._rule_names()
-        found = assemble(
+        result = assemble(
             summary,
             kept,
             rules,
@@ -347,33 +341,33 @@ class Accumulator:
             },
             n_missing=self.n_missing,
         )
-        left_out = [each.name for each in chosen if each.statistic == "distribution"]
-        if self._findings.soft and left_out and not summary.losses.has_distribution:
-            told = f"{', '.join(left_out)}: left out, for some updates had hard labels only"
-            found = replace(found, notes=(*found.notes, told))
-        return found
+        absent = [each.name for each in chosen if each.statistic == "distribution"]
+        if self._findings.soft and absent and not summary.losses.has_distribution:
+            note = f"{', '.join(absent)}: left out, for some updates had hard labels only"
+            result = replace(result, notes=(*result.notes, note))
+        return result
 
     def _classes_note(self) -> tuple[str, ...]:
         if self.classes is None:
             return ()
         return (taken_in_streams(self.classes, self._n_classes > 1),)
 
-    def tell_logits(self) -> None:
+    def warn_of_logits(self) -> None:
         """Warn of logits of one column that look like probabilities or their logarithms."""
         if self.from_logits and self._n_classes == 1 and self.n_rows >= VALUES_THAT_TELL:
             tell_kind_of_logits(self._kind_of_logits(), multiclass=False)
 
     def _kind_of_logits(self) -> str:
-        """What the logits of all updates look like, by the cells that hold any."""
+        """What the logits of all updates look like, by the cells that have any."""
         edges = np.concatenate([[0.0], self._cells.cuts(np.dtype(np.float64)).inner, [1.0]])
-        held = np.flatnonzero(self._state["cells"][:, 0] > 0)
-        low, high = edges[held[0]], edges[held[-1] + 1]
+        nonempty = np.flatnonzero(self._state["cells"][:, 0] > 0)
+        low, high = edges[nonempty[0]], edges[nonempty[-1] + 1]
         if high <= 0.5:
             return LOG_PROBABILITIES
         return PROBABILITIES if low >= 0.5 and high <= SIGMOID_OF_1 else ""
 
-    def _refuse(self, measure: Measure) -> NoReturn:
-        """Why a measure that was asked for by name cannot be had."""
+    def _raise_unavailable(self, measure: Measure) -> NoReturn:
+        """Raise the reason why a measure that was asked for by name is not there."""
         if measure.statistic == "distribution":
             raise InputError(
                 f"the measure {measure.name!r} is of soft labels, and "
@@ -385,7 +379,7 @@ class Accumulator:
         )
 
     def _instead(self, measure: Measure) -> str:
-        """What a stream has in the place of a measure that needs the samples."""
+        """What a stream has instead of a measure that needs the samples."""
         out = ""
         if follows_rule(measure):
             out += f", or a rule for all measures, such as bins=EqualWidth({self.rule.m})"
@@ -397,14 +391,16 @@ class Accumulator:
         self, summary: StreamSummary, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]
     ) -> tuple[str, ...]:
         """Which measures are not there, and which come from cells."""
+        notes = []
         near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
-        notes = [f"approximate, from {self._cells.m} cells: {', '.join(near)}"] if near else []
-        gone = [m for m in chosen if m not in kept and m.statistic != "distribution"]
-        if gone:
-            some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in gone)
+        if near:
+            notes.append(f"approximate, from {self._cells.m} cells: {', '.join(near)}")
+        absent = [m for m in chosen if m not in kept and m.statistic != "distribution"]
+        if absent:
+            some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in absent)
             cells = f"; approximate=True takes some from {self._cells.m} cells" if some else ""
             notes.append(
-                f"{', '.join(m.name for m in gone)}: left out, for a stream does not keep the "
+                f"{', '.join(m.name for m in absent)}: left out, for a stream does not keep the "
                 f"predictions in order{cells}"
             )
         return tuple(notes)
@@ -455,7 +451,7 @@ class Accumulator:
 
     @property
     def weight(self) -> float:
-        """The weight of all rows together."""
+        """The weight of all rows."""
         return float(self._state["cells"][:, 1].sum()) if self._state else 0.0
 
     @property
@@ -560,14 +556,14 @@ class Accumulator:
         dict of str to ndarray
             Arrays by name, with counts of rows among them.
         """
-        found = self._findings
+        findings = self._findings
         counts = np.array([
             self.n_rows,
             self._n_classes,
-            found.n_predictions_clipped,
-            found.n_rows_off_simplex,
-            found.n_log_clipped,
-            found.soft,
+            findings.n_predictions_clipped,
+            findings.n_rows_off_simplex,
+            findings.n_log_clipped,
+            findings.soft,
             self.n_missing,
         ], dtype=np.float64)  # fmt: skip
         return {"counts": counts, **self._state}
@@ -602,7 +598,7 @@ class Accumulator:
             if rule["kind"] == "equal-width"
             else Edges(rule["edges"], rule["closed"])
         )
-        # A count has the rule of as many bins; states of before say nothing of either.
+        # A count has the rule of as many bins; older states have neither entry.
         own = bool(recipe.get("own_bins", False)) or not isinstance(bins, EqualWidth)
         out = cls(
             bins=bins if own or bins != EqualWidth(bins.m) else bins.m,

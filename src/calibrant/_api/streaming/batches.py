@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.streaming.accumulator import Accumulator
-from calibrant._api.streaming.spans import Every, Rows, split
+from calibrant._api.streaming.spans import Rows, WindowWidth, split
 from calibrant._core.errors import InputError
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
@@ -32,7 +32,7 @@ class Batch:
 
 def batch_of(
     stream: Accumulator,
-    every: Every,
+    every: WindowWidth,
     y_true: Any,
     y_proba: Any,
     time: Any,
@@ -50,7 +50,7 @@ def batch_of(
     us, missing = times
     windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
     if not us.ndim or (len(windows) == 1 and not missing.any()):
-        # All in one window, as most batches are: they stay where they are.
+        # All rows in one window, as mostly: they stay where they are.
         samples = to_samples_in_place(**given)
         with explained(samples):
             sums = stream.sums_of(samples)
@@ -61,9 +61,9 @@ def batch_of(
         return Batch([(windows[0][0], sums)], samples.n_columns)
     rows = to_samples(**given)
     _one_each(us, rows.n + rows.n_missing)
-    places = _places(given) if rows.n_missing else None
+    positions = _positions(given) if rows.n_missing else None
     with explained(rows):
-        parts = [(start, _sums(stream, rows, which, places)) for start, which in windows]
+        parts = [(start, _sums(stream, rows, which, positions)) for start, which in windows]
     return Batch(parts, rows.n_columns, int(missing.sum()))
 
 
@@ -78,13 +78,13 @@ def _times(time: Any, data: Any, missing: str) -> Times:
             "as a datetime, with the frame filtered to its window; or collect() the frame; or let "
             "its engine group by a column of days, evaluate(..., by='day')"
         )
-    us, gone = times
+    us, absent = times
     if us.ndim > 1:
         raise InputError(f"time must be one time, or one for each row; got the shape {us.shape}")
-    if missing != "drop" and gone.any():
-        row = f"[{int(np.argmax(gone))}]" if us.ndim else ""
+    if missing != "drop" and absent.any():
+        row = f"[{int(np.argmax(absent))}]" if us.ndim else ""
         raise InputError(
-            f"time{row} is missing: remove such rows, or leave them out with missing='drop'"
+            f"time{row} is missing: remove such rows, or drop them with missing='drop'"
         )
     return times
 
@@ -107,26 +107,26 @@ def _one_each(us: NDArray[np.int64], n: int) -> None:
         raise InputError(f"time must be one time, or one for each of the {n} rows; got {us.size}")
 
 
-def _places(given: dict[str, Any]) -> NDArray[np.intp]:
-    """Where each row went when rows with something missing were left out; -1 for those."""
-    gone: Any = False
+def _positions(given: dict[str, Any]) -> NDArray[np.intp]:
+    """The position of each row once rows with something missing are dropped; -1 for those."""
+    absent: Any = False
     for name in ("y_true", "y_proba", "sample_weight"):
         value = given[name]
         if value is not None:
             column = value if given["data"] is None else pick(given["data"], value, name)
-            gone = gone | with_gaps(column, name)[1]
-    return np.where(gone, -1, np.cumsum(~gone) - 1)
+            absent = absent | with_gaps(column, name)[1]
+    return np.where(absent, -1, np.cumsum(~absent) - 1)
 
 
 def _sums(
-    stream: Accumulator, samples: Samples, rows: Rows, places: NDArray[np.intp] | None
+    stream: Accumulator, samples: Samples, rows: Rows, positions: NDArray[np.intp] | None
 ) -> StreamSums:
     """The sums of some rows; a bad one is known by its number in the batch."""
     n_missing = 0
-    if places is not None:
-        found = places[rows]
-        rows = found[found >= 0]
-        n_missing = int(found.size - rows.size)
+    if positions is not None:
+        kept = positions[rows]
+        rows = kept[kept >= 0]
+        n_missing = int(kept.size - rows.size)
     try:
         return stream.sums_of(replace(samples.take(rows), n_missing=n_missing))
     except BadRow as bad:

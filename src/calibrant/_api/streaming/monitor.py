@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.evaluate import choose
+from calibrant._api.evaluate_samples import choose
 from calibrant._api.streaming.accumulator import Accumulator, check_same_recipe
 from calibrant._api.streaming.batches import batch_of
-from calibrant._api.streaming.spans import every_of
+from calibrant._api.streaming.spans import window_width
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
@@ -102,10 +102,10 @@ class Monitor:
             missing=missing,
             approximate=approximate,
         )
-        self._sums = WindowedSums(blank, every_of(every), None if keep is None else int(keep))
-        # Rows that had no time, and were left out because the caller said so.
+        self._sums = WindowedSums(blank, window_width(every), None if keep is None else int(keep))
+        # Rows without a time, dropped as the caller asked.
         self.n_without_time = 0
-        # Held while windows are put in the place of others, never while rows are summed.
+        # Locked while windows replace others, never while rows are summed.
         self._lock = threading.Lock()
 
     @public
@@ -147,19 +147,19 @@ class Monitor:
             If the input cannot be read as labels and probabilities; the message names the first bad
             row.
         """
-        held = self._sums
+        sums = self._sums
         batch = batch_of(
-            held.blank, held.every, y_true, y_proba, time, sample_weight=sample_weight, data=data
+            sums.blank, sums.every, y_true, y_proba, time, sample_weight=sample_weight, data=data
         )
         with self._lock:
-            if held.columns not in (0, batch.columns):
+            if sums.columns not in (0, batch.columns):
                 raise InputError(
                     f"y_proba has {batch.columns} column{'s' if batch.columns > 1 else ''}; this "
-                    f"Monitor has been given {held.columns} so far"
+                    f"Monitor has been given {sums.columns} so far"
                 )
-            if not held.columns:
+            if not sums.columns:
                 self._check_measurable(batch.columns)
-            held.add(batch.parts, batch.columns)
+            sums.add(batch.parts, batch.columns)
             self.n_without_time += batch.n_without_time
         return self
 
@@ -173,7 +173,7 @@ class Monitor:
             if not in_stream(measure, own_bins=blank.own_bins, approximate=blank.approximate):
                 raise InputError(
                     f"the measure {measure.name!r} needs the samples themselves, which a Monitor "
-                    "does not keep: leave it out of measures, or see approximate= of Accumulator"
+                    "does not keep: drop it from measures, or see approximate= of Accumulator"
                 )
 
     def merge(self, other: Monitor) -> Monitor:
@@ -197,7 +197,7 @@ class Monitor:
         if not isinstance(other, Monitor):
             raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
         check_same_recipe(self.recipe(), other.recipe())
-        # What the other holds first: two locks at a time could wait for each other for ever.
+        # What the other has, first: two locks at a time could wait for each other for ever.
         more, n_without_time = other._now()
         with self._lock:
             mine, theirs = self._sums.columns, more.columns
@@ -228,8 +228,8 @@ class Monitor:
         dict of datetime to Accumulator
             Copies of the sums by the start of their window.
         """
-        held = self._now()[0].windows
-        return {moment(start): held[start].copy() for start in sorted(held)}
+        by_start = self._now()[0].windows
+        return {moment(start): by_start[start].copy() for start in sorted(by_start)}
 
     @property
     def earlier(self) -> Accumulator | None:
@@ -331,8 +331,8 @@ class Monitor:
         """
         from calibrant._core.state_file import State, write
 
-        held, n_without_time = self._now()
-        arrays, index = held.packed()
+        sums, n_without_time = self._now()
+        arrays, index = sums.packed()
         index["n_without_time"] = n_without_time
         write(path, State("monitor", self.recipe(), arrays, index))
 
@@ -393,8 +393,8 @@ class Monitor:
         dict
             Width, number of windows kept, and the recipe of their sums, as plain data.
         """
-        held = self._sums
-        return {"every": str(held.every), "keep": held.keep, **held.blank.recipe()}
+        sums = self._sums
+        return {"every": str(sums.every), "keep": sums.keep, **sums.blank.recipe()}
 
     @property
     def every(self) -> str:
@@ -427,9 +427,9 @@ class Monitor:
         return sum(stream.n_missing for stream in self._now()[0].streams())
 
     def __repr__(self) -> str:
-        held = sorted(self._now()[0].windows)
-        if not held:
+        starts = sorted(self._now()[0].windows)
+        if not starts:
             return f"Monitor(no rows yet, windows of {self.every}, {self.rule})"
-        span = f"from {moment(held[0]).isoformat()} to {moment(held[-1]).isoformat()}"
-        windows = f"{len(held)} window{'s' if len(held) > 1 else ''} of {self.every}"
+        span = f"from {moment(starts[0]).isoformat()} to {moment(starts[-1]).isoformat()}"
+        windows = f"{len(starts)} window{'s' if len(starts) > 1 else ''} of {self.every}"
         return f"Monitor({self.n_rows} rows in {windows} {span}, {self.rule})"

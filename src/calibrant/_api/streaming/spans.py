@@ -28,7 +28,7 @@ Rows = slice | NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Every:
+class WindowWidth:
     """The width of windows, in microseconds."""
 
     us: int
@@ -44,9 +44,9 @@ class Every:
         return us // self.us * self.us
 
 
-def every_of(value: Any) -> Every:
+def window_width(value: Any) -> WindowWidth:
     """The width that a user gave: "1d", "15m", a timedelta, or seconds."""
-    if isinstance(value, Every):
+    if isinstance(value, WindowWidth):
         return value
     us: Any
     if isinstance(value, str):
@@ -66,14 +66,14 @@ def every_of(value: Any) -> Every:
         raise InputError(
             f"every must be whole microseconds, above 0 and at most 100 years; got {value!r}"
         )
-    return Every(int(us))
+    return WindowWidth(int(us))
 
 
 def _of_text(text: str) -> Decimal:
-    found = _TEXT.fullmatch(text)
+    match = _TEXT.fullmatch(text)
     # Elsewhere "M" is a month; "min" is a minute everywhere.
-    unit = "" if found is None else {"M": "month", "min": "m"}.get(found[2], found[2].lower())
-    if found is None or unit not in _UNITS:
+    unit = "" if match is None else {"M": "month", "min": "m"}.get(match[2], match[2].lower())
+    if match is None or unit not in _UNITS:
         calendar = unit.startswith(("w", "mo", "y"))
         hint = (
             ". Weeks counted from 1970 begin on Thursdays, and months differ in length: keep days, "
@@ -83,11 +83,11 @@ def _of_text(text: str) -> Decimal:
             f"every={text!r} is not a width of windows: give a number with d, h, m (minutes) or s, "
             f"such as '1d', '6h' or '15m'{hint if calendar else ''}"
         )
-    return Decimal(found[1]) * _UNITS[unit]
+    return Decimal(match[1]) * _UNITS[unit]
 
 
 def split(
-    us: NDArray[np.int64], missing: NDArray[np.bool_], every: Every
+    us: NDArray[np.int64], missing: NDArray[np.bool_], every: WindowWidth
 ) -> list[tuple[int, Rows]]:
     """The windows that hold rows, by their start, and the rows of each; rows without time in none.
 

@@ -1,7 +1,7 @@
-"""WindowedSums: what a Monitor holds. An Accumulator for each window, and one for what came before.
+"""WindowedSums: the state of a Monitor. An Accumulator for each window, one for all before.
 
-Windows that are too many are put together, the oldest first. What is held then depends on the rows
-alone: not on their order, nor on who has merged with whom.
+Windows that are too many are merged, the oldest first. The state then depends on the rows alone:
+not on their order, nor on who has merged with whom.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.streaming.accumulator import Accumulator
-from calibrant._api.streaming.spans import Every
+from calibrant._api.streaming.spans import WindowWidth
 from calibrant._core.errors import InputError
 from calibrant._data.times import moment, single
 from calibrant._engines.arrays.streams import StreamSums
 
 
 @dataclass(frozen=True, eq=False)
-class Earlier:
-    """Windows that are no longer held one by one: from when, until when, and their sums."""
+class MergedWindows:
+    """Windows that were merged into one: from when, until when, and their sums."""
 
     start: int
     stop: int
@@ -37,12 +37,12 @@ class WindowedSums:
     a window that grows gets another one.
     """
 
-    def __init__(self, blank: Accumulator, every: Every, keep: int | None) -> None:
+    def __init__(self, blank: Accumulator, every: WindowWidth, keep: int | None) -> None:
         self.blank = blank
         self.every = every
         self.keep = keep
         self.windows: dict[int, Accumulator] = {}
-        self.earlier: Earlier | None = None
+        self.earlier: MergedWindows | None = None
 
     @property
     def columns(self) -> int:
@@ -56,7 +56,7 @@ class WindowedSums:
         return out
 
     def streams(self) -> list[Accumulator]:
-        """All that is held: each window, and what came before."""
+        """All accumulators: each window, and what came before."""
         before = [] if self.earlier is None else [self.earlier.sums]
         return [*before, *self.windows.values()]
 
@@ -82,16 +82,16 @@ class WindowedSums:
     def _fold(self) -> None:
         while self.keep is not None and len(self.windows) > self.keep:
             start = min(self.windows)
-            self._add_earlier(Earlier(start, start + self.every.us, self.windows[start]))
+            self._add_earlier(MergedWindows(start, start + self.every.us, self.windows[start]))
             del self.windows[start]
 
-    def _add_earlier(self, more: Earlier) -> None:
+    def _add_earlier(self, more: MergedWindows) -> None:
         old = self.earlier
         if old is None:
             self.earlier = more
         else:
             sums = old.sums.copy().merge(more.sums)
-            self.earlier = Earlier(min(old.start, more.start), max(old.stop, more.stop), sums)
+            self.earlier = MergedWindows(min(old.start, more.start), max(old.stop, more.stop), sums)
 
     def between(self, start: int | None, stop: int | None) -> Accumulator:
         """The windows from `start` to before `stop` together; None leaves a side open."""
@@ -104,15 +104,15 @@ class WindowedSums:
         return out
 
     def packed(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, Any]]:
-        """All arrays, stacked over the windows and then `earlier`, and what their parts are of."""
+        """All arrays, stacked over the windows and then `earlier`, and the times of these."""
         starts, earlier = sorted(self.windows), self.earlier
-        parts = [self.windows[start].packed() for start in starts]
+        packed = [self.windows[start].packed() for start in starts]
         span = None
         if earlier is not None:
-            parts.append(earlier.sums.packed())
+            packed.append(earlier.sums.packed())
             span = [moment(earlier.start).isoformat(), moment(earlier.stop).isoformat()]
-        names = parts[0] if parts else {}
-        arrays = {name: np.stack([part[name] for part in parts]) for name in names}
+        names = packed[0] if packed else {}
+        arrays = {name: np.stack([each[name] for each in packed]) for name in names}
         return arrays, {
             "windows": [moment(start).isoformat() for start in starts],
             "earlier": span,
@@ -124,31 +124,31 @@ class WindowedSums:
         arrays: Mapping[str, NDArray[np.float64]],
         index: Mapping[str, Any],
     ) -> None:
-        """Take what was packed in the place of what is held."""
+        """Replace the state by what was packed."""
         starts = [single(text, "windows") for text in index["windows"]]
         if starts != sorted({self.every.start(start) for start in starts}):
             raise ValueError(f"windows that do not begin every {self.every}")
         span = index["earlier"]
         n = len(starts) + (span is not None)
-        parts = [
+        streams = [
             Accumulator.unpacked(recipe, {name: array[j] for name, array in arrays.items()})
             for j in range(n)
         ]
-        self.windows = dict(zip(starts, parts, strict=False))
+        self.windows = dict(zip(starts, streams, strict=False))
         if span is not None:
             start, stop = (single(text, "earlier") for text in span)
             if not start < stop:
                 raise ValueError(f"earlier windows {span} that end before they begin")
-            self.earlier = Earlier(start, stop, parts[-1])
+            self.earlier = MergedWindows(start, stop, streams[-1])
 
 
-def _all_of(earlier: Earlier, start: int | None, stop: int | None) -> bool:
+def _all_of(earlier: MergedWindows, start: int | None, stop: int | None) -> bool:
     """Whether a span of time holds all of `earlier`, or none of it."""
     whole = (start is None or start <= earlier.start) and (stop is None or earlier.stop <= stop)
     after = start is not None and earlier.stop <= start
     before = stop is not None and stop <= earlier.start
     if not (whole or after or before):
         raise InputError(
-            f"the windows {earlier} are held together only (keep=): ask for all of them or for none"
+            f"the windows {earlier} were merged into one (keep=): ask for all of them or for none"
         )
     return whole

@@ -10,17 +10,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from calibrant._api.evaluate import choose
-from calibrant._api.slices import holm
+from calibrant._api.evaluate_samples import choose
+from calibrant._api.slices import floor_of_sums, holm
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError
 from calibrant._data.times import moment
 from calibrant._inference.streams import (
-    NO_FLOOR,
     counts_once,
-    noise_floor,
     p_of_change,
     running_e_values,
     shift_of,
@@ -33,87 +31,87 @@ N_SHOWN = 3
 
 
 def evaluated(
-    held: WindowedSums,
+    sums: WindowedSums,
     n_without_time: int,
     span: tuple[int | None, int | None],
     asked: Iterable[str] | None,
     baseline: Any,
 ) -> Windows:
     """The table of a monitor's windows in a span of time."""
-    total = held.between(None, None)
+    total = sums.between(None, None)
     if not total.n_rows:
         raise InputError("this Monitor holds no samples yet: call update(..., time=...) first")
     whole = total.evaluate(measures=asked)
     chosen = choose(tuple(whole.values), "multiclass" if total.columns > 1 else "binary")
     headline = next((m for m in chosen if m.statistic == "bins" and m.of_tables), None)
-    starts = _starts(held, *span)
-    parts = [_window(moment(start), held.windows[start], chosen, headline) for start in starts]
+    starts = _starts(sums, *span)
+    windows = [_window(moment(start), sums.windows[start], chosen, headline) for start in starts]
     if baseline is not None:
-        before = _baselines(held, starts, total.columns, baseline)
-        parts = [
-            _changed(part, held.windows[start], other)
-            for part, start, other in zip(parts, starts, before, strict=True)
+        before = _baselines(sums, starts, total.columns, baseline)
+        windows = [
+            _changed(window, sums.windows[start], other)
+            for window, start, other in zip(windows, starts, before, strict=True)
         ]
-    # What was folded together still counts as evidence, unless a span was asked for.
-    folded = held.earlier.sums if held.earlier is not None and span[0] is None else None
-    parts = _corrected(parts, [held.windows[start] for start in starts], folded)
-    notes = (*_notes(held, starts, n_without_time), *whole.notes, *_unjudged(total))
+    # Merged windows still count as evidence, unless a span was asked for.
+    folded = sums.earlier.sums if sums.earlier is not None and span[0] is None else None
+    windows = _corrected(windows, [sums.windows[start] for start in starts], folded)
+    notes = (*_notes(sums, starts, n_without_time), *whole.notes, *_no_floor_notes(total))
     out = Windows(
-        str(held.every),
+        str(sums.every),
         None if headline is None else headline.name,
-        tuple(parts),
+        tuple(windows),
         notes,
         None if baseline is None else _describe(baseline),
         tuple(m.name for m in (chosen if asked is not None else chosen[:N_SHOWN])),
     )
-    return replace(out, notes=(*notes, *_judgement(out)))
+    return replace(out, notes=(*notes, *_summary_notes(out)))
 
 
 def _corrected(
-    parts: list[Window], streams: list[Accumulator], before: Accumulator | None
+    windows: list[Window], streams: list[Accumulator], before: Accumulator | None
 ) -> list[Window]:
     """Windows with p-values corrected for their number, and the evidence up to each of them."""
-    corrected = holm([part.p_value for part in parts])
+    corrected = holm([window.p_value for window in windows])
     first = [] if before is None else [before]
     streams = [*first, *streams]
     tables = [_table(stream) if stream.weight > 0 else None for stream in streams]
-    judgeable = all(
-        table is None or _judgeable(stream, table)
+    has_floors = all(
+        table is None or _has_floor(stream, table)
         for table, stream in zip(tables, streams, strict=True)
     )
-    evidence = running_e_values(tables) if judgeable else [math.nan] * len(tables)
+    evidence = running_e_values(tables) if has_floors else [math.nan] * len(tables)
     evidence = evidence[len(first) :]
     return [
-        replace(part, p_corrected=p, e_value=e_value)
-        for part, p, e_value in zip(parts, corrected, evidence, strict=True)
+        replace(window, p_corrected=p, e_value=e_value)
+        for window, p, e_value in zip(windows, corrected, evidence, strict=True)
     ]
 
 
-def _judgement(windows: Windows) -> list[str]:
+def _summary_notes(windows: Windows) -> list[str]:
     """Which windows stand out once their number is taken into account, and whether to raise an
-    alarm: looks add up.
+    alarm.
     """
-    said = []
-    known = [part for part in windows if not math.isnan(part.p_value)]
+    notes = []
+    known = [window for window in windows if not math.isnan(window.p_value)]
     if known:
         out = windows.standing_out
         which = f", the first {_when(out[0].start)}" if out else ""
-        said.append(
+        notes.append(
             f"{len(out) or 'none'} of {_counted(len(known), 'window')} stand"
             f"{'' if len(out) > 1 else 's'} out once their number is taken into account "
             f"(p_corrected below 0.05){which}"
         )
     if windows.alarm is not None:
-        said.append(
+        notes.append(
             f"alarm: by {_when(windows.alarm.start)} the evidence against calibration had "
             f"reached {ALARM:g} (e_value), which calibrated predictions ever do with a chance of "
             "at most 5%"
         )
-    return said
+    return notes
 
 
-def _starts(held: WindowedSums, first: int | None, last: int | None) -> list[int]:
-    starts = sorted(held.windows)
+def _starts(sums: WindowedSums, first: int | None, last: int | None) -> list[int]:
+    starts = sorted(sums.windows)
     inside = [s for s in starts if (first is None or first <= s) and (last is None or s < last)]
     if not inside:
         raise InputError(
@@ -123,19 +121,19 @@ def _starts(held: WindowedSums, first: int | None, last: int | None) -> list[int
     return inside
 
 
-def _notes(held: WindowedSums, starts: list[int], n_without_time: int) -> list[str]:
-    """What a reader of the table should know of what is not in it."""
+def _notes(sums: WindowedSums, starts: list[int], n_without_time: int) -> list[str]:
+    """Notes on what is not in the table."""
     notes = ["times without a zone are taken to be in UTC"]
-    empty = (starts[-1] - starts[0]) // held.every.us + 1 - len(starts)
+    empty = (starts[-1] - starts[0]) // sums.every.us + 1 - len(starts)
     if empty:
         notes.append(f"{_counted(empty, 'window')} between the first and the last without rows")
-    if held.earlier is not None:
+    if sums.earlier is not None:
         notes.append(
-            f"{_counted(held.earlier.sums.n_rows, 'row')} {held.earlier} held together, not in "
-            f"windows (keep={held.keep})"
+            f"{_counted(sums.earlier.sums.n_rows, 'row')} {sums.earlier} merged, not in "
+            f"windows (keep={sums.keep})"
         )
     if n_without_time:
-        notes.append(f"{_counted(n_without_time, 'row')} without a time left out (missing='drop')")
+        notes.append(f"{_counted(n_without_time, 'row')} without a time dropped (missing='drop')")
     return notes
 
 
@@ -147,7 +145,7 @@ def _counted(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _unjudged(total: Accumulator) -> tuple[str, ...]:
+def _no_floor_notes(total: Accumulator) -> tuple[str, ...]:
     if total.soft:
         return ("soft labels have no noise floor of their own",)
     if not counts_once(_table(total)):
@@ -156,21 +154,20 @@ def _unjudged(total: Accumulator) -> tuple[str, ...]:
 
 
 def _table(stream: Accumulator) -> BinTable:
-    return stream.evaluate(measures=()).reliability.table
+    return stream.summary().bins
 
 
 def _window(
     start: datetime, stream: Accumulator, chosen: tuple[Measure, ...], headline: Measure | None
 ) -> Window:
     if not stream.weight > 0:
-        nothing = {measure.name: math.nan for measure in chosen}
-        return Window(start, stream.n_rows, stream.n_missing, math.nan, math.nan, nothing)
+        values = {measure.name: math.nan for measure in chosen}
+        return Window(start, stream.n_rows, stream.n_missing, math.nan, math.nan, values)
     evaluation = stream.evaluate(measures=[m.name for m in chosen])
     table = evaluation.reliability.table
     weight = float(table.sum_w.sum())
-    floor = NO_FLOOR
-    if headline is not None and headline.of_tables is not None and _judgeable(stream, table):
-        floor = noise_floor(table, headline.of_tables, evaluation[headline.name])
+    value = math.nan if headline is None else evaluation[headline.name]
+    floor = floor_of_sums(table, headline, value, soft=stream.soft)
     return Window(
         start,
         stream.n_rows,
@@ -183,7 +180,7 @@ def _window(
     )
 
 
-def _judgeable(stream: Accumulator, table: BinTable) -> bool:
+def _has_floor(stream: Accumulator, table: BinTable) -> bool:
     return not stream.soft and counts_once(table)
 
 
@@ -194,11 +191,11 @@ def _describe(baseline: Any) -> str:
 
 
 def _baselines(
-    held: WindowedSums, starts: list[int], columns: int, baseline: Any
+    sums: WindowedSums, starts: list[int], columns: int, baseline: Any
 ) -> list[Accumulator]:
     """What each window is compared with."""
     if isinstance(baseline, Accumulator):
-        rule = held.blank.rule
+        rule = sums.blank.rule
         if baseline.rule != rule or baseline.columns != columns:
             raise InputError(
                 f"baseline must have the monitor's bins ({rule}) and columns ({columns}); it has "
@@ -210,12 +207,12 @@ def _baselines(
             "baseline must be an Accumulator, such as monitor.between(start, stop), or how many "
             f"windows before each to compare it with; got {baseline!r}"
         )
-    out, every = [], sorted(held.windows)
+    out, every = [], sorted(sums.windows)
     for start in starts:
-        before = held.blank.copy()
-        first = bisect_left(every, start - int(baseline) * held.every.us)
+        before = sums.blank.copy()
+        first = bisect_left(every, start - int(baseline) * sums.every.us)
         for other in every[first : bisect_left(every, start)]:
-            before.merge(held.windows[other])
+            before.merge(sums.windows[other])
         out.append(before)
     return out
 

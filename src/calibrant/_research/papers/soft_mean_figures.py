@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._api.evaluate import reliability
+from calibrant._api.reliability import reliability
 from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
 from calibrant._research.papers.folder import Columns, Figure
 from calibrant._research.papers.soft_mean_experiments import CORRECTED, Results

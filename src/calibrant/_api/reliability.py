@@ -1,4 +1,4 @@
-"""The front door for classes one by one: classwise_reliability()."""
+"""reliability() and classwise_reliability(): the bins behind an error, as tables."""
 
 from __future__ import annotations
 
@@ -14,9 +14,88 @@ from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples_in_place
-from calibrant._summaries.samples import Summary
+from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
+
+
+@public
+def reliability(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    notion: str | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ReliabilityTable:
+    """The reliability table: edges, rows, mean prediction, mean target and gap of each bin.
+
+    Empty bins stay, and counts add up to n.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game): limits of mean targets are then as wide as so
+        many clusters allow.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    ReliabilityTable
+        A row per bin (`columns`, `to_frame`), its `intervals` and its diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    ReliabilityTable (binary, 2 equal-width bins, left-closed)
+      bin   lower   upper  n  mean_predicted  mean_target      gap
+        0  0.0000  0.5000  2          0.3000       0.0000   0.3000
+        1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
+    """
+    rule = as_rule(bins)
+    validate: Any = to_samples_in_place if groups is None else to_samples
+    samples = validate(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion)
+    if resolved in ("classwise", "full"):
+        raise InputError(
+            f"a reliability table has one row per bin, so notion={notion!r} has none: give one "
+            "class's column as y_proba and (y_true == class) as y_true"
+        )
+    table, cuts = Summary(samples).table_with_cuts(resolved, rule)
+    result = ReliabilityTable(table, rule, cuts, resolved)
+    if groups is None:
+        return result
+    from calibrant._api.evaluate_uncertainty import clustered
+    from calibrant._api.metrics.uncertainty import group_index
+
+    return clustered(result, samples, group_index(groups, samples, data))
 
 
 @public
@@ -75,10 +154,7 @@ def classwise_reliability(
       c              0.2000       0.2500  0.0500
     """
     rule = as_rule(bins)
-    samples = to_samples_in_place(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data,
-    )  # fmt: skip
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     if not samples.multiclass:
         raise InputError(
             "classwise_reliability needs y_proba of the shape (n, k), a column per class; it is "

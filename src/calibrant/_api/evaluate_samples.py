@@ -1,0 +1,295 @@
+"""evaluate_samples(): the one evaluation of validated rows that every public function makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
+from calibrant._core.errors import InputError, NotDefined, check_some_left
+from calibrant._core.validation import N_RESAMPLES
+from calibrant._data.samples import Samples
+from calibrant._data.source import Source
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.protocol import Findings
+from calibrant._inference.budget import FULL_CLASSES
+from calibrant._measures.binned import binned_errors
+from calibrant._measures.catalogue import Measure, Shape, catalogue, equal_mass_names, find
+from calibrant._measures.gap_scale import checked_tolerance
+from calibrant._measures.smooth import LS_SIGMA
+from calibrant._measures.statistics import Statistics
+from calibrant._measures.truthful import linear_errors
+from calibrant._summaries.samples import SourceStatistics, Summary
+from calibrant.results._evaluation import Estimate, Evaluation
+from calibrant.results._reliability import ReliabilityTable
+
+LONG_FULL = "lin_ce: left out, for full calibration of so many classes takes long; ask by name"
+
+Intervals = Literal["none", "cheap", "all"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How rows are evaluated; what the rows are, their `Samples` say."""
+
+    bins: Bins = 15
+    measures: Iterable[str] | None = None
+    # Which measures have intervals and noise floors: none, those that take about a second, or all.
+    # Measures that were asked for by name have them either way; without names, "all" does without
+    # the few that take minutes.
+    intervals: Intervals = "none"
+    tolerance: float = 0.05
+    level: float = 0.95
+    # The cluster of each row as a number (see `group_index`).
+    groups: NDArray[np.intp] | None = None
+    votes: Any = None
+    n_resamples: int = N_RESAMPLES
+    seed: int = 0
+    # What to slice by: columns of `data`, or a value for each row.
+    by: Any = None
+    data: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tolerance", checked_tolerance(self.tolerance))
+
+
+def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Evaluation:
+    """The evaluation of rows that were validated."""
+    check_some_left(samples.n)
+    asked = options.measures is not None
+    fixed, quantile = both_rules(options.bins)
+    summary = Summary(samples, fixed, quantile, together=not asked)
+    chosen = choose(options.measures, samples.shape)
+    table, cuts = summary.table_with_cuts(summary.scalar, fixed)
+    notes = equal_mass_note(chosen, quantile)
+    if not asked:
+        applicable = tuple(
+            m for m in chosen if _is_included(m, samples, quantile, summary.findings.soft)
+        )
+        if any(m.statistic == "full_bins" for m in chosen if m not in applicable):
+            notes += (LONG_FULL,)
+        chosen = applicable
+    result = assemble(
+        summary,
+        chosen,
+        rule_names(fixed, quantile),
+        ReliabilityTable(table, fixed, cuts, summary.scalar),
+        everything=not asked,
+        notes=notes,
+        inferred=describe_input(samples, summary.findings),
+        classes=class_columns(samples, summary) if samples.multiclass and not asked else None,
+        recipe={
+            "n": samples.n,
+            "n_classes": samples.n_classes,
+            "bins": str(fixed),
+            "truthful_bins": str(quantile),
+            "from_logits": samples.from_logits,
+            "weighted": samples.weighted,
+            "n_missing": samples.n_missing,
+        },
+        n_missing=samples.n_missing,
+    )
+    if options.intervals == "none" and options.groups is None and options.by is None:
+        return result
+    assert isinstance(samples, Samples)  # what follows reads the rows again
+    return _with_rows(result, samples, fixed, quantile, chosen, options)
+
+
+def _with_rows(
+    result: Evaluation,
+    samples: Samples,
+    fixed: Rule,
+    quantile: Rule,
+    chosen: tuple[Measure, ...],
+    options: Options,
+) -> Evaluation:
+    """The evaluation with what needs the rows: intervals, clusters and slices."""
+    # Imported when it is asked for: most calls do without resampling.
+    from calibrant._api.evaluate_uncertainty import (
+        add_uncertainty,
+        cheap_measures,
+        clustered,
+        uncertainty_of,
+    )
+    from calibrant._api.slices import Judging, sliced
+    from calibrant._inference.resampling import checked_votes
+
+    asked, judging = options.measures is not None, None
+    votes, groups = checked_votes(options.votes, samples), options.groups
+    if options.intervals == "cheap" and not asked:
+        chosen, asked = cheap_measures(samples, groups), True
+    if options.intervals != "none":
+        judging = Judging(options.tolerance, options.level, options.n_resamples)
+        uncertainty = uncertainty_of(
+            samples, fixed, quantile, tuple(m for m in chosen if m.name in result),
+            level=options.level, groups=groups, votes=votes, n_resamples=options.n_resamples,
+            seed=options.seed,
+        )  # fmt: skip
+        result = add_uncertainty(result, uncertainty, options.tolerance, asked=asked)
+    if groups is not None:
+        result = replace(result, reliability=clustered(result.reliability, samples, groups))
+    if options.by is not None:
+        slices = sliced(
+            samples, options.by, options.data, fixed, quantile, chosen, votes=votes,
+            seed=options.seed, groups=groups, asked=asked, judging=judging,
+        )  # fmt: skip
+        result = replace(result, slices=slices)
+    return result
+
+
+def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:
+    """Whether an evaluation of everything includes the measure; by name it always can."""
+    if measure.statistic == "full_bins":
+        ranked = isinstance(rule, Quantile) and rule.ties == "rank"
+        return samples.n_classes <= FULL_CLASSES and not ranked
+    return soft or not measure.soft_only
+
+
+def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
+    """The measures asked for by name, or all that apply."""
+    if measures is None:
+        return catalogue(shape)
+    if isinstance(measures, str):
+        raise InputError(f"measures must be a list of names; got the text {measures!r}")
+    return tuple(find(name, shape) for name in measures)
+
+
+def assemble(
+    summary: SourceStatistics,
+    chosen: tuple[Measure, ...],
+    rules: dict[str, str],
+    table: ReliabilityTable,
+    *,
+    everything: bool,
+    notes: tuple[str, ...] = (),
+    inferred: tuple[str, ...],
+    classes: dict[str, list[Any]] | None,
+    recipe: dict[str, Any],
+    n_missing: int = 0,
+) -> Evaluation:
+    """An Evaluation from whatever summary there is, of samples or of a stream.
+
+    Of `everything`, a measure that has no value for these data is left out, with a note.
+    """
+    estimates, undefined = [], []
+    for measure in chosen:
+        try:
+            estimates.append(estimate_of(measure, summary, rules))
+        except NotDefined as error:
+            if not everything:
+                raise type(error)(f"the measure {measure.name!r} has no value: {error}") from None
+            undefined.append(f"{measure.name}: left out, {error}")
+    # Notes come last: computing an estimate may add to the findings.
+    general = notes_of(summary.findings, table.table, summary.n_logits_clipped)
+    if n_missing:
+        general = (missing_note(n_missing), *general)
+    every_note = (*general, *notes, *undefined)
+    return Evaluation(tuple(estimates), table, classes, inferred, every_note, recipe)
+
+
+def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, str]) -> Estimate:
+    """One measure's value from a summary's statistics."""
+    return Estimate(
+        measure.name,
+        measure.compute(summary),
+        measure.title,
+        summary.scalar if measure.notion == "scalar" else measure.notion,
+        rules.get(measure.name, rules.get(measure.statistic, "")) if measure.needs_order else "",
+        measure.claims.truthful,
+        measure.higher_is_better,
+    )
+
+
+def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
+    """Which rule stands behind each statistic that a measure may read, or behind a measure."""
+    return {
+        **dict.fromkeys(equal_mass_names(), str(equal_mass_rule(quantile))),
+        "bins": str(fixed),
+        "class_bins": str(fixed),
+        "quantile_bins": str(quantile),
+        "class_quantile_bins": str(quantile),
+        "confidence_bins": str(quantile),
+        "full_bins": f"top class x {quantile}",
+        "levels": str(LevelSets()),
+        "logit_grid": f"Gaussian noise, sigma {LS_SIGMA:g}",
+        "smooth": "bandwidth at its fixed point",
+    }
+
+
+def class_columns(
+    samples: Source, summary: Statistics, *, with_truthful: bool = True
+) -> dict[str, list[Any]]:
+    """A row per class: mean prediction, mean target, errors; the worst first. The truthful error
+    goes by each class's own quantile bins, which not every summary has.
+    """
+    bins = summary.class_bins
+    weight = bins.total_weight
+    errors = binned_errors(bins)
+    names = samples.class_names or tuple(str(r) for r in range(bins.n_classes))
+    order = (-errors).argsort(kind="stable")
+    columns = {
+        "mean_predicted": bins.sum_wu.sum(axis=1) / weight,
+        "mean_target": bins.sum_wz.sum(axis=1) / weight,
+        "ece": errors,
+    }
+    if with_truthful:
+        columns["lin_ce"] = linear_errors(summary.class_quantile_bins)
+    out: dict[str, list[Any]] = {"class": [names[r] for r in order]}
+    out.update({name: values[order].tolist() for name, values in columns.items()})
+    return out
+
+
+def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
+    """What the input was taken for, now that the values have been seen."""
+    if samples.multiclass and not samples.soft_rows:
+        return samples.inferred
+    kind = "soft (probabilities)" if findings.soft else "hard (0 or 1)"
+    return (*samples.inferred, f"labels are {kind}")
+
+
+def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> tuple[str, ...]:
+    """Notes on what was clipped, tolerated or dropped."""
+    notes = []
+    if findings.n_predictions_clipped:
+        notes.append(
+            f"{findings.n_predictions_clipped} numbers overshot [0, 1] by at most 1e-4 and were "
+            "brought back to it"
+        )
+    if findings.n_rows_off_simplex:
+        notes.append(
+            f"{findings.n_rows_off_simplex} rows of y_proba sum to 1 only within the tolerance"
+        )
+    if findings.n_log_clipped:
+        notes.append(
+            f"{findings.n_log_clipped} predictions below 1e-12 of what happened count as "
+            "1e-12 in the log loss"
+        )
+    if n_logits_clipped:
+        notes.append(
+            f"{n_logits_clipped} predictions closer to 0 or 1 than 1e-6 (logits beyond 40) were "
+            "moved there for the logit-smoothed error"
+        )
+    if table.n_dropped:
+        notes.append(f"{table.n_dropped} predictions of exactly 1 are in no bin (drop_one)")
+    return tuple(notes)
+
+
+def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
+    """Which measures keep bins of equal mass where another rule was given for all."""
+    names = [measure.name for measure in chosen if measure.equal_mass]
+    own = equal_mass_rule(rule)
+    if not names or own == rule:
+        return ()
+    are, they = ("is", "it") if len(names) == 1 else ("are", "they")
+    return (f"{' and '.join(names)} {are} defined by bins of equal mass: {they} took {own}",)
+
+
+def missing_note(n_missing: int) -> str:
+    """The note on rows that were dropped."""
+    rows = "1 row was" if n_missing == 1 else f"{n_missing} rows were"
+    return f"{rows} dropped because a prediction, label or weight was missing (missing='drop')"
