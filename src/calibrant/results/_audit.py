@@ -34,6 +34,12 @@ class AuditVerdict:
         Enough to compute the numbers again: see `Audit.replay`.
     sentence : str
         The finding in words.
+
+    Examples
+    --------
+    >>> from calibrant.results import AuditVerdict
+    >>> AuditVerdict("ece", "binary", "truthful", False, False, {}, None, "a bias pays").agrees
+    True
     """
 
     measure: str

@@ -27,7 +27,9 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def told_apart(values: Sequence[float], beside: Sequence[float] = (), places: int = 4) -> list[str]:
+def distinct_numbers(
+    values: Sequence[float], beside: Sequence[float] = (), places: int = 4
+) -> list[str]:
     """Numbers of one sentence, with enough digits to differ from each other and from those
     `beside` them, which are printed in full (`in_full`): a reader sees what decides.
     """
