@@ -151,7 +151,7 @@ class LimitCheck:
 
     @property
     def _growth(self) -> float | None:
-        """How many times as many rows would decide; None where that cannot be said.
+        """How many times as many rows would decide; None where that cannot be estimated.
 
         On the scale of a gap an interval shrinks with the root of n, whatever the power of the
         measure; with its own rate where it reaches 0.
@@ -230,7 +230,7 @@ class LimitCheck:
 
     @property
     def needed_text(self) -> str:
-        """How much data would decide, in words; empty where that cannot be said."""
+        """How much data would decide, in words; empty where that cannot be estimated."""
         rows, clusters = self.rows_needed, self.clusters_needed
         if rows is None:
             return ""

@@ -93,7 +93,7 @@ def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> s
 
 
 def as_frame(columns: Columns, backend: str | None = None) -> Any:
-    """A pandas, polars or pyarrow frame: the one asked for, or the first that is installed."""
+    """A frame of pandas, polars or pyarrow: `backend`, or the first that is installed."""
     if backend is None:
         installed = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
         if not installed:

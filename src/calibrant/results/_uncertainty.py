@@ -36,7 +36,7 @@ class Interval(Record):
     level : float
         The level of confidence.
     method : str
-        How the limits were found.
+        How the limits were computed.
     seed : int or None
         The seed of the resamples; None where nothing was drawn.
     standard_error : float or None
@@ -303,7 +303,7 @@ class Verdict(Record):
     n : int
         Rows.
     rows_needed, clusters_needed : int or None
-        About how many would decide; None where that cannot be said.
+        About how many would decide; None where that cannot be estimated.
     estimate : float or None
         The value without the upward bias of a sample.
     level : float
