@@ -97,7 +97,7 @@ class TestTheCatalogue:
     def test_it_is_shown(self, whole):
         pytest.importorskip("pandas")
         text = repr(whole)
-        assert "claims borne out" in text and "classwise_ce" in text and "!" not in text
+        assert "claims confirmed" in text and "classwise_ce" in text and "!" not in text
         assert "<table>" in whole._repr_html_()
         assert len(whole.to_frame("pandas")) == len(whole)
 

@@ -18,7 +18,7 @@ from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
 from calibrant.results._check import Check, Limit, LimitCheck
 from calibrant.results._evaluation import Estimate
-from calibrant.results._rendering import in_full, told_apart
+from calibrant.results._rendering import distinct_numbers, in_full
 from calibrant.results._uncertainty import Interval, NoiseFloor
 
 FAST = {"n_resamples": 200}
@@ -261,13 +261,13 @@ def test_the_tolerance_of_a_loss_is_on_its_own_scale():
 # --- digits ---------------------------------------------------------------------------------------
 
 
-def test_numbers_of_a_sentence_can_be_told_apart():
-    assert told_apart((0.05, 0.0, 0.1)) == ["0.0500", "0", "0.1000"]
-    assert told_apart((5e-6, 0.0, 7.25e-6)) == ["5e-06", "0", "7.25e-06"]
-    assert told_apart((0.000119999,), (0.00012,)) == ["0.000119999"]
-    assert told_apart((0.050001, 0.05)) == ["0.050001", "0.050000"]
+def test_numbers_of_a_sentence_can_be_distinct_numbers():
+    assert distinct_numbers((0.05, 0.0, 0.1)) == ["0.0500", "0", "0.1000"]
+    assert distinct_numbers((5e-6, 0.0, 7.25e-6)) == ["5e-06", "0", "7.25e-06"]
+    assert distinct_numbers((0.000119999,), (0.00012,)) == ["0.000119999"]
+    assert distinct_numbers((0.050001, 0.05)) == ["0.050001", "0.050000"]
     for a, b in ((0.1234567, 0.12345671), (1e-9, 1.0001e-9), (123.4567891234, 123.4567891235)):
-        x, y = told_apart((a, b))
+        x, y = distinct_numbers((a, b))
         assert float(x) < float(y)
     assert in_full(0.05) == "0.05" and in_full(5) == "5" and in_full(1e-6) == "1e-06"
 

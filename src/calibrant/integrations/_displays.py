@@ -23,32 +23,20 @@ from calibrant.integrations._from_predictions import (
     problem_of_estimator,
 )
 from calibrant.integrations._responses import Problem, classes_of
-from calibrant.results._plots import (
-    bin_sensitivity as _bin_sensitivity,
+from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay as BinSensitivityDiagram
+from calibrant.results._plots.classwise import ClasswiseDisplay as ClasswiseDiagram
+from calibrant.results._plots.comparison import ComparisonDisplay as ComparisonDiagram
+from calibrant.results._plots.overlay import (
+    OverlaidReliabilityDisplay as OverlaidReliabilityDiagram,
 )
-from calibrant.results._plots import (
-    classwise as _classwise,
-)
-from calibrant.results._plots import (
-    comparison as _comparison,
-)
-from calibrant.results._plots import (
-    overlay as _overlay,
-)
-from calibrant.results._plots import (
-    reliability as _reliability,
-)
-from calibrant.results._plots import (
-    smooth as _smooth,
-)
-from calibrant.results._plots import (
-    windows as _windows,
-)
+from calibrant.results._plots.reliability import ReliabilityDisplay as ReliabilityDiagram
+from calibrant.results._plots.smooth import SmoothReliabilityDisplay as SmoothReliabilityDiagram
+from calibrant.results._plots.windows import WindowsDisplay as WindowsDiagram
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._windows import Windows
 
 
-class ReliabilityDisplay(FromPredictions, _reliability.ReliabilityDisplay):
+class ReliabilityDisplay(FromPredictions, ReliabilityDiagram):
     """A reliability diagram: each bin's mean target against its mean prediction.
 
     Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
@@ -85,7 +73,7 @@ class ReliabilityDisplay(FromPredictions, _reliability.ReliabilityDisplay):
     _function = staticmethod(reliability)
 
 
-class SmoothReliabilityDisplay(FromPredictions, _smooth.SmoothReliabilityDisplay):
+class SmoothReliabilityDisplay(FromPredictions, SmoothReliabilityDiagram):
     """The smoothed mean target against the prediction, without bins.
 
     Use `from_predictions` or `from_estimator`, or `SmoothCurve.plot`. The curve is an average over
@@ -130,7 +118,7 @@ class SmoothReliabilityDisplay(FromPredictions, _smooth.SmoothReliabilityDisplay
     _function = staticmethod(smooth_reliability)
 
 
-class ClasswiseDisplay(FromPredictions, _classwise.ClasswiseDisplay):
+class ClasswiseDisplay(FromPredictions, ClasswiseDiagram):
     """Small reliability diagrams of each class against the rest, the largest error first.
 
     Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Bars are intervals
@@ -173,7 +161,7 @@ class ClasswiseDisplay(FromPredictions, _classwise.ClasswiseDisplay):
         return classes_of(estimator) if problem.classes is None else problem.classes
 
 
-class BinSensitivityDisplay(FromPredictions, _bin_sensitivity.BinSensitivityDisplay):
+class BinSensitivityDisplay(FromPredictions, BinSensitivityDiagram):
     """A line for each measure over all numbers of bins; a panel for each scale of values.
 
     Use `from_predictions` or `from_estimator`, or `BinSensitivity.plot`. A line that keeps rising
@@ -259,7 +247,7 @@ def windows_of(
     return monitor.evaluate(baseline=baseline)
 
 
-class WindowsDisplay(FromPredictions, _windows.WindowsDisplay):
+class WindowsDisplay(FromPredictions, WindowsDiagram):
     """A measure over time, with its noise floor and the rows of each window.
 
     Use `Windows.plot`, or `from_predictions` and `from_estimator` for rows with times. Where the
@@ -317,7 +305,7 @@ def reliability_of_each(
     }
 
 
-class OverlaidReliabilityDisplay(_FromSeveral, _overlay.OverlaidReliabilityDisplay):
+class OverlaidReliabilityDisplay(_FromSeveral, OverlaidReliabilityDiagram):
     """A curve for each of several predictors, in one reliability diagram.
 
     Use `from_predictions` or `from_estimator`, or give tables by name. Intervals of more than two
@@ -361,7 +349,7 @@ class OverlaidReliabilityDisplay(_FromSeveral, _overlay.OverlaidReliabilityDispl
         return cls(tables).plot(**drawn)
 
 
-class ComparisonDisplay(_FromSeveral, _comparison.ComparisonDisplay):
+class ComparisonDisplay(_FromSeveral, ComparisonDiagram):
     """Predictors from the best to the worst, with how sure that is.
 
     Use `from_predictions` or `from_estimator`, or `Comparison.plot`. A kind is "values" (bars:

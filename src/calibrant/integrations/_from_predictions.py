@@ -52,7 +52,7 @@ class FromPredictions:
     _defaults: ClassVar[Mapping[str, Any]] = {}
     # Options of the function that `plot` is given too.
     _shared: ClassVar[tuple[str, ...]] = ()
-    # What estimators and their responses are asked for.
+    # Arguments of `from_estimator` that are about the estimator.
     _responses: ClassVar[tuple[str, ...]] = (
         "estimator", "X", "y", "y_soft", "response_method", "from_logits", "pos_label",
     )  # fmt: skip
@@ -160,9 +160,10 @@ def _docstring(cls: type[FromPredictions], summary: str, signature: inspect.Sign
     known = {
         **_entries(str(inspect.getdoc(cls.plot))),  # type: ignore[attr-defined]
         **_entries(str(inspect.getdoc(cls))),
-        **_entries(f"Parameters\n----------\n{_RESPONSES}"),
         **_entries(str(inspect.getdoc(cls._function))),
     }
+    if "X" in signature.parameters:
+        known |= _entries(f"Parameters\n----------\n{_RESPONSES}")
     lines = [summary, "", "Parameters", "----------"]
     for name, parameter in list(signature.parameters.items())[1:]:
         entry = known.get(name, f"{name}\n    See `{cls._function.__name__}`.")

@@ -30,7 +30,7 @@ class Problem:
 
 
 def resolve_methods(response_method: Any, from_logits: Any) -> tuple[str, ...]:
-    """The methods to read, in order of preference. Scores are logits only if that is said."""
+    """The methods to read, in order of preference. Scores are logits only with `from_logits`."""
     one = isinstance(response_method, str)
     methods = (response_method,) if one else tuple(response_method)
     if not methods or any(method not in METHODS for method in methods):

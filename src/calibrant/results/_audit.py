@@ -34,6 +34,12 @@ class AuditVerdict:
         Enough to compute the numbers again: see `Audit.replay`.
     sentence : str
         The finding in words.
+
+    Examples
+    --------
+    >>> from calibrant.results import AuditVerdict
+    >>> AuditVerdict("ece", "binary", "truthful", False, False, {}, None, "a bias pays").agrees
+    True
     """
 
     measure: str
@@ -229,7 +235,7 @@ class Audit(Rows[AuditVerdict], Result):
         """
         return "\n".join(
             [f"# {self.title}", "", *(f"{note}\n" for note in self._messages()),
-             as_markdown(self.table()), "", "## What was found", "",
+             as_markdown(self.table()), "", "## Findings", "",
              as_markdown(self.columns()), ""]
         )  # fmt: skip
 
@@ -270,8 +276,8 @@ class Audit(Rows[AuditVerdict], Result):
         wrong = tuple(f"! {row!r}" for row in self.disagreements)
         if not claimed:
             return (*wrong, *self.notes)
-        borne_out = sum(row.agrees is True for row in claimed)
-        return (f"{borne_out} of {len(claimed)} claims borne out", *wrong, *self.notes)
+        confirmed = sum(row.agrees is True for row in claimed)
+        return (f"{confirmed} of {len(claimed)} claims confirmed", *wrong, *self.notes)
 
     def __repr__(self) -> str:
         messages = "".join(f"  {line}\n" for line in self._messages())
@@ -286,7 +292,7 @@ class Audit(Rows[AuditVerdict], Result):
         return boxed(
             html_table(self.table(), self.title),
             notes(self._messages()),
-            folded("What was found", html_table(self.columns())),
+            folded("Findings", html_table(self.columns())),
         )
 
 

@@ -16,7 +16,14 @@ MOST_LINES = 200
 
 
 class Record:
-    """A result of a few single values, as JSON."""
+    """A result of a few single values, as JSON.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.spiegelhalter([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]).to_dict()["name"]
+    'Spiegelhalter z'
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """Give the values as JSON has them.
@@ -44,6 +51,13 @@ class Result(Record):
 
     A subclass has `columns` and `title`; where a person should read other columns,
     `display_columns`; where sentences belong beside the table, `_messages`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> table = cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    >>> table.to_frame("pandas").shape
+    (2, 8)
     """
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from calibrant._measures.gap_scale import GapScale
 from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import in_full, json_value, percent, told_apart
+from calibrant.results._rendering import distinct_numbers, in_full, json_value, percent
 from calibrant.results._uncertainty import Interval
 
 Verdict = Literal["pass", "fail", "undecided"]
@@ -102,6 +102,13 @@ class LimitCheck:
         The gap that `rows_needed` takes for the true one; None takes the estimate's.
     reach : float
         How far up an interval of as many rows usually reaches; 0 takes this one's.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+    >>> cal.check(y, p, at_most={"ece": 0.5}, bins=5).rows[0].verdict
+    'pass'
     """
 
     limit: Limit
@@ -144,7 +151,7 @@ class LimitCheck:
 
     @property
     def _growth(self) -> float | None:
-        """How many times as many rows would decide; None where that cannot be said.
+        """How many times as many rows would decide; None where that cannot be estimated.
 
         On the scale of a gap an interval shrinks with the root of n, whatever the power of the
         measure; with its own rate where it reaches 0.
@@ -202,15 +209,15 @@ class LimitCheck:
             return self.reason or "it cannot be computed"
         interval = self.interval
         if interval is None:
-            value = told_apart((self.value,), (self.limit.value,))[0]
+            value = distinct_numbers((self.value,), (self.limit.value,))[0]
             return f"it is {value} on {self.n:,} rows; no interval was computed"
         numbers = (self.value, interval.low, interval.high)
-        value, low, high = told_apart(numbers, (self.limit.value,))
+        value, low, high = distinct_numbers(numbers, (self.limit.value,))
         text = f"it is {value} on {self.n:,} rows, {percent(interval.level)} CI {low} to {high}"
         if interval.comment:
             text = f"{text} ({interval.comment})"
         if self.joint is not None:
-            low, high = told_apart((self.joint.low, self.joint.high), (self.limit.value,))
+            low, high = distinct_numbers((self.joint.low, self.joint.high), (self.limit.value,))
             level = percent(self.joint.level)
             text = f"{text}; at {level}, for the number of limits and slices, {low} to {high}"
         if self.verdict != "undecided":
@@ -223,7 +230,7 @@ class LimitCheck:
 
     @property
     def needed_text(self) -> str:
-        """How much data would decide, in words; empty where that cannot be said."""
+        """How much data would decide, in words; empty where that cannot be estimated."""
         rows, clusters = self.rows_needed, self.clusters_needed
         if rows is None:
             return ""

@@ -52,6 +52,14 @@ class Difference:
     estimate : float
         The difference without the bias of a sample, which the two values may have in different
         amounts.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [0, 1, 1, 0] * 25
+    >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
+    >>> cal.compare(y, models, measures=["brier"]).difference("bad", "good", "brier").better
+    'good'
     """
 
     measure: str

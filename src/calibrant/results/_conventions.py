@@ -28,6 +28,12 @@ class Convention:
         Its rule, in words.
     why : str
         Why its value differs.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.conventions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]).rows[0].answer
+    'as defined'
     """
 
     tool: str

@@ -41,6 +41,13 @@ class Estimate:
         Its confidence interval, with ``uncertainty=True``.
     noise_floor : NoiseFloor or None
         What calibrated predictions would show, with ``uncertainty=True``.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> evaluation = cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece"], bins=10)
+    >>> float(evaluation.estimate("ece"))
+    0.25
     """
 
     name: str

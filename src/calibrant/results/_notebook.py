@@ -106,7 +106,7 @@ def notes(lines: Iterable[str]) -> str:
 
 
 def folded(title: str, inside: str) -> str:
-    """A part that opens when it is asked for."""
+    """A section that the reader can open."""
     return f"<details><summary>{escape(title)}</summary>{inside}</details>"
 
 

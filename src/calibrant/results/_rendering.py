@@ -27,7 +27,9 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def told_apart(values: Sequence[float], beside: Sequence[float] = (), places: int = 4) -> list[str]:
+def distinct_numbers(
+    values: Sequence[float], beside: Sequence[float] = (), places: int = 4
+) -> list[str]:
     """Numbers of one sentence, with enough digits to differ from each other and from those
     `beside` them, which are printed in full (`in_full`): a reader sees what decides.
     """
@@ -91,7 +93,7 @@ def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> s
 
 
 def as_frame(columns: Columns, backend: str | None = None) -> Any:
-    """A pandas, polars or pyarrow frame: the one asked for, or the first that is installed."""
+    """A frame of pandas, polars or pyarrow: `backend`, or the first that is installed."""
     if backend is None:
         installed = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
         if not installed:

@@ -31,6 +31,13 @@ class Entry:
         The properties that it has.
     reference, function : str
         The paper, and the public function.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+    >>> cal.report(y, p, bins=5).glossary[0].title
+    'expected calibration error'
     """
 
     name: str
@@ -59,8 +66,8 @@ class BinView:
 
     Attributes
     ----------
-    labels : {"hard", "soft"}
-        The labels that are measured against.
+    labels : str
+        The labels that are measured against, in words.
     counts : tuple of int
         The numbers of bins.
     tables : dict of str to tuple of ReliabilityTable
@@ -69,6 +76,13 @@ class BinView:
         The measures of those tables, by rule and name.
     curve : SmoothCurve
         The smoothed curve.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+    >>> cal.report(y, p, bins=5).views[0].labels
+    'labels as given'
     """
 
     labels: str
@@ -155,6 +169,12 @@ class Change:
         Limits of the values, for errors over bins.
     after_noise_95 : float or None
         The noise floor of the recalibrated predictions.
+
+    Examples
+    --------
+    >>> from calibrant.results import Change
+    >>> Change("brier", before=0.2, after=0.15).measure
+    'brier'
     """
 
     measure: str
@@ -191,6 +211,13 @@ class BeforeAfter:
         The Brier scores that chose it.
     outcome : str
         Whether it helps on the measured half.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0, 1] * 60, [0.2, 0.7, 0.9, 0.4, 0.3] * 60
+    >>> cal.report(y, p, bins=5).before_after.n_fitted
+    150
     """
 
     method: str

@@ -33,6 +33,12 @@ class RankCorrelation:
         column, or a single predictor.
     n : int
         Predictors that were ranked.
+
+    Examples
+    --------
+    >>> from calibrant.results import RankCorrelation
+    >>> RankCorrelation("ece", "bins", "ece(5)", "ece(20)", 0.9, 0.05, 12).value
+    0.9
     """
 
     measure: str

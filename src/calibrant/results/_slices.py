@@ -45,6 +45,13 @@ class Slice:
         The verdict in a word.
     n_clusters : int or None
         Clusters of the slice, where rows come in clusters.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+    >>> cal.evaluate(y, p, measures=["ece"], by=["a", "b"] * 50).slices["a"].n
+    50
     """
 
     name: str

@@ -46,6 +46,12 @@ class OutsideBin:
         The interval of its mean target.
     curve : float
         The curve at its mean prediction.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.smooth_reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sigma=0.2).outside
+    ()
     """
 
     lower: float

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.results._base import Record
-from calibrant.results._rendering import percent, shown, told_apart
+from calibrant.results._rendering import distinct_numbers, percent, shown
 
 # What an interval is an interval of.
 ESTIMAND = (
@@ -36,7 +36,7 @@ class Interval(Record):
     level : float
         The level of confidence.
     method : str
-        How the limits were found.
+        How the limits were computed.
     seed : int or None
         The seed of the resamples; None where nothing was drawn.
     standard_error : float or None
@@ -88,7 +88,9 @@ class Interval(Record):
             return self.note
         side = "above" if self.value > self.high else "below"
         without = (
-            "" if self.estimate is None else f": without it, {told_apart((self.estimate,))[0]}"
+            ""
+            if self.estimate is None
+            else f": without it, {distinct_numbers((self.estimate,))[0]}"
         )
         where = f"the value lies {side} its own interval, by the bias of a sample{without}"
         return f"{where}; {self.note}" if self.note else where
@@ -105,7 +107,7 @@ class Interval(Record):
 
     def __repr__(self) -> str:
         zero = ", includes 0" if self.reaches_zero else ""
-        low, high, value = told_apart((self.low, self.high, self.value))
+        low, high, value = distinct_numbers((self.low, self.high, self.value))
         comment = f"; {self.comment}" if self.comment else ""
         return (
             f"Interval({self.measure}: {percent(self.level)} CI {low} to {high}{zero}; sample "
@@ -301,7 +303,7 @@ class Verdict(Record):
     n : int
         Rows.
     rows_needed, clusters_needed : int or None
-        About how many would decide; None where that cannot be said.
+        About how many would decide; None where that cannot be estimated.
     estimate : float or None
         The value without the upward bias of a sample.
     level : float

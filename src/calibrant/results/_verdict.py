@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrant.results._check import LimitCheck
-from calibrant.results._rendering import in_full, percent, told_apart
+from calibrant.results._rendering import distinct_numbers, in_full, percent
 from calibrant.results._uncertainty import NoiseFloor
 
 # Places of the numbers in a verdict, if they suffice to tell the numbers apart.
@@ -96,11 +96,11 @@ def _numbers(checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, la
     values = [interval.value, interval.low, interval.high, *([floor.upper] if floor else [])]
     # Squares are compared with the tolerance as gaps, which are printed too.
     beside = (tolerance,) if scale.power == 1 else ()
-    value, low, high, *upper = told_apart(values, beside, places=_PLACES)
+    value, low, high, *upper = distinct_numbers(values, beside, places=_PLACES)
     gap = ""
     if scale.power > 1:
         gaps = [scale.gap(interval.low), scale.gap(interval.high)]
-        ends = told_apart(gaps, (tolerance,), places=_PLACES)
+        ends = distinct_numbers(gaps, (tolerance,), places=_PLACES)
         gap = f", as a gap in every bin {ends[0]} to {ends[1]}"
     text = f"{label} {value} ({percent(interval.level)} CI {low} to {high}{gap})"
     if interval.comment:

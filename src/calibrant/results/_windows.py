@@ -48,6 +48,14 @@ class Window:
     e_value : float
         The evidence against calibration in all windows up to this one: for calibrated predictions
         the chance that it ever reaches 20 is at most 5%, however often one looks.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> monitor = cal.Monitor(every="1d")
+    >>> days = ["2026-01-05", "2026-01-05", "2026-01-06", "2026-01-06"]
+    >>> monitor.update([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], time=days).evaluate().latest.n
+    2
     """
 
     start: datetime

@@ -72,10 +72,10 @@
   }
 
   // --- charts ---
-  const draw = async (place, spec, datasets) => {
+  const draw = async (box, spec, datasets) => {
     // In an element of its own: the library describes it, and the page describes what is around it.
     const inner = element("div");
-    place.replaceChildren(inner);
+    box.replaceChildren(inner);
     const whole = { ...spec, datasets: { ...(spec.datasets ?? {}), ...datasets } };
     const options = { renderer: "svg", actions: false, ast: true, mode: "vega-lite" };
     return (await vegaEmbed(inner, whole, options)).view;
@@ -118,10 +118,10 @@
       const caption = element("figcaption", part.name);
       const now = element("span");
       caption.append(now);
-      const place = element("div", undefined, { class: "chart", role: "img", "aria-label": `${part.title} by number of bins` });
-      figure.append(caption, place);
+      const box = element("div", undefined, { class: "chart", role: "img", "aria-label": `${part.title} by number of bins` });
+      figure.append(caption, box);
       byId("strip").append(figure);
-      return draw(place, data.specs.strip, { values: part.values, here: [{ m: data.counts[state.at] }] }).then((view) => ({ view, part, now }));
+      return draw(box, data.specs.strip, { values: part.values, here: [{ m: data.counts[state.at] }] }).then((view) => ({ view, part, now }));
     }));
 
     const words = { "equal-width": "equal-width", quantile: "equal-mass", given: "bins as evaluated" };
@@ -156,9 +156,9 @@
       const bins = rowsNow();
       diagram.data("bins", bins).data("curve", curveRows()).runAsync();
       counts.data("bins", bins).runAsync();
-      const held = bins.filter((row) => row.u !== null);
+      const nonempty = bins.filter((row) => row.u !== null);
       byId("diagram").setAttribute("aria-label",
-        `Reliability diagram, ${byId("now").textContent.toLowerCase()}: ${held.length} hold rows; `
+        `Reliability diagram, ${byId("now").textContent.toLowerCase()}: ${nonempty.length} hold rows; `
         + "their means are in the table below.");
       for (const { view, part, now } of strips) {
         view.data("here", given ? [] : [{ m }]).runAsync();
@@ -204,10 +204,10 @@
 
   const startComparison = async () => {
     const chooser = byId("measure");
-    const place = (id, rows) => { byId(id).style.height = `${56 + 30 * Math.max(2, rows.length)}px`; };
+    const fitHeight = (id, rows) => { byId(id).style.height = `${56 + 30 * Math.max(2, rows.length)}px`; };
     const now = () => data.measures[chooser.value];
-    place("ranks", now().ranks);
-    place("differences", now().differences);
+    fitHeight("ranks", now().ranks);
+    fitHeight("differences", now().differences);
     const ranks = await draw(byId("ranks"), data.specs.ranks, { rows: now().ranks });
     const differences = await draw(byId("differences"), data.specs.differences, { rows: now().differences });
     const curves = byId("curves")

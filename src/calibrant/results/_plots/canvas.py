@@ -61,7 +61,7 @@ class Drawn:
         with _pyplot().rc_context(_style()):
             figure.savefig(
                 where, dpi=dpi, metadata=None if key is None else {key: None},
-                # A layout that makes room keeps the size that was asked for.
+                # A layout that makes room keeps the figure's size.
                 bbox_inches=None if figure.get_layout_engine() is not None else "tight",
             )  # fmt: skip
         return where
@@ -136,7 +136,7 @@ def fit_height(ax: Axes) -> None:
     """Make a figure of ours as high as what is on it, its width left as it is.
 
     A square as wide as the figure, a strip over it and a legend under it have no height that could
-    be told beforehand.
+    be known beforehand.
     """
     if not is_ours(ax) or len(ax.figure.axes) > 1:
         return

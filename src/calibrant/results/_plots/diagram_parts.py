@@ -22,7 +22,7 @@ OUTSIDE = "bins outside its band"
 # it may reach in a figure.
 _STRIP = (1.04, 1.0, 0.15)
 _TOP = 0.97
-# By these the strip, and the words in the corners, are found again for a second curve.
+# Labels by which a second curve finds the strip and the words in the corners.
 _COUNTS = "calibrant counts"
 _CORNER = "calibrant corner"
 # Where the words in the corners are, as (left, bottom, right, top).

@@ -61,10 +61,10 @@ INK, GREY, PALE = "#333333", "#8a8a8a", "#b0b0b0"
 
 def look(turn: int) -> dict[str, Any]:
     """Colour, marker and line of the curve that is drawn as number `turn`: no two of 49 alike."""
-    lap, place = divmod(turn, len(COLOURS))
+    lap, index = divmod(turn, len(COLOURS))
     lines = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
     return {
-        "color": COLOURS[place],
-        "marker": MARKERS[(place + lap) % len(MARKERS)],
+        "color": COLOURS[index],
+        "marker": MARKERS[(index + lap) % len(MARKERS)],
         "linestyle": lines[lap % len(lines)],
     }
