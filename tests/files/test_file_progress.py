@@ -99,7 +99,7 @@ def test_the_command_draws_on_a_real_terminal(tmp_path):
     path = write(tmp_path, "csv", {"label": OUTCOMES, "p": REPORTS})
     leader, follower = need("pty").openpty()
     program = (
-        "from calibrant.plots import progress; progress.FIRST = progress.EVERY = 0.0\n"
+        "from calibrant._core import progress; progress.FIRST = progress.EVERY = 0.0\n"
         f"from calibrant._cli import main; main(['report', {str(path)!r}, '--measures', 'ece'])"
     )
     done = subprocess.run(

@@ -78,6 +78,30 @@ def type_in(schema: Any, name: str) -> Any:
     return kind
 
 
+class SchemaReader:
+    """What readers of Parquet and Arrow files share: columns known by an Arrow schema."""
+
+    messages: tuple[str, ...] = ()
+    names: tuple[str, ...]
+    _schema: Any
+
+    def has(self, name: str) -> bool:
+        return name in self.names
+
+    def width(self, name: str) -> int:
+        kind = type_in(self._schema, name)
+        if not hasattr(kind, "value_type"):
+            return 1
+        return int(getattr(kind, "list_size", 0)) or self._list_length(name)
+
+    def precision(self, name: str) -> str:
+        return precision_of(type_in(self._schema, name))
+
+    def _list_length(self, name: str) -> int:
+        """The length of a column's lists, which the schema does not tell."""
+        raise NotImplementedError
+
+
 def column_in(batch: Any, field: Field, place: Place) -> Column | Names:
     """A column of a record batch, as its role needs it."""
     path = path_in(batch.schema, field.name)

@@ -30,6 +30,11 @@ GAPS = frozenset(
 LONGEST = 1 << 24
 
 
+# Bytes at the end of a file in which its last line is looked for.
+TAIL = 1 << 16
+_SETTING = threading.Lock()
+
+
 @dataclass(frozen=True)
 class Header:
     """What the first line says; without names, the file is empty."""
@@ -131,11 +136,6 @@ def _check_bytes(file: File, line: int, text: str) -> None:
         raise InputError(
             f"{file}, line {line} is not UTF-8 text (byte 0x{byte:02x}): save the file as UTF-8"
         ) from None
-
-
-# Bytes at the end of a file in which its last line is looked for.
-TAIL = 1 << 16
-_SETTING = threading.Lock()
 
 
 def open_quote(header: Header, last_row: Mapping[str, Any]) -> InputError | None:

@@ -25,6 +25,10 @@ LONGEST = 1 << 26
 DIGITS = 640
 
 
+# Records that tell which fields there are.
+HEAD = 1000
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """Some records, the line of each, and how far reading them has moved on in the file."""
@@ -117,10 +121,6 @@ _KINDS = {
     bool: "truth value",
     type(None): "null",
 }
-
-
-# Records that tell which fields there are.
-HEAD = 1000
 
 
 class JsonlReader:

@@ -25,6 +25,12 @@ from calibrant._data.readers.find import File, unreadable
 Read = Callable[[int, int], NDArray[Any]]
 
 
+# Numbers of a piece: arrays that are not packed are read in pieces, apart from each other.
+PIECE = 1 << 22
+
+Span = tuple[int, int]
+
+
 @dataclass(frozen=True, eq=False)
 class Member:
     """One array of an archive."""
@@ -123,12 +129,6 @@ def _start(raw: BinaryIO, info: zipfile.ZipInfo) -> int:
     raw.seek(info.header_offset)
     local = struct.unpack("<26xHH", raw.read(30))
     return info.header_offset + 30 + int(local[0]) + int(local[1])
-
-
-# Numbers of a piece: arrays that are not packed are read in pieces, apart from each other.
-PIECE = 1 << 22
-
-Span = tuple[int, int]
 
 
 class NpzReader:

@@ -6,13 +6,12 @@ from collections.abc import Generator, Sequence
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import (
+    SchemaReader,
     arrow,
     column_in,
     names_of,
     path_in,
-    precision_of,
     readable,
-    type_in,
 )
 from calibrant._data.readers.chunks import Chunk, Field, Place
 from calibrant._data.readers.find import File
@@ -27,10 +26,8 @@ BUFFER = 1 << 20
 Piece = tuple[list[int], int, int]
 
 
-class ParquetReader:
+class ParquetReader(SchemaReader):
     """A Parquet file, known by its footer."""
-
-    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -43,15 +40,7 @@ class ParquetReader:
         self.names = names_of(self._schema)
         self.n_rows: int | None = self._metadata.num_rows
 
-    def has(self, name: str) -> bool:
-        return name in self.names
-
-    def width(self, name: str) -> int:
-        kind = type_in(self._schema, name)
-        if not hasattr(kind, "value_type"):
-            return 1
-        if getattr(kind, "list_size", 0):
-            return int(kind.list_size)
+    def _list_length(self, name: str) -> int:
         # A list's length is in no footer; how many numbers a column holds is.
         path = ".".join(path_in(self._schema, name))
         for group in map(self._metadata.row_group, range(self._metadata.num_row_groups)[:1]):
@@ -59,9 +48,6 @@ class ParquetReader:
                 if column.path_in_schema.startswith(f"{path}."):
                     return max(1, int(column.num_values) // max(1, int(group.num_rows)))
         return 1
-
-    def precision(self, name: str) -> str:
-        return precision_of(type_in(self._schema, name))
 
     def pieces(self, fields: Sequence[Field]) -> list[Piece]:
         out: list[Piece] = []
