@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FORMATS = ("parquet", "csv", "jsonl", "arrow", "npz")
 DESCRIPTION = (
     "Files are Parquet, CSV, JSONL, Arrow or NPZ. Columns are found by their usual names unless "
-    "they are told; what was found is in the output."
+    "you name them; the output says which were used."
 )
 
 
@@ -36,7 +36,7 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
     group.add_argument("--from-logits", action="store_true", help="predictions are logits")
     group.add_argument(
         "--missing", choices=("error", "drop"), default="error",
-        help="rows in which something is missing: an error (the default), or left out and counted",
+        help="rows in which something is missing: an error (the default), or dropped and counted",
     )  # fmt: skip
     group.add_argument("--format", choices=FORMATS, help="what the files are, if names do not say")
 
@@ -71,8 +71,8 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
 
     others: dict[str, str] = {}
     for option in ("by", "groups", "id", "keep"):
-        told = getattr(options, option, None) or []
-        for name in [told] if isinstance(told, str) else told:
+        given_names = getattr(options, option, None) or []
+        for name in [given_names] if isinstance(given_names, str) else given_names:
             others.setdefault(name, f"--{option}")
     return ReadRequest(
         path[0] if isinstance(path, list) and len(path) == 1 else path,
@@ -88,7 +88,7 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
 
 
 def one_or_several(given: list[str] | None) -> Any:
-    """A name alone is a column as it is; several are put side by side, a column a class."""
+    """A name alone is a column as it is; several are put side by side, one column per class."""
     return given[0] if given is not None and len(given) == 1 else given
 
 

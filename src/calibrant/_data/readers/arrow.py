@@ -16,7 +16,7 @@ from calibrant._data.readers.arrow_values import (
     path_in,
     readable,
 )
-from calibrant._data.readers.chunks import Chunk, Column, Field, Place
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location
 from calibrant._data.readers.find import File
 
 # A record batch may be as large as its file. Larger files are mapped, so that a part of a batch can
@@ -98,10 +98,10 @@ class ArrowReader(SchemaReader):
             for batch in batches:
                 n_bytes, at = source.tell() - at, source.tell()
                 for start in range(0, batch.num_rows, rows):
-                    part = batch.slice(start, rows)
-                    place = Place(self.file, first)
-                    found = {field: column_in(part, field, place) for field in fields}
-                    share = round(n_bytes * part.num_rows / batch.num_rows)
-                    yield Chunk(first, part.num_rows, share, found)
-                    first += part.num_rows
+                    span = batch.slice(start, rows)
+                    location = Location(self.file, first)
+                    arrays = {field: column_in(span, field, location) for field in fields}
+                    share = round(n_bytes * span.num_rows / batch.num_rows)
+                    yield Chunk(first, span.num_rows, share, arrays)
+                    first += span.num_rows
                     done()

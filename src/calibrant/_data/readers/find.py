@@ -79,12 +79,12 @@ def find_files(path: Any, format: str | None = None) -> list[File]:
 
 def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     text = os.path.expanduser(os.fspath(path))
-    place = Path(text)
+    location = Path(text)
     try:
-        if place.is_dir():
-            return _of_one_format(path, _inside(place), format)
+        if location.is_dir():
+            return _of_one_format(path, _inside(location), format)
         if os.path.lexists(text):
-            return [_file(place, format)]
+            return [_file(location, format)]
     except OSError as error:
         raise unreadable(path, error) from None
     if glob.has_magic(text):
@@ -93,11 +93,11 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
         if not files:
             raise InputError(f"no file has a name like {text!r}")
         return _of_one_format(path, files, format)
-    folder = place.parent
+    folder = location.parent
     if not folder.is_dir():
         raise InputError(f"there is no folder {str(folder)!r}, so no file {text!r}")
     names = [name for name in os.listdir(folder) if not name.startswith(".")]
-    hint = f": {nearest(place.name, sorted(names)[:20])}" if names else ""
+    hint = f": {nearest(location.name, sorted(names)[:20])}" if names else ""
     raise InputError(f"there is no file {text!r}{hint}")
 
 
@@ -165,8 +165,8 @@ def _file(path: Path, format: str | None) -> File:
             start = file.read(4)
     except OSError as error:
         raise unreadable(path, error) from None
-    told = format or (found[0] if found else "")
-    return File(path, told, packing(start) if told in ("csv", "jsonl") else None)
+    format_name = format or (found[0] if found else "")
+    return File(path, format_name, packing(start) if format_name in ("csv", "jsonl") else None)
 
 
 def _is_state(path: Path) -> bool:

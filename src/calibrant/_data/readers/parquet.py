@@ -13,7 +13,7 @@ from calibrant._data.readers.arrow_values import (
     path_in,
     readable,
 )
-from calibrant._data.readers.chunks import Chunk, Field, Place
+from calibrant._data.readers.chunks import Chunk, Field, Location
 from calibrant._data.readers.find import File
 
 # Row groups are put together until they hold this many rows, or a share of a large file: a piece
@@ -52,16 +52,16 @@ class ParquetReader(SchemaReader):
     def pieces(self, fields: Sequence[Field]) -> list[Piece]:
         out: list[Piece] = []
         enough = max(PIECE, self._metadata.num_rows * SHARE)
-        first, groups, held = 0, [], 0
+        first, groups, n_in_piece = 0, [], 0
         for group in range(self._metadata.num_row_groups):
             rows = self._metadata.row_group(group).num_rows
             if rows:
                 groups.append(group)
-                held += rows
-            if held >= enough:
-                out.append((groups, first, held))
-                first, groups, held = first + held, [], 0
-        return [*out, (groups, first, held)] if held else out
+                n_in_piece += rows
+            if n_in_piece >= enough:
+                out.append((groups, first, n_in_piece))
+                first, groups, n_in_piece = first + n_in_piece, [], 0
+        return [*out, (groups, first, n_in_piece)] if n_in_piece else out
 
     def chunks(
         self, piece: Piece, fields: Sequence[Field], rows: int
@@ -82,8 +82,8 @@ class ParquetReader(SchemaReader):
                 2 * rows, row_groups=groups, columns=list(dict.fromkeys(wanted)), use_threads=False
             ):
                 for start in range(0, batch.num_rows, rows):
-                    part = batch.slice(start, rows)
-                    place = Place(self.file, first)
-                    columns = {field: column_in(part, field, place) for field in fields}
-                    yield Chunk(first, part.num_rows, round(per_row * part.num_rows), columns)
-                    first += part.num_rows
+                    span = batch.slice(start, rows)
+                    location = Location(self.file, first)
+                    columns = {field: column_in(span, field, location) for field in fields}
+                    yield Chunk(first, span.num_rows, round(per_row * span.num_rows), columns)
+                    first += span.num_rows
