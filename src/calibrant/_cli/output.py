@@ -30,9 +30,9 @@ def check_writable(
     _check_input(target, inputs, format)
     try:
         # A file of a few bytes tells more than the folder's permissions do.
-        beside = whole_files.temp_path(target)
-        beside.touch(exist_ok=False)
-        beside.unlink()
+        temp = whole_files.temp_path(target)
+        temp.touch(exist_ok=False)
+        temp.unlink()
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -69,9 +69,9 @@ def check_folder(path: str | None) -> None:
     while not target.exists():
         target = target.parent
     try:
-        beside = whole_files.temp_path(target / "folder")
-        beside.mkdir()
-        beside.rmdir()
+        temp = whole_files.temp_path(target / "folder")
+        temp.mkdir()
+        temp.rmdir()
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -80,8 +80,8 @@ def check_folder(path: str | None) -> None:
 def atomic_write(path: str) -> Iterator[Path]:
     """A neighbour to write to, which takes the file's name once it is whole, and only then."""
     try:
-        with whole_files.atomic_write(path) as beside:
-            yield beside
+        with whole_files.atomic_write(path) as temp:
+            yield temp
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
 

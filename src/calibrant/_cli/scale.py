@@ -67,8 +67,8 @@ def run(options: argparse.Namespace) -> None:
             inputs.request_of(options, options.fit), METHODS[options.method], options.bins
         )
         if written_map is not None:
-            with atomic_write(written_map) as beside:
-                beside.write_text(fit_result.to_json() + "\n", encoding="utf-8")
+            with atomic_write(written_map) as temp:
+                temp.write_text(fit_result.to_json() + "\n", encoding="utf-8")
     else:
         fit_result = loaded(options.scaler)
     result: dict[str, Any] = {"scaler": fit_result.to_dict()}
@@ -124,8 +124,8 @@ def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     request = inputs.request_of(options, options.apply)
     rows, labelled = rows_to_map(request, fit_result)
     after, share = mapped(rows, fit_result)
-    with atomic_write(options.out) as beside:
-        write_rows(beside, rows, after, labelled=labelled)
+    with atomic_write(options.out) as temp:
+        write_rows(temp, rows, after, labelled=labelled)
     return {
         "file": options.apply,
         "out": options.out,

@@ -40,7 +40,7 @@ class RowProgress:
         self._drawn = False
 
     def add(self, rows: int, n_bytes: int) -> None:
-        """So many rows more, and so far on in the files."""
+        """So many rows more, and so many bytes of the files."""
         if not self._shown:
             return
         with self._lock:
@@ -53,11 +53,11 @@ class RowProgress:
             # A terminal's line is short of a character, and may be longer than the next.
             end = "\x1b[K\r" if self._terminal else "\n"
             share = min(self._bytes / self._n_bytes, 1.0) if self._n_bytes else 0.0
-            self._draw(f"{self._said(now)}, {share:.0%}{end}")
+            self._draw(f"{self._text(now)}, {share:.0%}{end}")
 
-    def _said(self, now: float) -> str:
+    def _text(self, now: float) -> str:
         rate = self._rows / max(now - self._start, 1e-9)
-        return f"{self._label}{self._rows:,} rows, {in_words(rate)} a second"
+        return f"{self._label}{self._rows:,} rows, {format_rate(rate)} a second"
 
     def _draw(self, text: str) -> None:
         self._drawn = True
@@ -75,10 +75,10 @@ class RowProgress:
         if self._drawn or (self._shown and self._asked):
             now = time.monotonic()
             end = "\x1b[K\n" if self._terminal else "\n"
-            self._draw(f"{self._said(now)}, {now - self._start:.1f} s{end}")
+            self._draw(f"{self._text(now)}, {now - self._start:.1f} s{end}")
 
 
-def in_words(number: float) -> str:
+def format_rate(number: float) -> str:
     """A rate that people read: 950, 12.3 thousand, 153 million."""
     for size, name in ((1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
         if number >= size:
@@ -102,7 +102,7 @@ class TaskProgress:
     def task(self, label: str, total: int) -> Iterator[Step]:
         """A task of `total` steps; call what comes back once a step."""
         if not self._shown:
-            yield _nothing
+            yield _no_step
         elif importlib.util.find_spec("rich") is not None:
             with self._rich(label, total) as step:
                 yield step
@@ -139,5 +139,5 @@ class TaskProgress:
                 print(file=self._file, flush=True)
 
 
-def _nothing() -> None:
-    """A step that nobody watches."""
+def _no_step() -> None:
+    """A step that is not shown."""
