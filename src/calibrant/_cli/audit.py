@@ -16,16 +16,20 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "audit",
         help="put measures' claims to the test",
-        description="Test in worlds with known truth whether measures are truthful, continuous, "
+        description="Test on simulated data with known truth whether measures are truthful, continuous, "
         "complete and sound, whether weights are shares, and how far they depend on the number of "
-        "bins. Exit code: 0 if every claim is borne out, 1 if one is refuted, 2 if one cannot be "
+        "bins. Exit code: 0 if every claim is confirmed, 1 if one is refuted, 2 if one cannot be "
         "decided.",
     )
-    parser.add_argument("measures", nargs="*", metavar="MEASURE", help="names; default all")
+    parser.add_argument(
+        "measures", nargs="*", metavar="MEASURE", help="names of measures; default: all"
+    )
     parser.add_argument(
         "-o", "--out", metavar="FOLDER", help="folder for the tables (CSV, JSON, Markdown)"
     )
-    parser.add_argument("--seed", type=whole, default=0, help="of the worlds; default 0")
+    parser.add_argument(
+        "--seed", type=whole, default=0, help="seed of the simulated data; default 0"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 

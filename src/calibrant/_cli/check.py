@@ -24,10 +24,9 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "check",
         help="hold predictions to limits: 0 pass, 1 fail, 2 undecided",
-        description="Hold measures to limits. Exit code 0: every limit is kept, as the whole "
-        "interval of the measure's true value shows; 1: one is broken, by the whole interval; "
-        "2: undecided, the noise is larger than the limit allows to tell; 3: it could not be "
-        "checked. " + inputs.DESCRIPTION,
+        description="Check measures against limits, with their confidence intervals. Exit code 0: "
+        "every interval lies within its limit; 1: an interval lies beyond its limit; 2: undecided, "
+        "an interval contains its limit; 3: the check could not be done. " + inputs.DESCRIPTION,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     parser.add_argument(

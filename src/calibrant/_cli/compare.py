@@ -27,8 +27,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
     )
-    parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
-    parser.add_argument("--title", help="of the page")
+    parser.add_argument("-o", "--out", metavar="PAGE", help="also write a comparison page (.html)")
+    parser.add_argument("--title", help="title of the page")
     parser.add_argument(
         "--models", nargs="+", metavar="NAME=COLUMN[,...]",
         help="models in one file: a column, one for each class, or a pattern such as big_*",
@@ -36,7 +36,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
     inputs.add_columns(parser)
     inputs.add_bins(parser)
-    parser.add_argument("--measures", type=distinct, metavar="NAME,...", help="only these")
+    parser.add_argument(
+        "--measures", type=distinct, metavar="NAME,...", help="compare only these measures"
+    )
     inputs.add_groups(parser, "compare within each value of these columns too")
     inputs.add_chance(parser)
     add_json(parser)

@@ -20,7 +20,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     inputs.add_columns(parser, weight=False)
-    parser.add_argument("--bins", type=whole, default=15, help="a common count; default 15")
+    parser.add_argument(
+        "--bins", type=whole, default=15, help="number of bins for all tools; default 15"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 

@@ -122,4 +122,4 @@ def named_number(text: str) -> tuple[str, float]:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print JSON only")

@@ -29,31 +29,39 @@ def add(commands: Any) -> None:
         "intervals; more are summed as they are read. " + inputs.DESCRIPTION,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
-    parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
+    parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
     inputs.add_columns(parser)
     inputs.add_bins(parser)
-    parser.add_argument("--measures", type=distinct, metavar="NAME,...", help="only these")
+    parser.add_argument(
+        "--measures", type=distinct, metavar="NAME,...", help="evaluate only these measures"
+    )
     inputs.add_groups(parser, "evaluate each value of these columns too")
     parser.add_argument(
         "--tolerance", type=share, default=0.05,
-        help="error that would not matter, as the size of a gap; default 0.05",
+        help="largest error that would not matter, as a gap between prediction and outcome; "
+        "default 0.05",
     )  # fmt: skip
     inputs.add_chance(parser)
     parser.add_argument(
         "--all-intervals", action="store_true",
         help="intervals for every measure, not only for those that are quick",
     )  # fmt: skip
-    parser.add_argument("--title", help="of the page; by default the files' names")
+    parser.add_argument("--title", help="title of the page; default: the files' names")
     parser.add_argument(
         "--stream",
         action="store_true",
         help="never keep the rows in memory: any size, no intervals",
     )
     parser.add_argument(
-        "--one-pass", action="store_true", help="with quantile bins from cells; implies --stream"
+        "--one-pass",
+        action="store_true",
+        help="read once, with approximate quantile bins; implies --stream",
     )
     parser.add_argument(
-        "--progress", action="store_true", default=None, help="also where there is no terminal"
+        "--progress",
+        action="store_true",
+        default=None,
+        help="show progress also where there is no terminal",
     )
     add_json(parser)
     parser.set_defaults(run=run)
