@@ -47,7 +47,7 @@ SAID = {
     "junk.parquet": "cannot be read as Parquet",
     "ragged.csv": "line 3",
     "words.csv": "line 2: p is 'often'",
-    "no_names.csv": "the labels are not told (--label)",
+    "no_names.csv": "the labels are not given (--label)",
     "anything.dat": "Say what it is with --format, one of",
 }
 

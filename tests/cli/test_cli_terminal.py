@@ -69,7 +69,7 @@ def test_no_color_is_respected(command):
 def test_a_pipe_is_plain(command):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "\x1b" not in done.stdout + done.stderr
-    assert "o report, x target" in done.stdout and FANCY.missed not in done.stdout
+    assert "o prediction, x target" in done.stdout and FANCY.missed not in done.stdout
 
 
 def test_a_terminal_without_rich_or_wide_letters(command):

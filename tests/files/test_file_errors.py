@@ -37,8 +37,8 @@ def test_a_missing_column_is_told_with_the_nearest(tmp_path, format):
 @pytest.mark.parametrize("format", FIVE)
 def test_columns_without_a_usual_name_are_listed(tmp_path, format):
     path = write(tmp_path, format, {"a": OUTCOMES, "b": REPORTS})
-    refused(path, r"y_true is not told.*The columns are 'a', 'b'")
-    refused(path, r"y_proba is not told.*\(y_proba, .*The columns are 'a', 'b'", y_true="a")
+    refused(path, r"y_true is not given.*The columns are 'a', 'b'")
+    refused(path, r"y_proba is not given.*\(y_proba, .*The columns are 'a', 'b'", y_true="a")
 
 
 def test_several_usual_names_are_not_chosen_from(tmp_path):
@@ -52,7 +52,7 @@ def test_several_usual_names_are_not_chosen_from(tmp_path):
 
 def test_numbered_columns_need_every_number(tmp_path):
     path = write(tmp_path, "npz", {"y": LABELS, "p0": REPORTS, "p2": REPORTS})
-    refused(path, "y_proba is not told")
+    refused(path, "y_proba is not given")
 
 
 def test_logits_are_never_taken_for_predictions(tmp_path):

@@ -12,7 +12,7 @@ from file_makers import OUTCOMES, REPORTS, write
 
 import calibrant as cal
 from calibrant._core import progress
-from calibrant._core.progress import RowProgress, in_words
+from calibrant._core.progress import RowProgress, format_rate
 from calibrant._data.readers import source
 from needs import need
 
@@ -92,7 +92,7 @@ def test_an_error_leaves_a_whole_line(monkeypatch):
      (2e9, "2 billion")],
 )  # fmt: skip
 def test_rates_in_words(number, words):
-    assert in_words(number) == words
+    assert format_rate(number) == words
 
 
 def test_the_command_draws_on_a_real_terminal(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._engines.selection import available, engine
+from calibrant._engines.arrays.selection import available, engine
 from needs import need
 
 Array = NDArray[Any]
@@ -869,7 +869,7 @@ def test_messages_read_as_sentences() -> None:
         "from_logits=True; if they are percentages, divide by 100"
     )
     assert refusal(cal.ece, Y, [0.2, NAN, 0.9, 0.4]) == (
-        "y_proba[1] is nan: predictions must be finite numbers. Remove or mend that row"
+        "y_proba[1] is nan: predictions must be finite numbers. Fix or drop that row"
     )
     assert refusal(cal.ece, [1, 2, 2, 1], P) == (
         "y_true[1] is 2: targets must be 0, 1 or a probability. If the labels are names or other "

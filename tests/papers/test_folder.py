@@ -12,10 +12,10 @@ import pytest
 
 from calibrant._core import optional
 from calibrant._core.errors import InputError, MissingExtra
+from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import output
 from calibrant._research.papers.figures import new_figure
 from calibrant._research.papers.folder import Erratum, Figure, Reproduction, Section, Table
-from calibrant._research.papers.progress import Progress
 from calibrant._research.papers.reproduce import reproduce
 from needs import need
 
@@ -172,7 +172,7 @@ class Terminal(io.StringIO):
 
 class TestProgress:
     def run(self, file: io.StringIO, show: bool = True) -> str:
-        with Progress(show, file).task("Replications", 40) as step:
+        with TaskProgress(show, file).task("Replications", 40) as step:
             for _ in range(40):
                 step()
         return file.getvalue()
@@ -185,8 +185,6 @@ class TestProgress:
         assert "Replications" in self.run(Terminal())
 
     def test_a_plain_bar_without_rich(self, monkeypatch) -> None:
-        monkeypatch.setattr(
-            "calibrant._research.papers.progress.importlib.util.find_spec", lambda _: None
-        )
+        monkeypatch.setattr("calibrant._core.progress.importlib.util.find_spec", lambda _: None)
         text = self.run(Terminal())
         assert text.endswith("[" + "#" * 32 + "]\n") and text.count("\r") == 32

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import pool, truthful, truthful_theory
-from calibrant._research.papers.progress import Progress
 from calibrant._research.papers.reproduce import reproduce
 from calibrant._research.papers.truthful import TABLE_1
 from needs import need
@@ -86,7 +86,7 @@ def test_a_pool_is_ranked_and_written(tmp_path):
 def test_the_kept_pools_show_what_the_paper_says():
     done = reproduce("truthful", quick=True)
     for name, n in (("within", 2000), ("cross", 1350)):
-        columns = truthful._pools(None, Progress(show=False))[name]
+        columns = truthful._pools(None, TaskProgress(show=False))[name]
         assert len(columns["trace"]) == n
         found = truthful.ranked(columns)
         least = {error: truthful.least_of(found, error) for error in pool.ERRORS}

@@ -16,16 +16,20 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "audit",
         help="put measures' claims to the test",
-        description="Test in worlds with known truth whether measures are truthful, continuous, "
-        "complete and sound, whether weights are shares, and how far they depend on the number of "
-        "bins. Exit code: 0 if every claim is borne out, 1 if one is refuted, 2 if one cannot be "
+        description="Test on simulated data with known truth whether measures are truthful, "
+        "continuous, complete and sound, whether weights are shares, and how far they depend "
+        "on the number of bins. Exit code: 0 if every claim is confirmed, 1 if one is refuted, 2 if one cannot be "
         "decided.",
     )
-    parser.add_argument("measures", nargs="*", metavar="MEASURE", help="names; default all")
+    parser.add_argument(
+        "measures", nargs="*", metavar="MEASURE", help="names of measures; default: all"
+    )
     parser.add_argument(
         "-o", "--out", metavar="FOLDER", help="folder for the tables (CSV, JSON, Markdown)"
     )
-    parser.add_argument("--seed", type=whole, default=0, help="of the worlds; default 0")
+    parser.add_argument(
+        "--seed", type=whole, default=0, help="seed of the simulated data; default 0"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -38,13 +42,13 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         check_known_columns(options.out, FILES, _is_ours)
     with working("the audit"):
-        found = audit(options.measures or None, seed=options.seed)
+        result = audit(options.measures or None, seed=options.seed)
     if options.out is not None:
-        _save(found, options.out)
+        _save(result, options.out)
         tell(f"written: {options.out}")
     # A reader that is gone before the end (head) must not change the code.
-    options.code = 1 if found.refuted else 0 if found else 2
-    print(found.to_json() if options.json else found)
+    options.code = 1 if result.refuted else 0 if result else 2
+    print(result.to_json() if options.json else result)
     return int(options.code)
 
 
@@ -60,7 +64,7 @@ def _is_ours(name: str, content: bytes) -> bool:
     return content.startswith(FILES[name])
 
 
-def _save(found: Audit, folder: str) -> None:
+def _save(result: Audit, folder: str) -> None:
     """Write beside the folder first, so that every file in it is whole."""
     import os
     import tempfile
@@ -69,6 +73,6 @@ def _save(found: Audit, folder: str) -> None:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".audit.", dir=target) as beside:
-        found.save(beside)
+        result.save(beside)
         for file in sorted(Path(beside).iterdir()):
             os.replace(file, target / file.name)

@@ -15,7 +15,7 @@ from calibrant._core.errors import InputError
 if TYPE_CHECKING:
     from calibrant.results._check import Check
 
-# Predictions that are held in memory, (n, k) counted as n k.
+# Predictions that are kept in memory, (n, k) counted as n k.
 HELD = 200_000_000
 _STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 
@@ -24,10 +24,9 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "check",
         help="hold predictions to limits: 0 pass, 1 fail, 2 undecided",
-        description="Hold measures to limits. Exit code 0: every limit is kept, as the whole "
-        "interval of the measure's true value shows; 1: one is broken, by the whole interval; "
-        "2: undecided, the noise is larger than the limit allows to tell; 3: it could not be "
-        "checked. " + inputs.DESCRIPTION,
+        description="Check measures against limits, with their confidence intervals. Exit code 0: "
+        "every interval lies within its limit; 1: an interval lies beyond its limit; 2: undecided, "
+        "an interval contains its limit; 3: the check could not be done. " + inputs.DESCRIPTION,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     parser.add_argument(
@@ -39,7 +38,7 @@ def add(commands: Any) -> None:
         metavar="MEASURE=LIMIT", help="at least this much",
     )  # fmt: skip
     parser.add_argument(
-        "--point", action="store_true", help="look at the values alone, not at what they are worth"
+        "--point", action="store_true", help="judge the values alone, without intervals"
     )
     inputs.add_columns(parser)
     inputs.add_bins(parser)
@@ -51,8 +50,8 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     limits = {"at_most": options.at_most, "at_least": options.at_least}
-    for option, told in limits.items():
-        if len(dict(told)) < len(told):
+    for option, counts in limits.items():
+        if len(dict(counts)) < len(counts):
             raise InputError(f"{_SPELT[option]} names a measure twice: say its limit once")
     if not (options.at_most or options.at_least):
         raise InputError("there is nothing to check: say --max ece=0.05, or --min MEASURE=LIMIT")
@@ -60,13 +59,13 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "--groups has no effect with --point, which computes no interval: drop one of them"
         )
-    found, messages = _checked(options)
-    options.code = found.code  # true whether or not anyone reads what follows
+    result, messages = _checked(options)
+    options.code = result.code  # true whether or not anyone reads what follows
     if options.json:
-        print_json({**found.to_dict(), "files": options.files, "inferred": list(messages)})
-        return found.code
-    _show(found, messages, inputs.format_files(options.files))
-    return found.code
+        print_json({**result.to_dict(), "files": options.files, "inferred": list(messages)})
+        return result.code
+    _show(result, messages, inputs.format_files(options.files))
+    return result.code
 
 
 _SPELT = {"at_most": "--max", "at_least": "--min"}
@@ -84,11 +83,11 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         if options.point and options.by is None:
             return _streamed(options)
         raise InputError(
-            f"there are more than {HELD:,} predictions, too many to hold for an interval: check a "
-            "sample of the rows, or the values alone with --point and without --by"
+            f"there are more than {HELD:,} predictions, too many to keep in memory for an "
+            "interval: check a sample of the rows, or the values alone with --point and no --by"
         ) from None
-    with working("what the numbers are worth"):
-        found = check(
+    with working("intervals"):
+        result = check(
             rows.y_true, rows.y_proba, at_most=dict(options.at_most),
             at_least=dict(options.at_least), level=options.level, point=options.point,
             bins=options.bins, groups=inputs.groups_of(rows, options.groups),
@@ -97,10 +96,10 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         )  # fmt: skip
     name = ", ".join(options.by or ())
     parts = [
-        part if part.where is None else replace(part, where=f"{name} {part.where}")
-        for part in found.rows
+        limit if limit.where is None else replace(limit, where=f"{name} {limit.where}")
+        for limit in result.rows
     ]
-    return replace(found, rows=tuple(parts), n_missing=rows.n_missing), rows.messages
+    return replace(result, rows=tuple(parts), n_missing=rows.n_missing), rows.messages
 
 
 def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
@@ -109,29 +108,29 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
 
     at_most, at_least = dict(options.at_most), dict(options.at_least)
     request = inputs.request_of(options, options.files)
-    found = evaluate_file(
+    result = evaluate_file(
         request.path, y_true=request.y_true, y_proba=request.y_proba,
         sample_weight=request.sample_weight,
         bins=options.bins, measures=list(dict.fromkeys([*at_most, *at_least])),
         from_logits=request.from_logits, classes=request.classes, missing=request.missing,
         format=request.format,
     )  # fmt: skip
-    multiclass = found.inferred[0].startswith("multiclass")
+    multiclass = result.inferred[0].startswith("multiclass")
     limits = limits_of(at_most, at_least, "multiclass" if multiclass else "binary")
-    n_missing = int(found.recipe.get("n_missing", 0))
-    return check_values(found.values, limits, found.recipe["n"], n_missing), found.inferred
+    n_missing = int(result.recipe.get("n_missing", 0))
+    return check_values(result.values, limits, result.recipe["n"], n_missing), result.inferred
 
 
-def _show(found: Check, messages: tuple[str, ...], files: str) -> None:
+def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
     import sys
 
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
     from calibrant._cli.terminal import PLAIN, print_styled
 
-    print_styled(f"{found.verdict}: {files}", _STYLES[found.verdict], file=sys.stdout)
-    notes = (in_options(missing_note(found.n_missing)),) if found.n_missing else ()
-    for line in (*messages, *notes, *(part.sentence for part in found.rows)):
+    print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict], file=sys.stdout)
+    notes = (in_options(missing_note(result.n_missing)),) if result.n_missing else ()
+    for line in (*messages, *notes, *(limit.sentence for limit in result.rows)):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
-    print_table(found.columns(), "Limits")
+    print_table(result.columns(), "Limits")

@@ -65,7 +65,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _ended("interrupted", INTERRUPTED, debug="--debug" in given)
     except Exception as error:
-        return _ended(_said(error), NOT_DONE, debug="--debug" in given)
+        return _ended(_error_message(error), NOT_DONE, debug="--debug" in given)
 
 
 def _open_streams() -> None:
@@ -106,7 +106,7 @@ def _unsaid() -> Any:
     return argparse.SUPPRESS
 
 
-def _said(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     """An error as one message, in the words of the command line."""
     from calibrant._cli.words import in_options
 
@@ -122,7 +122,7 @@ def _said(error: Exception) -> str:
     )
 
 
-def _ended(messages: str, code: int, *, debug: bool) -> int:
+def _ended(message: str, code: int, *, debug: bool) -> int:
     from calibrant._cli.terminal import visible
 
     if debug:
@@ -136,7 +136,7 @@ def _ended(messages: str, code: int, *, debug: bool) -> int:
         sys.stdout.flush()
     except OSError:  # a full disk
         _drop_output()
-    print(f"calibrant: {visible(messages)}", file=sys.stderr)
+    print(f"calibrant: {visible(message)}", file=sys.stderr)
     return code
 
 

@@ -19,15 +19,16 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "compare",
         help="several models on the same rows",
-        description="Compare models on the same rows: ranks and differences, and what they are "
-        "worth. Either one file with the predictions of several models, told by --models, or a "
-        "file "
-        "for each model with the same labels in the same order, or matched by --id; one folder or "
-        "pattern alone stands for a file each. " + inputs.DESCRIPTION,
+        description="Compare models on the same rows: ranks, differences and their confidence "
+        "intervals. Either one file with the predictions of several models, named by --models, or "
+        "one file per model with the same labels in the same order, or matched by --id; one "
+        "folder or pattern alone stands for one file per model. " + inputs.DESCRIPTION,
     )
-    parser.add_argument("files", nargs="+", metavar="[NAME=]FILE", help="one file, or one a model")
-    parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
-    parser.add_argument("--title", help="of the page")
+    parser.add_argument(
+        "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
+    )
+    parser.add_argument("-o", "--out", metavar="PAGE", help="also write a comparison page (.html)")
+    parser.add_argument("--title", help="title of the page")
     parser.add_argument(
         "--models", nargs="+", metavar="NAME=COLUMN[,...]",
         help="models in one file: a column, one for each class, or a pattern such as big_*",
@@ -35,7 +36,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
     inputs.add_columns(parser)
     inputs.add_bins(parser)
-    parser.add_argument("--measures", type=distinct, metavar="NAME,...", help="only these")
+    parser.add_argument(
+        "--measures", type=distinct, metavar="NAME,...", help="compare only these measures"
+    )
     inputs.add_groups(parser, "compare within each value of these columns too")
     inputs.add_chance(parser)
     add_json(parser)
@@ -49,20 +52,20 @@ def run(options: argparse.Namespace) -> None:
     check_page_possible(options.out)
     check_writable(options.out, named_files(options).values(), options.format)
     models = read_models(options)
-    with working("what the differences are worth"):
-        found = _compared(models, options)
+    with working("intervals of the differences"):
+        comparison = _compared(models, options)
     if options.out is not None:
         with working("the page"):
-            found.save(
+            comparison.save(
                 options.out,
                 name=options.title,
                 source={"files": inputs.format_files(options.files), "command": options.typed},
             )
         tell(f"written: {options.out}")
     if options.json:
-        print_json(found.to_dict())
+        print_json(comparison.to_dict())
     else:
-        _show(found)
+        _show(comparison)
 
 
 def _compared(models: Models, options: argparse.Namespace) -> Comparison:
@@ -71,44 +74,49 @@ def _compared(models: Models, options: argparse.Namespace) -> Comparison:
     from calibrant._api.compare import compare
 
     first = models.first
-    found = compare(
+    comparison = compare(
         first.y_true, models.predictions, measures=options.measures, bins=options.bins,
         level=options.level, groups=inputs.groups_of(first, options.groups),
         by=inputs.slices_of(first, options.by), seed=options.seed,
         sample_weight=first.sample_weight, from_logits=options.from_logits,
         classes=first.class_names,
     )  # fmt: skip
-    slices = found.slices
+    slices = comparison.slices
     if slices is not None:
         name = ", ".join(options.by)
-        slices = {model: replace(part, by=name) for model, part in slices.items()}
+        slices = {
+            model: replace(slices_of_model, by=name) for model, slices_of_model in slices.items()
+        }
     return replace(
-        found,
+        comparison,
         slices=slices,
-        inferred=(*found.inferred, *models.messages),
-        notes=(*models.notes, *map(in_options, found.notes)),
+        inferred=(*comparison.inferred, *models.messages),
+        notes=(*models.notes, *map(in_options, comparison.notes)),
     )
 
 
-def _show(found: Comparison) -> None:
+def _show(comparison: Comparison) -> None:
     import sys
 
     from calibrant._cli.tables import print_table
     from calibrant._cli.terminal import PLAIN, print_styled
 
-    n = found.recipe["n"]
-    print_styled(f"{len(found.names)} models on {n:,} rows", "bold", file=sys.stdout)
-    for line in (*found.inferred, *found.notes):
+    n = comparison.recipe["n"]
+    print_styled(f"{len(comparison.names)} models on {n:,} rows", "bold", file=sys.stdout)
+    for line in (*comparison.inferred, *comparison.notes):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
-    print_table(found.columns(), "Measures")
-    for measure in found.measures:
-        ranked = found.ranked(measure)
+    print_table(comparison.columns(), "Measures")
+    for measure in comparison.measures:
+        ranked = comparison.ranked(measure)
         limits = zip(ranked["low"], ranked["high"], strict=True)
         ranked["clear"] = [low > 0 or high < 0 if low == low else None for low, high in limits]
         print_table(ranked, f"Ranks by {measure}")
     # Two models are in one order or in the other: there is no correlation to speak of.
-    if found.robustness is not None and len(found.names) > 2:
-        print_table(found.robustness.table(), found.robustness.title)
-    for name, part in (found.slices or {}).items():
-        print_table(part.display_columns(), f"{name}: slices by {part.by}, worst first")
+    if comparison.robustness is not None and len(comparison.names) > 2:
+        print_table(comparison.robustness.table(), comparison.robustness.title)
+    for name, slices_of_model in (comparison.slices or {}).items():
+        print_table(
+            slices_of_model.display_columns(),
+            f"{name}: slices by {slices_of_model.by}, worst first",
+        )

@@ -20,7 +20,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     inputs.add_columns(parser, weight=False)
-    parser.add_argument("--bins", type=whole, default=15, help="a common count; default 15")
+    parser.add_argument(
+        "--bins", type=whole, default=15, help="number of bins for all tools; default 15"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -30,12 +32,12 @@ def run(options: argparse.Namespace) -> None:
     from calibrant._data.readers.read_rows import read_rows
 
     rows = read_rows(inputs.request_of(options, options.files))
-    found = conventions(
+    result = conventions(
         rows.y_true, rows.y_proba, bins=options.bins, from_logits=options.from_logits
     )
     if options.json:
         print_json(
-            {**found.to_dict(), "n": rows.n, "n_missing": rows.n_missing,
+            {**result.to_dict(), "n": rows.n, "n_missing": rows.n_missing,
              "inferred": list(rows.messages)}
         )  # fmt: skip
         return
@@ -47,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     for line in (*rows.messages, *missing):
         say(f"  {line}")
     say()
-    kept = {k: v for k, v in found.columns().items() if k not in ("rule", "why", "version")}
-    print_table(kept, f"What each tool would call ECE ({found.notion})")
-    for row in found.rows:
+    kept = {k: v for k, v in result.columns().items() if k not in ("rule", "why", "version")}
+    print_table(kept, f"What each tool would call ECE ({result.notion})")
+    for row in result.rows:
         say(f"{row.tool}: {row.why}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FORMATS = ("parquet", "csv", "jsonl", "arrow", "npz")
 DESCRIPTION = (
     "Files are Parquet, CSV, JSONL, Arrow or NPZ. Columns are found by their usual names unless "
-    "they are told; what was found is in the output."
+    "you name them; the output says which were used."
 )
 
 
@@ -27,18 +27,20 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
             help="predictions (y_proba): a column, or one per class; repeat it, or give a list",
         )  # fmt: skip
     if weight:
-        group.add_argument("--weight", metavar="COLUMN", help="weights of rows")
+        group.add_argument("--weight", metavar="COLUMN", help="weight of each row")
     group.add_argument(
         "--classes", type=names, metavar="NAME,...",
-        help="the labels in the order of the predictions' columns; of a binary problem, "
+        help="labels in the order of the columns of predictions; for a binary problem, "
         "NEGATIVE,POSITIVE",
     )  # fmt: skip
     group.add_argument("--from-logits", action="store_true", help="predictions are logits")
     group.add_argument(
         "--missing", choices=("error", "drop"), default="error",
-        help="rows in which something is missing: an error (the default), or left out and counted",
+        help="rows in which something is missing: an error (the default), or dropped and counted",
     )  # fmt: skip
-    group.add_argument("--format", choices=FORMATS, help="what the files are, if names do not say")
+    group.add_argument(
+        "--format", choices=FORMATS, help="format of the files, if their names do not say"
+    )
 
 
 def add_bins(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +55,7 @@ def add_groups(parser: argparse.ArgumentParser, purpose: str) -> None:
     parser.add_argument("--by", type=names, metavar="COLUMN,...", help=purpose)
     parser.add_argument(
         "--groups", metavar="COLUMN",
-        help="clusters of rows that belong together (patients, days), for intervals and p-values",
+        help="column that names the cluster of each row (patient, day), for intervals and p-values",
     )  # fmt: skip
 
 
@@ -61,8 +63,10 @@ def add_chance(parser: argparse.ArgumentParser) -> None:
     """How intervals are found."""
     from calibrant._cli.parsing import share, whole
 
-    parser.add_argument("--level", type=share, default=0.95, help="of intervals; default 0.95")
-    parser.add_argument("--seed", type=whole, default=0, help="of resampling; default 0")
+    parser.add_argument(
+        "--level", type=share, default=0.95, help="confidence level of intervals; default 0.95"
+    )
+    parser.add_argument("--seed", type=whole, default=0, help="seed of the resampling; default 0")
 
 
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
@@ -71,8 +75,8 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
 
     others: dict[str, str] = {}
     for option in ("by", "groups", "id", "keep"):
-        told = getattr(options, option, None) or []
-        for name in [told] if isinstance(told, str) else told:
+        given_names = getattr(options, option, None) or []
+        for name in [given_names] if isinstance(given_names, str) else given_names:
             others.setdefault(name, f"--{option}")
     return ReadRequest(
         path[0] if isinstance(path, list) and len(path) == 1 else path,
@@ -88,7 +92,7 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
 
 
 def one_or_several(given: list[str] | None) -> Any:
-    """A name alone is a column as it is; several are put side by side, a column a class."""
+    """A name alone is a column as it is; several are put side by side, one column per class."""
     return given[0] if given is not None and len(given) == 1 else given
 
 

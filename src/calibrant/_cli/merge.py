@@ -35,8 +35,8 @@ def run(options: argparse.Namespace) -> None:
     merged = _merged(options.states)
     if options.out is not None:
         _save(merged, options.out)
-    told = f"{len(options.states)} state{'s' if len(options.states) > 1 else ''} merged"
-    tell(f"{told}{f' into {options.out}' if options.out else ''}")
+    summary = f"{len(options.states)} state{'s' if len(options.states) > 1 else ''} merged"
+    tell(f"{summary}{f' into {options.out}' if options.out else ''}")
     _show(merged, as_json=options.json)
 
 

@@ -56,24 +56,24 @@ def read_models(options: argparse.Namespace) -> Models:
 
 
 def named_files(options: argparse.Namespace) -> dict[str, str]:
-    """Files by name: as told with NAME=FILE, or by what tells their paths apart."""
+    """Files by name: as given by NAME=FILE, or by what differs in their paths."""
     given: list[str] = options.files
     if options.models is None and len(given) == 1 and _stands_for_several(given[0]):
         given = [str(file) for file in find_files(given[0], options.format)]
-    told = [text.split("=", 1) if "=" in text and not os.path.exists(text) else [text, text]
+    given_text = [text.split("=", 1) if "=" in text and not os.path.exists(text) else [text, text]
             for text in given]  # fmt: skip
-    short = [Path(path).stem if name == path else name for name, path in told]
+    short = [Path(path).stem if name == path else name for name, path in given_text]
     twice = {name for name, n in Counter(short).items() if n > 1}
     names = [
         path if own in twice and name == path else own
-        for own, (name, path) in zip(short, told, strict=True)
+        for own, (name, path) in zip(short, given_text, strict=True)
     ]
     again = [name for name, n in Counter(names).items() if n > 1]
     if again:
         raise InputError(f"two models are called {again[0]!r}: tell them apart with NAME=FILE")
     if not all(names):
         raise InputError("a model has no name: write NAME=FILE")
-    return {name: path for name, (_, path) in zip(names, told, strict=True)}
+    return {name: path for name, (_, path) in zip(names, given_text, strict=True)}
 
 
 def _stands_for_several(text: str) -> bool:
@@ -87,7 +87,10 @@ def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     request = inputs.request_of(options, path)
     known = open_reader(find_files(path, options.format)[0]).names
     check_label_is_shared(request.y_true, columns, known)
-    read = {name: read_rows(replace(request, y_proba=told)) for name, told in columns.items()}
+    read = {
+        name: read_rows(replace(request, y_proba=given_text))
+        for name, given_text in columns.items()
+    }
     # Rows that one model has nothing to say about are dropped for all.
     common = next(iter(read.values())).positions
     for rows in read.values():
@@ -113,34 +116,34 @@ def _columns(options: argparse.Namespace, path: str) -> dict[str, Any]:
     known = open_reader(find_files(path, options.format)[0]).names
     out: dict[str, Any] = {}
     for text in options.models:
-        name, sign, told = (part.strip() for part in text.partition("="))
-        if not (name and sign and told):
+        name, sign, given_text = (part.strip() for part in text.partition("="))
+        if not (name and sign and given_text):
             raise InputError(
                 f"--models {text}: write NAME=COLUMN, such as big=p_big; files come before it"
             )
         if name in out:
             raise InputError(f"--models names {name!r} twice: give each model its own name")
         columns: list[str] = []
-        for one in told.split(","):
+        for one in given_text.split(","):
             columns += _matching(one.strip(), known, text)
-        alone = told in known or ("*" not in told and len(columns) == 1)
+        alone = given_text in known or ("*" not in given_text and len(columns) == 1)
         out[name] = columns[0] if alone else columns
     return out
 
 
-def _matching(told: str, known: tuple[str, ...], text: str) -> list[str]:
+def _matching(given_text: str, known: tuple[str, ...], text: str) -> list[str]:
     """The columns of a pattern, numbers in their order, or the one column."""
-    if told in known or "*" not in told:
-        if told not in known and not any("." in name for name in (told, *known)):
+    if given_text in known or "*" not in given_text:
+        if given_text not in known and not any("." in name for name in (given_text, *known)):
             raise InputError(
-                f"--models {text}: there is no column {told!r}: {nearest(told, known)}"
+                f"--models {text}: there is no column {given_text!r}: {nearest(given_text, known)}"
             )
-        return [told]
-    found = [name for name in known if fnmatchcase(name, told)]
-    if not found:
-        raise InputError(f"--models {text}: no column has a name like {told!r}")
-    parts = {name: re.split(r"(\d+)", name) for name in found}
-    return sorted(found, key=lambda name: [int(p) if p.isdigit() else -1 for p in parts[name]])
+        return [given_text]
+    matches = [name for name in known if fnmatchcase(name, given_text)]
+    if not matches:
+        raise InputError(f"--models {text}: no column has a name like {given_text!r}")
+    parts = {name: re.split(r"(\d+)", name) for name in matches}
+    return sorted(matches, key=lambda name: [int(p) if p.isdigit() else -1 for p in parts[name]])
 
 
 def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Models:
@@ -246,7 +249,7 @@ def _check_same_rows(read: dict[str, Rows], hint: str) -> None:
         other = other if other.ndim == 1 else other.any(axis=1)
         if other.any():
             row = int(np.argmax(other))
-            messages = (
+            fault = (
                 f"{name} and {first_name} have different labels in {int(other.sum()):,} of "
                 f"{first.n:,} rows, first in row {int(first.positions[row])} "
                 f"({rows.y_true[row]} and {first.y_true[row]})"
@@ -254,9 +257,9 @@ def _check_same_rows(read: dict[str, Rows], hint: str) -> None:
             if _may_be_own(rows) and _may_be_own(first):
                 alone = "evaluate each file by itself with calibrant report"
                 if _is_correctness(rows) or _is_correctness(first):
-                    raise InputError(f"{messages}. {OWN_LABELS}: {alone}")
+                    raise InputError(f"{fault}. {OWN_LABELS}: {alone}")
                 hint = f"{hint}. If they say whether each model's own answer was right: {alone}"
-            raise InputError(f"{messages}: give the same labels {hint}")
+            raise InputError(f"{fault}: give the same labels {hint}")
 
 
 # What a column is called that says whether an answer was right.

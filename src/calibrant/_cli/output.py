@@ -24,15 +24,15 @@ def check_writable(
     """
     if path is None:
         return
-    place = Path(path)
-    if place.is_dir():
+    target = Path(path)
+    if target.is_dir():
         raise InputError(f"{path} is a folder: name a file in it")
-    _check_input(place, inputs, format)
+    _check_input(target, inputs, format)
     try:
         # A file of a few bytes tells more than the folder's permissions do.
-        beside = whole_files.temp_path(place)
-        beside.touch(exist_ok=False)
-        beside.unlink()
+        temp = whole_files.temp_path(target)
+        temp.touch(exist_ok=False)
+        temp.unlink()
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -43,35 +43,35 @@ def check_page_possible(path: str | None) -> None:
         raise InputError(f"{path}: a page is HTML; give it a name that ends in .html")
 
 
-def _check_input(place: Path, inputs: Iterable[str | None], format: str | None) -> None:
+def _check_input(target: Path, inputs: Iterable[str | None], format: str | None) -> None:
     from calibrant._data.readers.find import find_files
 
-    if not place.exists():
+    if not target.exists():
         return
     for given in inputs:
         if given is None:
             continue
         try:
             found = [file.path for file in find_files(given, format)]
-        except InputError:  # told when it is read, unless it is this very file
+        except InputError:  # an error when it is read, unless it is this very file
             found = [Path(given)]
-        if any(each.exists() and os.path.samefile(each, place) for each in found):
-            raise InputError(f"{place} is read by this command: give the output another name")
+        if any(each.exists() and os.path.samefile(each, target) for each in found):
+            raise InputError(f"{target} is read by this command: give the output another name")
 
 
 def check_folder(path: str | None) -> None:
     """An error before the work, if a folder cannot be made there or written to."""
     if path is None:
         return
-    place = Path(path)
-    if place.exists() and not place.is_dir():
+    target = Path(path)
+    if target.exists() and not target.is_dir():
         raise InputError(f"{path} is a file: name a folder")
-    while not place.exists():
-        place = place.parent
+    while not target.exists():
+        target = target.parent
     try:
-        beside = whole_files.temp_path(place / "folder")
-        beside.mkdir()
-        beside.rmdir()
+        temp = whole_files.temp_path(target / "folder")
+        temp.mkdir()
+        temp.rmdir()
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -80,8 +80,8 @@ def check_folder(path: str | None) -> None:
 def atomic_write(path: str) -> Iterator[Path]:
     """A neighbour to write to, which takes the file's name once it is whole, and only then."""
     try:
-        with whole_files.atomic_write(path) as beside:
-            yield beside
+        with whole_files.atomic_write(path) as temp:
+            yield temp
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -112,13 +112,15 @@ def check_known_columns(
 ) -> None:
     """An error if a file that would be written is there and is not one that we wrote."""
     for name in names:
-        place = Path(folder) / name
+        target = Path(folder) / name
         try:
-            foreign = place.exists() and not (place.is_file() and is_ours(name, place.read_bytes()))
+            foreign = target.exists() and not (
+                target.is_file() and is_ours(name, target.read_bytes())
+            )
         except OSError:
             foreign = True
         if foreign:
             raise InputError(
-                f"{place} is there already, and it is not what this command writes: name another "
+                f"{target} is there already, and it is not what this command writes: name another "
                 "folder with -o, or move the file away"
             )

@@ -21,13 +21,13 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"allow_abbrev": False, **settings})
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        found, rest = self.parse_known_args(args, namespace)
+        parsed, rest = self.parse_known_args(args, namespace)
         if rest:
-            verb = next((each for name, each in self.verbs() if name == found.command), self)
+            verb = next((each for name, each in self.verbs() if name == parsed.command), self)
             known = [text for action in verb._actions for text in action.option_strings]
             hint = f": {nearest(rest[0], known)}" if rest[0].startswith("-") else ""
             verb.error(f"{rest[0]!r} is not understood{hint}")
-        return found
+        return parsed
 
     def verbs(self) -> Iterator[tuple[str, argparse.ArgumentParser]]:
         """The parsers of verbs, by name."""
@@ -59,10 +59,10 @@ class Parser(argparse.ArgumentParser):
 
 def names(text: str) -> list[str]:
     """Names with commas between them."""
-    found = [name.strip() for name in text.split(",")]
-    if not all(found):
+    parsed = [name.strip() for name in text.split(",")]
+    if not all(parsed):
         raise argparse.ArgumentTypeError(f"{text!r} has an empty name: give names such as a,b,c")
-    return found
+    return parsed
 
 
 def distinct(text: str) -> list[str]:
@@ -96,21 +96,21 @@ def whole(text: str) -> int:
 
 def share(text: str) -> float:
     """A number between 0 and 1."""
-    found = number(text)
-    if not 0 < found < 1:
+    parsed = number(text)
+    if not 0 < parsed < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 1, such as 0.95")
-    return found
+    return parsed
 
 
 def number(text: str) -> float:
     """A finite number."""
     try:
-        found = float(text)
+        parsed = float(text)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        parsed = math.nan
+    if not math.isfinite(parsed):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return found
+    return parsed
 
 
 def named_number(text: str) -> tuple[str, float]:
@@ -122,4 +122,4 @@ def named_number(text: str) -> tuple[str, float]:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print JSON only")

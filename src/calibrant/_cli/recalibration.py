@@ -25,11 +25,11 @@ from calibrant.scaling._predictions import to_predictions
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A map, the order of the classes it was fitted to, and what is told of the fit."""
+    """A map, the order of the classes it was fitted to, and a summary of the fit."""
 
     scaler: Scaler
     classes: tuple[str, ...] | None
-    told: dict[str, Any] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self.scaler.to_json())
@@ -50,14 +50,14 @@ def fitted(request: ReadRequest, kind: str, bins: Any) -> Fitted:
         rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, classes=rows.class_names
     )
     classes = rows.chosen.classes
-    found = Fitted(scaler, None if classes is None else tuple(map(str, classes)))
-    told = {
+    fit_result = Fitted(scaler, None if classes is None else tuple(map(str, classes)))
+    summary = {
         "n": rows.n,
         "n_missing": rows.n_missing,
         "inferred": list(rows.messages),
-        "measures": before_and_after(rows, fit, found, bins),
+        "measures": before_and_after(rows, fit, fit_result, bins),
     }
-    return replace(found, told=told)
+    return replace(fit_result, summary=summary)
 
 
 def loaded(path: str) -> Fitted:
@@ -72,42 +72,46 @@ def loaded(path: str) -> Fitted:
     return Fitted(scaler, None if classes is None else tuple(map(str, classes)))
 
 
-def rows_to_map(request: ReadRequest, found: Fitted) -> tuple[Rows, bool]:
+def rows_to_map(request: ReadRequest, fit_result: Fitted) -> tuple[Rows, bool]:
     """The rows of a file, and whether they have labels: a map needs none."""
-    if request.from_logits and not found.scaler.from_logits:
+    if request.from_logits and not fit_result.scaler.from_logits:
         raise InputError("the map was fitted to probabilities: --from-logits does not fit it")
-    request = replace(request, from_logits=found.scaler.from_logits)
-    if request.classes is None and found.classes is not None:
-        request = replace(request, classes=found.classes)
+    request = replace(request, from_logits=fit_result.scaler.from_logits)
+    if request.classes is None and fit_result.classes is not None:
+        request = replace(request, classes=fit_result.classes)
     reader = open_reader(find_files(request.path, request.format)[0])
     if request.y_true is not None or not reader.names or has_usual(reader.names, "y_true"):
         return read_rows(request), True
     chosen = choose_columns(
         reader, reader.names[0], request.y_proba, None, None, request.classes, request.from_logits
     )
-    told = chosen.y_proba
-    predictions = list(told.names) if told.stacked else told.names[0]
+    spec = chosen.y_proba
+    predictions = list(spec.names) if spec.stacked else spec.names[0]
     unlabelled = replace(
-        request, y_true=told.names[0], y_proba=predictions, classes=None, labelled=False
+        request, y_true=spec.names[0], y_proba=predictions, classes=None, labelled=False
     )
     rows = read_rows(unlabelled)
     return replace(rows, chosen=chosen, messages=chosen.messages), False
 
 
-def mapped(rows: Rows, found: Fitted) -> tuple[NDArray[np.float64], float | None]:
+def mapped(rows: Rows, fit_result: Fitted) -> tuple[NDArray[np.float64], float | None]:
     """The rows' predictions through the map, and the share of them that it was fitted to."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SameRows)
-        out = found.scaler.transform(rows.y_proba)
-    return out, found.scaler.share_fitted(rows.y_proba)
+        out = fit_result.scaler.transform(rows.y_proba)
+    return out, fit_result.scaler.share_fitted(rows.y_proba)
 
 
-def before_and_after(rows: Rows, after: NDArray[np.float64], found: Fitted, bins: Any) -> Columns:
+def before_and_after(
+    rows: Rows, after: NDArray[np.float64], fit_result: Fitted, bins: Any
+) -> Columns:
     """A row a measure: as reported, recalibrated, and the difference with its limits."""
     from calibrant._api.compare import compare
     from calibrant._api.evaluate import evaluate
 
-    predictions = to_predictions(rows.y_proba, from_logits=found.scaler.from_logits).probabilities()
+    predictions = to_predictions(
+        rows.y_proba, from_logits=fit_result.scaler.from_logits
+    ).probabilities()
     names = tuple(m.name for m in listed("scale", "multiclass" if rows.multiclass else "binary"))
     both = {"as reported": predictions, "recalibrated": after}
     if predictions.size > COMPARED_PREDICTIONS:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
     from calibrant.results._evaluation import Evaluation
 
-# Predictions that are held in memory unasked, (n, k) counted as n k; for a page, and at all.
+# Predictions that are kept in memory by default, (n, k) counted as n k; for a page, and at all.
 HELD, HELD_FOR_PAGE = 10_000_000, 200_000_000
 
 
@@ -25,33 +25,43 @@ def add(commands: Any) -> None:
         "report",
         help="evaluate predictions in files",
         description="Evaluate predictions in files. Several files, folders and patterns are one "
-        "set of rows. Up to ten million predictions are held in memory, and what their errors are "
-        "worth is told; more are summed as they are read. " + inputs.DESCRIPTION,
+        "set of rows. Up to ten million predictions are read into memory and get confidence "
+        "intervals; more are summed as they are read. " + inputs.DESCRIPTION,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
-    parser.add_argument("-o", "--out", metavar="PAGE", help="write a page (.html) too")
+    parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
     inputs.add_columns(parser)
     inputs.add_bins(parser)
-    parser.add_argument("--measures", type=distinct, metavar="NAME,...", help="only these")
+    parser.add_argument(
+        "--measures", type=distinct, metavar="NAME,...", help="evaluate only these measures"
+    )
     inputs.add_groups(parser, "evaluate each value of these columns too")
     parser.add_argument(
         "--tolerance", type=share, default=0.05,
-        help="error that would not matter, as the size of a gap; default 0.05",
+        help="largest error that would not matter, as a gap between prediction and outcome; "
+        "default 0.05",
     )  # fmt: skip
     inputs.add_chance(parser)
     parser.add_argument(
         "--all-intervals", action="store_true",
-        help="what every measure is worth, not only those that are quick to judge",
+        help="intervals for every measure, not only for those that are quick",
     )  # fmt: skip
-    parser.add_argument("--title", help="of the page; by default the files' names")
+    parser.add_argument("--title", help="title of the page; default: the files' names")
     parser.add_argument(
-        "--stream", action="store_true", help="never hold the rows: no intervals, any size"
+        "--stream",
+        action="store_true",
+        help="never keep the rows in memory: any size, no intervals",
     )
     parser.add_argument(
-        "--one-pass", action="store_true", help="with quantile bins from cells; implies --stream"
+        "--one-pass",
+        action="store_true",
+        help="read once, with approximate quantile bins; implies --stream",
     )
     parser.add_argument(
-        "--progress", action="store_true", default=None, help="also where there is no terminal"
+        "--progress",
+        action="store_true",
+        default=None,
+        help="show progress also where there is no terminal",
     )
     add_json(parser)
     parser.set_defaults(run=run)
@@ -63,21 +73,21 @@ def run(options: argparse.Namespace) -> None:
     streamed = options.stream or options.one_pass
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
-    found = None if streamed else _held(options)
-    if found is None:
-        found = _streamed(options)
+    result = None if streamed else _in_memory(options)
+    if result is None:
+        result = _streamed(options)
     if options.out is not None:
         tell(f"written: {options.out}")
     if options.json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
         return
     from calibrant._cli.tables import print_evaluation
 
-    print_evaluation(found, f"{inputs.format_files(options.files)}: {found.recipe['n']:,} rows")
+    print_evaluation(result, f"{inputs.format_files(options.files)}: {result.recipe['n']:,} rows")
 
 
-def _held(options: argparse.Namespace) -> Evaluation | None:
-    """The evaluation with what it is worth, and the page; None if there are too many rows."""
+def _in_memory(options: argparse.Namespace) -> Evaluation | None:
+    """The evaluation with intervals, and the page; None if there are too many rows."""
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
@@ -93,12 +103,12 @@ def _held(options: argparse.Namespace) -> Evaluation | None:
                 "without -o they are summed as they are read"
             ) from None
         return None
-    with working("what the numbers are worth"):
-        found = _written(rows, options) if page else _judged(rows, options)
-    return _told(found, rows, options)
+    with working("intervals"):
+        result = _written(rows, options) if page else _with_intervals(rows, options)
+    return _with_file_info(result, rows, options)
 
 
-def _judged(rows: Rows, options: argparse.Namespace) -> Evaluation:
+def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._api.evaluate_samples import Options, evaluate_samples
     from calibrant._api.metrics.uncertainty import group_index
     from calibrant._data.to_samples import to_samples
@@ -122,7 +132,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._api.evaluate_samples import choose
     from calibrant._api.report.report import report
 
-    # A name that is mistyped is told before the work.
+    # A mistyped name is an error before the work.
     shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
     page = report(
         rows.y_true, rows.y_proba, measures=options.measures,
@@ -148,12 +158,12 @@ def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
         "labels": ", ".join(rows.chosen.y_true.names),
         "predictions": ", ".join(rows.chosen.y_proba.names),
         "weights": rows.chosen.sample_weight,
-        "rows left out": f"{rows.n_missing:,}, something missing" if rows.n_missing else None,
+        "rows dropped": f"{rows.n_missing:,}, something missing" if rows.n_missing else None,
     }
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _told(found: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
+def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
     """The evaluation, with what is known of the files."""
     from calibrant._api.evaluate_samples import missing_note
 
@@ -168,17 +178,17 @@ def _told(found: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluat
     }
     more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
     return replace(
-        _named_slices(found, options),
-        inferred=(*found.inferred, *rows.messages),
-        notes=(*map(in_options, notes), *map(in_options, found.notes)),
-        recipe={**found.recipe, **more},
+        _named_slices(result, options),
+        inferred=(*result.inferred, *rows.messages),
+        notes=(*map(in_options, notes), *map(in_options, result.notes)),
+        recipe={**result.recipe, **more},
     )
 
 
-def _named_slices(found: Evaluation, options: argparse.Namespace) -> Evaluation:
-    if found.slices is None:
-        return found
-    return replace(found, slices=replace(found.slices, by=", ".join(options.by)))
+def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation:
+    if result.slices is None:
+        return result
+    return replace(result, slices=replace(result.slices, by=", ".join(options.by)))
 
 
 def _streamed(options: argparse.Namespace) -> Evaluation:
@@ -187,11 +197,11 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
     request = inputs.request_of(options, options.files)
-    found = evaluate_file(
+    result = evaluate_file(
         request.path, y_true=request.y_true, y_proba=request.y_proba,
         sample_weight=request.sample_weight,
         bins=options.bins, measures=options.measures, from_logits=request.from_logits,
         classes=request.classes, by=options.by, missing=request.missing, format=request.format,
         exact=not options.one_pass, progress=options.progress,
     )  # fmt: skip
-    return replace(found, notes=tuple(map(in_options, found.notes)))
+    return replace(result, notes=tuple(map(in_options, result.notes)))

@@ -14,8 +14,8 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "reproduce",
         help="do a paper's experiments again",
-        description="Do a paper's experiments again, with the printed values beside the measured "
-        "ones, and mark where the paper is not right.",
+        description="Reproduce a paper's experiments: printed values beside measured ones, and "
+        "errors of the paper marked.",
     )
     parser.add_argument("paper", metavar="PAPER", help="soft-mean, logit-smoothing or truthful")
     parser.add_argument(
@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
         "--data", metavar="FILE", help="folder of saved predictions (.npz), or a pool's table"
     )
     parser.add_argument("--quick", action="store_true", help="fewer replications")
-    parser.add_argument("--seed", type=whole, help="instead of the paper's")
+    parser.add_argument("--seed", type=whole, help="a seed instead of the paper's")
     add_json(parser)
     parser.set_defaults(run=run)
 

@@ -63,26 +63,26 @@ def run(options: argparse.Namespace) -> None:
     written_map = None if options.fit is None else map_file
     _check_nothing_lost(options, written_map)
     if options.fit is not None:
-        found = fitted(
+        fit_result = fitted(
             inputs.request_of(options, options.fit), METHODS[options.method], options.bins
         )
         if written_map is not None:
-            with atomic_write(written_map) as beside:
-                beside.write_text(found.to_json() + "\n", encoding="utf-8")
+            with atomic_write(written_map) as temp:
+                temp.write_text(fit_result.to_json() + "\n", encoding="utf-8")
     else:
-        found = loaded(options.scaler)
-    messages: dict[str, Any] = {"scaler": found.to_dict()}
+        fit_result = loaded(options.scaler)
+    result: dict[str, Any] = {"scaler": fit_result.to_dict()}
     if options.fit is not None:
-        messages["fit"] = {"file": options.fit, **found.told}
+        result["fit"] = {"file": options.fit, **fit_result.summary}
     if options.apply is not None:
-        messages["apply"] = _apply(found, options)
+        result["apply"] = _apply(fit_result, options)
     for path in dict.fromkeys((written_map, options.out)):
         if path is not None:
             tell(f"written: {path}")
     if options.json:
-        print_json(messages)
+        print_json(result)
     else:
-        _show(found, messages)
+        _show(fit_result, result)
 
 
 def _check_clear(options: argparse.Namespace) -> None:
@@ -116,16 +116,16 @@ def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> No
         raise InputError("--scaler and -o name one file: the map and the rows need one each")
 
 
-def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
+def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     """Write the recalibrated rows; what became better or worse, if there are labels."""
     from calibrant._cli.recalibration import before_and_after, mapped, rows_to_map
     from calibrant._cli.written_rows import write_rows
 
     request = inputs.request_of(options, options.apply)
-    rows, labelled = rows_to_map(request, found)
-    after, share = mapped(rows, found)
-    with atomic_write(options.out) as beside:
-        write_rows(beside, rows, after, labelled=labelled)
+    rows, labelled = rows_to_map(request, fit_result)
+    after, share = mapped(rows, fit_result)
+    with atomic_write(options.out) as temp:
+        write_rows(temp, rows, after, labelled=labelled)
     return {
         "file": options.apply,
         "out": options.out,
@@ -133,31 +133,31 @@ def _apply(found: Fitted, options: argparse.Namespace) -> dict[str, Any]:
         "n_missing": rows.n_missing,
         "inferred": list(rows.messages),
         "share_fitted": share,
-        "measures": before_and_after(rows, after, found, options.bins) if labelled else None,
+        "measures": before_and_after(rows, after, fit_result, options.bins) if labelled else None,
     }
 
 
-def _show(found: Fitted, messages: dict[str, Any]) -> None:
+def _show(fit_result: Fitted, result: dict[str, Any]) -> None:
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
-    for line in str(found.scaler).splitlines():
+    for line in str(fit_result.scaler).splitlines():
         say(line)
-    for told in (messages.get("fit"), messages.get("apply")):
-        if told is None:
+    for section in (result.get("fit"), result.get("apply")):
+        if section is None:
             continue
-        title = _title(told["share_fitted"]) if "share_fitted" in told else ON_THE_FIT
+        title = _title(section["share_fitted"]) if "share_fitted" in section else ON_THE_FIT
         say()
-        say(f"{told['file']}: {told['n']:,} rows")
-        for line in told["inferred"]:
+        say(f"{section['file']}: {section['n']:,} rows")
+        for line in section["inferred"]:
             say(f"  {line}")
-        if told["n_missing"]:
-            say(f"  {in_options(missing_note(told['n_missing']))}")
-        if told["measures"] is None:
-            say("  no labels are found or told (--label): what it is worth is not measured")
+        if section["n_missing"]:
+            say(f"  {in_options(missing_note(section['n_missing']))}")
+        if section["measures"] is None:
+            say("  no labels were found or named (--label): the map is not evaluated")
         else:
             say()
-            print_table(told["measures"], title)
+            print_table(section["measures"], title)
 
 
 def _title(share: float | None) -> str:

@@ -113,10 +113,10 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
     lines.append([(f"    {signs.corner}{signs.floor * WIDTH}", FAINT)])
     lines.append([(f"    {axis} mean prediction", FAINT)])
     lines.append([("rows ", FAINT), (_heights(bins, signs.heights), "cyan")])
-    messages = f"{level:.0%} intervals of a bin's mean target"
+    caption = f"{level:.0%} intervals of a bin's mean target"
     held, missed = (f"{signs.held} holds", GOOD), (f"{signs.missed} misses", BAD)
     lines.append(
-        [(f"{messages}: ", FAINT), held, (", ", FAINT), missed, (" its mean prediction", FAINT)]
+        [(f"{caption}: ", FAINT), held, (", ", FAINT), missed, (" its mean prediction", FAINT)]
     )
     return lines
 

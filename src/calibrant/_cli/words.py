@@ -10,10 +10,10 @@ _OPTIONS = (
     (r"\by_proba names the column", "--proba names the column"),
     (r"\bsample_weight names the column", "--weight names the column"),
     (r"(?<![-\w])by names the column", "--by names the column"),
-    (r"\by_true is not told, (.*) for it\b", r"the labels are not told (--label), \1 for them"),
+    (r"\by_true is not given, (.*) for it\b", r"the labels are not given (--label), \1 for them"),
     (
-        r"\by_proba is not told, (.*) for it\b",
-        r"the predictions are not told (--proba), \1 for them",
+        r"\by_proba is not given, (.*) for it\b",
+        r"the predictions are not given (--proba), \1 for them",
     ),
     (r"\by_true could be (.*): say which", r"the labels could be \1: say which with --label"),
     (r"\by_proba could be (.*): say which", r"the predictions could be \1: say which with --proba"),
@@ -39,7 +39,7 @@ _OPTIONS = (
     ),
     (r"load them with \S+ and use evaluate", "give fewer rows, or leave out --stream"),
     (r"bins=Quantile\(m=(\d+), ties='together'\)", r"--bins quantile:\1"),
-    (r"files need bins that are", "rows that are not held need bins that are"),
+    (r"files need bins that are", "rows that are not kept in memory need bins that are"),
     (r"a count, EqualWidth or Edges\.", "a count or edges."),
 )
 

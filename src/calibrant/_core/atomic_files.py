@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever happens while they are written."""
+"""Atomic writes: a file is there whole or not at all, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A neighbour to write to, which takes the file's name once it is complete on disk."""
+    """A temporary file to write to, which replaces the file once it is complete on disk."""
     target = Path(path)
-    beside = temp_path(target)
+    temp = temp_path(target)
     try:
-        yield beside
-        with open(beside, "rb+") as file:
+        yield temp
+        with open(temp, "rb+") as file:
             os.fsync(file.fileno())
-        os.replace(beside, target)
+        os.replace(temp, target)
     finally:
-        beside.unlink(missing_ok=True)
+        temp.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 NO_WEIGHT = "sample_weight is 0 in every row: at least one must be positive"
 NO_ROW_LEFT = (
-    "something was missing in every row, and each was left out: there is nothing to measure"
+    "something was missing in every row, and each was dropped: there is nothing to measure"
 )
 
 
@@ -45,7 +45,7 @@ class InputError(CalibrantError, ValueError):
 
 class NotDefined(InputError):
     """A measure has no value for these data, sound as they are: an evaluation of everything leaves
-    it out and says why.
+    it out with a note.
     """
 
 
@@ -87,7 +87,7 @@ class MissingExtra(CalibrantError, ImportError):
     """
 
     def __init__(self, package: str, extra: str | None, purpose: str) -> None:
-        # Some packages are in no extra of ours: who wants them knows which version.
+        # Some packages are in no extra of ours: users choose their version.
         install = package if extra is None else f"'calibrant[{extra}]'"
         super().__init__(
             f"{purpose} needs the package {package!r}, which is not installed: pip install "

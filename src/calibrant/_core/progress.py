@@ -1,15 +1,22 @@
-"""How far reading has come: one line of rows, rate and share, where someone is watching."""
+"""Progress of long work, shown where someone is watching: rows read, and tasks of many steps."""
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from types import TracebackType
 from typing import TextIO
 
 # A line is drawn after this many seconds, and then as often; lines of a log are rarer.
 FIRST, EVERY, IN_LOG = 0.5, 0.1, 5.0
+# Letters of a task's bar.
+BAR = 32
+
+Step = Callable[[], None]
 
 
 class RowProgress:
@@ -33,7 +40,7 @@ class RowProgress:
         self._drawn = False
 
     def add(self, rows: int, n_bytes: int) -> None:
-        """So many rows more, and so far on in the files."""
+        """So many rows more, and so many bytes of the files."""
         if not self._shown:
             return
         with self._lock:
@@ -46,11 +53,11 @@ class RowProgress:
             # A terminal's line is short of a character, and may be longer than the next.
             end = "\x1b[K\r" if self._terminal else "\n"
             share = min(self._bytes / self._n_bytes, 1.0) if self._n_bytes else 0.0
-            self._draw(f"{self._said(now)}, {share:.0%}{end}")
+            self._draw(f"{self._text(now)}, {share:.0%}{end}")
 
-    def _said(self, now: float) -> str:
+    def _text(self, now: float) -> str:
         rate = self._rows / max(now - self._start, 1e-9)
-        return f"{self._label}{self._rows:,} rows, {in_words(rate)} a second"
+        return f"{self._label}{self._rows:,} rows, {format_rate(rate)} a second"
 
     def _draw(self, text: str) -> None:
         self._drawn = True
@@ -68,12 +75,69 @@ class RowProgress:
         if self._drawn or (self._shown and self._asked):
             now = time.monotonic()
             end = "\x1b[K\n" if self._terminal else "\n"
-            self._draw(f"{self._said(now)}, {now - self._start:.1f} s{end}")
+            self._draw(f"{self._text(now)}, {now - self._start:.1f} s{end}")
 
 
-def in_words(number: float) -> str:
+def format_rate(number: float) -> str:
     """A rate that people read: 950, 12.3 thousand, 153 million."""
     for size, name in ((1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
         if number >= size:
             return f"{number / size:.3g}{name}"
     return f"{number:.3g}"
+
+
+class TaskProgress:
+    """Draws one bar a task on `file` (standard error), where that is a terminal.
+
+    >>> with TaskProgress(show=False).task("Replications", 3) as step:
+    ...     for _ in range(3):
+    ...         step()
+    """
+
+    def __init__(self, show: bool = True, file: TextIO | None = None) -> None:
+        self._file = sys.stderr if file is None else file
+        self._shown = show and self._file.isatty()
+
+    @contextmanager
+    def task(self, label: str, total: int) -> Iterator[Step]:
+        """A task of `total` steps; call what comes back once a step."""
+        if not self._shown:
+            yield _no_step
+        elif importlib.util.find_spec("rich") is not None:
+            with self._rich(label, total) as step:
+                yield step
+        else:
+            with self._plain(label, total) as step:
+                yield step
+
+    @contextmanager
+    def _rich(self, label: str, total: int) -> Iterator[Step]:
+        from rich.console import Console
+        from rich.progress import Progress as Bars
+
+        with Bars(console=Console(file=self._file)) as bars:
+            task = bars.add_task(label, total=total)
+            yield lambda: bars.advance(task)
+
+    @contextmanager
+    def _plain(self, label: str, total: int) -> Iterator[Step]:
+        done = drawn = 0
+
+        def step() -> None:
+            nonlocal done, drawn
+            done += 1
+            reached = done * BAR // max(total, 1)
+            if reached > drawn:  # a terminal is slow: draw only what can be seen
+                drawn = reached
+                bar = "#" * reached + "." * (BAR - reached)
+                print(f"\r{label} [{bar}]", end="", file=self._file, flush=True)
+
+        try:
+            yield step
+        finally:
+            if drawn:
+                print(file=self._file, flush=True)
+
+
+def _no_step() -> None:
+    """A step that is not shown."""

@@ -185,8 +185,8 @@ def refused(path: str | os.PathLike[str]) -> Iterator[None]:
     except StateError as error:
         raise StateError(f"{path}: {str(error)[:500]}") from error
     except Exception as error:  # what anyone may have written: numbers too large, nests too deep
-        said = shortened(error, 500)
-        raise StateError(f"{path} does not hold what a state file holds: {said}") from error
+        message = shortened(error, 500)
+        raise StateError(f"{path} does not hold what a state file holds: {message}") from error
 
 
 def _parsed(content: bytes) -> Saved:

@@ -25,9 +25,9 @@ R = TypeVar("R")
 
 # Why an option that others have is not here.
 REASONS = {
-    "groups": "clusters change what a value is worth, not the value: give them to evaluate (with "
-    "uncertainty=True), interval, noise_floor, verdict, check, compare, reliability or report, "
-    "with the rows in memory; sums of streams, files and windows do not keep them",
+    "groups": "clusters change the uncertainty of a value, not the value: give them to evaluate "
+    "(with uncertainty=True), interval, noise_floor, verdict, check, compare, reliability or "
+    "report, with the rows in memory; sums of streams, files and windows do not keep them",
 }
 # Arguments with an entry for each row.
 ROWS = ("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time")
@@ -90,7 +90,7 @@ def check_eps(eps: Any) -> float:
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn a mistyped keyword into an UnknownOption that names the nearest one, and refuse pandas
+    """Turn a mistyped keyword into an UnknownOption that names the nearest one, and reject pandas
     objects with different indexes.
     """
     known = tuple(inspect.signature(function).parameters)
@@ -115,11 +115,11 @@ def check_same_index(given: Mapping[str, Any]) -> None:
     """An InputError if two arguments have pandas indexes that differ: by position, as rows are
     matched, other rows would meet than by their indexes.
     """
-    found = list(_indexed(given))
-    for name, index in found[1:]:
-        first_name, first = found[0]
+    indexed = list(_indexed(given))
+    for name, index in indexed[1:]:
+        first_name, first = indexed[0]
         if index is first or len(index) != len(first) or index.equals(first):
-            continue  # other lengths are told by who reads the rows
+            continue  # other lengths are reported where the rows are read
         pairs = enumerate(zip(first.tolist(), index.tolist(), strict=True))
         row, mine, other = next(((i, a, b) for i, (a, b) in pairs if not _alike(a, b)), (-1, 0, 0))
         if row < 0:  # of two types, but the same
@@ -150,14 +150,14 @@ def _indexed(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for argument in ROWS:
         value = given.get(argument)
         if isinstance(value, Mapping):  # several predictors; ids bring theirs into order
-            parts = {
-                f"{argument}[{key!r}]": part for key, part in value.items() if key not in by_ids
+            named_values = {
+                f"{argument}[{key!r}]": each for key, each in value.items() if key not in by_ids
             }
         else:
-            parts = {argument: value}
+            named_values = {argument: value}
         if argument == "y_true" and "y_true" in by_ids:
-            parts["ids['y_true']"] = by_ids["y_true"]
-        for name, part in parts.items():
-            index = getattr(part, "index", None)
+            named_values["ids['y_true']"] = by_ids["y_true"]
+        for name, each in named_values.items():
+            index = getattr(each, "index", None)
             if index is not None and not callable(index) and hasattr(index, "equals"):
                 yield name, index

@@ -54,7 +54,7 @@ def without_decimals(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind != "O" or array.size == 0 or not isinstance(array.flat[0], Decimal):
         return array
     if not all(isinstance(value, Decimal | int | float) for value in array.flat):
-        return array  # something is missing, or is text: told by the checks that follow
+        return array  # something is missing, or is text: an error of the checks that follow
     try:
         return array.astype(np.float64)
     except ValueError:  # a signalling NaN
@@ -118,7 +118,7 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
     except TypeError:
         return without_decimals(np.asarray(value))
     if isinstance(native, nw.Series):
-        if native.dtype == nw.Struct:  # its fields have names, which no label here is held against
+        if native.dtype == nw.Struct:  # its fields have names, which are not compared with labels
             raise InputError(
                 f"{argument} holds records: make a column of each field, and name these"
             )

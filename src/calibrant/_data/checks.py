@@ -33,7 +33,7 @@ def weight_exponent(largest: float) -> int:
 
 
 def scaled_by(exponent: int) -> tuple[str, ...]:
-    """What there is to tell of scaled weights."""
+    """The note on scaled weights."""
     return (f"weights divided by 2^{exponent}",) if exponent else ()
 
 
@@ -126,7 +126,7 @@ def checked_targets(targets: NDArray[Any], predictions: NDArray[Any]) -> NDArray
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[Any]:
-    """Weights, if there is one a row."""
+    """Weights, if there is one per row."""
     weights = _numeric(to_array(sample_weight, "sample_weight"), "sample_weight")
     if weights.shape != (n,):
         raise InputError(
@@ -142,15 +142,15 @@ def inferred_from(
     echoes it.
     """
     kind = "logits" if from_logits else "probabilities"
-    said = [
+    inferred = [
         f"multiclass {kind}, {predictions.shape[1]} classes"
         if predictions.ndim == 2
         else f"binary {kind}"
     ]
     if targets.ndim == 2:
-        said.append("targets are rows of class probabilities")
+        inferred.append("targets are rows of class probabilities")
     elif labels is not None:
-        said.append(labels)
+        inferred.append(labels)
     elif predictions.ndim == 2:
-        said.append("targets are class indices")
-    return tuple(said)
+        inferred.append("targets are class indices")
+    return tuple(inferred)

@@ -78,10 +78,10 @@ SHUFFLED = 4
 
 def _numbers(names: Sequence[str]) -> list[int]:
     """The numbers that names of one kind end in; none if one has no number."""
-    found = [re.fullmatch(r"(.*?)(\d{1,9})", name, re.DOTALL) for name in names]
-    if any(match is None for match in found) or len({match[1] for match in found if match}) > 1:
+    matches = [re.fullmatch(r"(.*?)(\d{1,9})", name, re.DOTALL) for name in names]
+    if any(match is None for match in matches) or len({match[1] for match in matches if match}) > 1:
         return []
-    return [int(match[2]) for match in found if match]
+    return [int(match[2]) for match in matches if match]
 
 
 def pick(data: Any, names: Any, argument: str) -> Any:

@@ -23,12 +23,12 @@ def explained(samples: Source) -> Iterator[None]:
         yield
     except BadRow as bad:
         if isinstance(samples, Samples):
-            said = explain(samples, first_bad_row(samples, bad.row))
+            message = explain(samples, first_bad_row(samples, bad.row))
         else:  # the engine names the first one: that row alone is brought here
-            said = explain(samples.row(bad.row), 0, shown=bad.row)
+            message = explain(samples.row(bad.row), 0, shown=bad.row)
         if samples.n_missing:
-            said += f" (rows are counted without the {samples.n_missing} left out)"
-        raise InputError(said) from None
+            message += f" (rows are counted without the {samples.n_missing} dropped)"
+        raise InputError(message) from None
 
 
 def check_not_swapped(samples: Source) -> None:
@@ -82,9 +82,9 @@ def explain(samples: Samples, row: int, *, shown: int | None = None) -> str:
     """Why this row cannot be measured, and what to do; `shown` is its number elsewhere."""
     number = row if shown is None else shown
     for look in (_weight, _prediction, _target):
-        said = look(samples, row, number)
-        if said:
-            return said
+        message = look(samples, row, number)
+        if message:
+            return message
     return f"row {number} cannot be read"
 
 
@@ -100,15 +100,15 @@ def _weight(samples: Samples, row: int, shown: int) -> str | None:
 def _prediction(samples: Samples, row: int, shown: int) -> str | None:
     values = np.atleast_1d(samples.predictions[row]).astype(np.float64)
     for column, value in enumerate(values.tolist()):
-        place = f"y_proba[{shown}, {column}]" if samples.multiclass else f"y_proba[{shown}]"
+        location = f"y_proba[{shown}, {column}]" if samples.multiclass else f"y_proba[{shown}]"
         if not math.isfinite(value):
             return (
-                f"{place} is {value!r}: predictions must be finite numbers. Remove or mend that row"
+                f"{location} is {value!r}: predictions must be finite numbers. Fix or drop that row"
             )
         if not samples.from_logits and not -OVERSHOOT <= value <= 1 + OVERSHOOT:
             return (
-                f"{place} is {value!r}: predictions must lie in [0, 1]. If these are logits, pass "
-                "from_logits=True; if they are percentages, divide by 100"
+                f"{location} is {value!r}: predictions must lie in [0, 1]. If these are logits, "
+                "pass from_logits=True; if they are percentages, divide by 100"
             )
     total = float(values.sum())
     is_row = samples.multiclass and not samples.from_logits

@@ -1,4 +1,4 @@
-"""FrameSamples: columns of a frame that lies elsewhere, in an engine that sums it there."""
+"""FrameSamples: columns of a frame that stays in its own engine and is summed there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FrameSamples:
     rounded_to: str = "float64"
     # Whether labels cannot be fractions, because their type has none.
     hard: bool = False
-    # Rows with something missing: "error", or "drop", which leaves them out and counts them.
+    # Rows with something missing: "error", or "drop", which drops and counts them.
     missing: str = "error"
     # Whether every row is known to be sound: parts of samples that have been checked.
     sound: bool = False
@@ -71,7 +71,7 @@ class FrameSamples:
 
     @property
     def n_missing(self) -> int:
-        """Rows left out before: none. Those that a pass leaves out, it counts."""
+        """Rows dropped before: none. A pass counts those that it drops."""
         return 0
 
     @property

@@ -1,4 +1,4 @@
-"""Columns of a frame that lies elsewhere: they exist, they are numbers, and nothing is read yet."""
+"""Columns of a frame in its own engine: they exist and are numbers; nothing is read yet."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ def frame_to_samples(
     for name in weights:
         _check_number(name, schema, "sample_weight")
     names = tuple(str(name) for name in predictions) if multiclass else None
-    labels, told = None, "targets are class indices" if multiclass else None
+    labels, label_note = None, "targets are class indices" if multiclass else None
     if classes is not None:
         known = named_once(classes, len(predictions) if multiclass else 2, multiclass)
         names = tuple(str(name) for name in known)
         if len(targets) == 1 and not isinstance(classes, Titles):
             labels = _labels(targets[0], schema, known)
-            told = taken(known, multiclass, labels is None)
+            label_note = taken(known, multiclass, labels is None)
     if labels is None:
         for name in targets:
             _check_number(name, schema, "y_true")
     soft_rows = len(targets) > 1
     kind = "logits" if check_bool(from_logits) else "probabilities"
-    said = f"multiclass {kind}, {len(predictions)} classes" if multiclass else f"binary {kind}"
+    kind_note = f"multiclass {kind}, {len(predictions)} classes" if multiclass else f"binary {kind}"
     if soft_rows:
-        told = "targets are rows of class probabilities"
+        label_note = "targets are rows of class probabilities"
     return FrameSamples(
         frame,
         predictions,
@@ -65,7 +65,7 @@ def frame_to_samples(
         from_logits=check_bool(from_logits),
         labels=labels,
         class_names=names,
-        inferred=(said, *([told] if told else []), f"summed in {_engine(frame)}"),
+        inferred=(kind_note, *([label_note] if label_note else []), f"summed in {_engine(frame)}"),
         rounded_to=_rounded_to([schema[name] for name in predictions]),
         hard=not soft_rows and (multiclass or labels is not None or _is_whole(schema[targets[0]])),
         missing=check_missing(missing),

@@ -89,13 +89,13 @@ def taken(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
     shown = [repr(str(name)) for name in names[:_SHOWN]]
     more = ", ..." if len(names) > _SHOWN else ""
     if indices and multiclass:
-        said = ", ".join(f"{r} is {name}" for r, name in enumerate(shown))
-        return f"labels are class indices: {said}{more}"
+        listed = ", ".join(f"{r} is {name}" for r, name in enumerate(shown))
+        return f"labels are class indices: {listed}{more}"
     if indices:
         return f"labels are numbers: 0 is {shown[0]} (negative), 1 is {shown[1]} (positive)"
     if multiclass:
-        said = ", ".join(f"{name} is column {r}" for r, name in enumerate(shown))
-        return f"labels are names of classes: {said}{more}"
+        listed = ", ".join(f"{name} is column {r}" for r, name in enumerate(shown))
+        return f"labels are names of classes: {listed}{more}"
     return f"labels are names of classes: {shown[0]} is 0 (negative), {shown[1]} is 1 (positive)"
 
 
@@ -121,18 +121,18 @@ def encode(
     if labels.dtype.kind == "O":
         labels = _plain(labels)
     indices = are_indices(labels.dtype.kind, names)
-    said = taken(names, multiclass, indices)
+    label_note = taken(names, multiclass, indices)
     if indices:
-        return labels, said
+        return labels, label_note
     known = Lookup(names)
     if labels.dtype.kind == "O":  # may hold anything, so it cannot be sorted
-        found = [_index(known, label, i) for i, label in enumerate(labels)]
-        return np.array(found, dtype=np.int64), said
+        class_index = [_index(known, label, i) for i, label in enumerate(labels)]
+        return np.array(class_index, dtype=np.int64), label_note
     distinct, first, where = np.unique(labels, return_index=True, return_inverse=True)
     codes = np.empty(distinct.size, dtype=np.int64)
     for j in np.argsort(first):  # in order of rows, so that an error names the first
         codes[j] = _index(known, distinct[j].item(), int(first[j]))
-    return codes[where.reshape(labels.shape)], said
+    return codes[where.reshape(labels.shape)], label_note
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:

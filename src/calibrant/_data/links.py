@@ -12,7 +12,7 @@ OVERSHOOT = 1e-4
 # How far from 1 a row of predictions or of soft labels may sum, by the precision it was rounded to.
 ROW_SUM_TOLERANCE = 1e-4
 HALF_ROW_SUM_TOLERANCE = {"float16": 5e-3, "bfloat16": 4e-2}
-# Rows that sum to 1 less precisely than this are counted and told.
+# Rows that sum to 1 less precisely than this are counted and noted.
 ROW_SUM_TOLD = 1e-5
 
 

@@ -1,4 +1,4 @@
-"""Rows in which a prediction, a label or a weight is missing: an error, or left out and counted.
+"""Rows in which a prediction, a label or a weight is missing: an error, or dropped and counted.
 
 Missing is a null of a frame, a masked entry, or NaN.
 """
@@ -26,7 +26,7 @@ def without_missing(
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
     given = {name: with_gaps(value, name) for name, value in parts.items() if value is not None}
     lengths = {array.shape[:1] for array, _ in given.values()}
-    if len(lengths) > 1:  # told by the checks that follow
+    if len(lengths) > 1:  # an error of the checks that follow
         return y_true, y_proba, sample_weight, None
     gone = np.logical_or.reduce([gaps for _, gaps in given.values()])
     if not gone.any():
@@ -55,7 +55,7 @@ def _is_gap(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # a list, which is told by the checks that follow
+    except (TypeError, ValueError):  # a list, which is an error of the checks that follow
         return False
 
 
@@ -68,9 +68,9 @@ def _filled(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]
     arrays, gaps = [], []
     for column in columns:
         null = column.is_null().to_numpy()
-        held = to_array(column.filter(~column.is_null()).to_native(), argument)
-        whole = np.zeros(null.size, dtype=held.dtype)
-        whole[~null] = held
+        present = to_array(column.filter(~column.is_null()).to_native(), argument)
+        whole = np.zeros(null.size, dtype=present.dtype)
+        whole[~null] = present
         arrays.append(whole)
         gaps.append(null)
     if hasattr(value, "columns"):
@@ -91,11 +91,11 @@ def _columns(value: Any) -> list[Any] | None:
 def _narrowed(array: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
     """An array of Python objects as numbers, where it holds nothing else."""
     try:
-        held = without_decimals(np.array(array[~gaps].tolist()))
+        present = without_decimals(np.array(array[~gaps].tolist()))
     except ValueError:  # lists of several lengths
         return array
-    if held.ndim != 1:
+    if present.ndim != 1:
         return array
-    out = np.zeros(array.shape, dtype=held.dtype)
-    out[~gaps] = held
+    out = np.zeros(array.shape, dtype=present.dtype)
+    out[~gaps] = present
     return out

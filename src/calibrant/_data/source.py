@@ -1,4 +1,4 @@
-"""Source: what every kind of samples tells of itself, wherever its numbers lie."""
+"""Source: what every kind of samples says of itself, wherever its numbers lie."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calibrant._data.samples import Samples, Shape
 
 
 class Source(Protocol):
-    """Samples held as arrays, as tensors of a device, or as columns of a frame of any engine."""
+    """Samples as arrays, as tensors on a device, or as columns of a frame of any engine."""
 
     @property
     def engine(self) -> str:
@@ -58,7 +58,7 @@ class Source(Protocol):
 
     @property
     def n_missing(self) -> int:
-        """Rows left out already because something in them was missing."""
+        """Rows dropped already because something in them was missing."""
 
     def row(self, number: int) -> Samples:
         """One row, brought here to be looked at."""

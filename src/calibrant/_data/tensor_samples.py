@@ -1,4 +1,4 @@
-"""TensorSamples: samples held as torch tensors, to be summed on the device where they lie."""
+"""TensorSamples: samples as torch tensors, summed on the device where they are."""
 
 from __future__ import annotations
 

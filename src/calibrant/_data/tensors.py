@@ -1,4 +1,4 @@
-"""The gate for tensors: what the user gave becomes TensorSamples, on the device where it lies."""
+"""Tensors of the user become TensorSamples, on the device where they are."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def tensors_to_samples(
     targets = _values(parts["y_true"], "y_true")
     if (0 in targets.shape or shape.shape[0] == 0) and kept is None:
         raise InputError("y_true and y_proba must hold at least one row; got none")
-    said: str | None = None
+    label_note: str | None = None
     if classes is not None:
         n_classes = shape.shape[1] if shape.ndim == 2 else 2
-        targets, said = _encoded(targets, classes, n_classes, shape.ndim == 2)
+        targets, label_note = _encoded(targets, classes, n_classes, shape.ndim == 2)
     like_targets = checked_targets(_stand_in(targets), shape)
     weights = parts.get("sample_weight")
     if weights is not None:
@@ -72,20 +72,22 @@ def tensors_to_samples(
     if from_logits:
         kind = kind_of_logits(predictions, _on_device, sum_tolerance(y_proba))
         warn_of_logits(kind, stream, shape.ndim == 2)
-    place = predictions.device if holds_float64(predictions.device) else torch.device("cpu")
+    device_of_sums = (
+        predictions.device if holds_float64(predictions.device) else torch.device("cpu")
+    )
     here, exponent = None, 0
     if weights is not None:
-        here = _placed(weights, place)
+        here = _placed(weights, device_of_sums)
         exponent = weight_exponent(float(here.max())) if here.numel() else 0
         if exponent:
-            here = torch.ldexp(here.double(), torch.tensor(-exponent, device=place))
+            here = torch.ldexp(here.double(), torch.tensor(-exponent, device=device_of_sums))
     return TensorSamples(
         predictions,
-        _placed(targets, place).reshape(like_targets.shape),
+        _placed(targets, device_of_sums).reshape(like_targets.shape),
         here,
         bool(from_logits),
         None if classes is None else tuple(str(name) for name in classes),
-        (*inferred_from(like_targets, shape, from_logits, said), *scaled_by(exponent)),
+        (*inferred_from(like_targets, shape, from_logits, label_note), *scaled_by(exponent)),
         sum_tolerance(y_proba),
         0 if kept is None else int(np.count_nonzero(~kept)),
         sum_tolerance(y_true),
@@ -136,42 +138,44 @@ def _encoded(
         return encode(labels, classes, n_classes, multiclass)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
-    if labels.ndim != 1:  # nothing to decode; what is wrong with `classes` is told all the same
+    if labels.ndim != 1:  # nothing to decode; what is wrong with `classes` is an error all the same
         encode(_stand_in(labels), classes, n_classes, multiclass)
         return labels, None
-    found, where = torch.unique(labels, return_inverse=True)
-    distinct = as_array(found)
+    uniques, where = torch.unique(labels, return_inverse=True)
+    distinct = as_array(uniques)
     try:
-        codes, said = encode(distinct, classes, n_classes, multiclass)
+        codes, label_note = encode(distinct, classes, n_classes, multiclass)
     except InputError:
         encode(as_array(labels), classes, n_classes, multiclass)  # names the first such row
         raise
     if codes is distinct:  # names are titles only
-        return labels, said
-    return torch.from_numpy(codes).to(labels.device)[where], said
+        return labels, label_note
+    return torch.from_numpy(codes).to(labels.device)[where], label_note
 
 
-def _placed(values: Values, place: torch.device) -> Tensor:
+def _placed(values: Values, device_of_sums: torch.device) -> Tensor:
     """Labels or weights on the device where sums are taken."""
     if isinstance(values, Tensor):
-        return values.to(place)
+        return values.to(device_of_sums)
     kind = {"b": np.bool_, "i": np.int64, "u": np.int64}.get(values.dtype.kind, np.float64)
-    return torch.from_numpy(np.array(values, dtype=kind)).to(place)
+    return torch.from_numpy(np.array(values, dtype=kind)).to(device_of_sums)
 
 
 def _without_missing(parts: dict[str, Any]) -> tuple[dict[str, Any], NDArray[np.bool_] | None]:
     """The rows with nothing missing, and which they are; None where that is all."""
     device = parts["y_proba"].device
-    held: dict[str, Values] = {}
+    by_argument: dict[str, Values] = {}
     gaps = []
     for name, value in parts.items():
         if isinstance(value, Tensor):
-            held[name] = value
+            by_argument[name] = value
             gaps.append(_rows_with_nan(value))
         else:
-            held[name], gone = with_gaps(value, name)
+            by_argument[name], gone = with_gaps(value, name)
             gaps.append(torch.from_numpy(np.array(gone)))
-    if len({tuple(value.shape[:1]) for value in held.values()}) > 1:  # told by the next checks
+    if (
+        len({tuple(value.shape[:1]) for value in by_argument.values()}) > 1
+    ):  # an error of the next checks
         return parts, None
     kept = torch.stack([gap.to(device) for gap in gaps]).any(dim=0).logical_not()
     here: NDArray[np.bool_] = as_array(kept)
@@ -179,7 +183,7 @@ def _without_missing(parts: dict[str, Any]) -> tuple[dict[str, Any], NDArray[np.
         return parts, None
     return {
         name: value[kept.to(value.device)] if isinstance(value, Tensor) else value[here]
-        for name, value in held.items()
+        for name, value in by_argument.items()
     }, here
 
 

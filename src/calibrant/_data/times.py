@@ -74,10 +74,10 @@ def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | No
     if kind in "iuf":
         missing = gone | np.isnan(array)
         _check_near(~((array >= _FIRST) & (array <= _LAST)), missing, array, argument)
-        held = np.where(missing, np.zeros((), array.dtype), array)
+        filled = np.where(missing, np.zeros((), array.dtype), array)
         if kind == "f":
-            return np.floor(held.astype(np.float64) * SECOND).astype(np.int64), missing
-        return held.astype(np.int64) * SECOND, missing
+            return np.floor(filled.astype(np.float64) * SECOND).astype(np.int64), missing
+        return filled.astype(np.int64) * SECOND, missing
     if kind in "OUS":
         times, missing = _objects(
             array.ravel().tolist(), argument, gone.ravel(), single=array.ndim == 0

@@ -98,9 +98,9 @@ def to_samples(
     if (targets.size == 0 or predictions.shape[0] == 0) and kept is None:
         raise InputError("y_true and y_proba must hold at least one row; got none")
     n_classes = predictions.shape[1] if predictions.ndim == 2 else 2
-    said: str | None = None
+    label_note: str | None = None
     if classes is not None:
-        targets, said = encode(targets, classes, n_classes, predictions.ndim == 2)
+        targets, label_note = encode(targets, classes, n_classes, predictions.ndim == 2)
         names = tuple(str(name) for name in classes)
     targets = checked_targets(targets, predictions)
     weights, exponent = None, 0
@@ -118,7 +118,7 @@ def to_samples(
         weights,
         bool(from_logits),
         names,
-        (*inferred_from(targets, predictions, from_logits, said), *scaled_by(exponent)),
+        (*inferred_from(targets, predictions, from_logits, label_note), *scaled_by(exponent)),
         tolerance,
         0 if kept is None else int(np.count_nonzero(~kept)),
         label_tolerance,

@@ -9,15 +9,14 @@ from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import (
+    SchemaReader,
     arrow,
     column_in,
     names_of,
     path_in,
-    precision_of,
     readable,
-    type_in,
 )
-from calibrant._data.readers.chunks import Chunk, Column, Field, Place
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location
 from calibrant._data.readers.find import File
 
 # A record batch may be as large as its file. Larger files are mapped, so that a part of a batch can
@@ -31,11 +30,10 @@ STREAM_AT = 8
 Opened = tuple[Any, Any, Callable[[], None]]
 
 
-class ArrowReader:
+class ArrowReader(SchemaReader):
     """An Arrow file or stream."""
 
     n_rows: int | None = None
-    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -81,22 +79,11 @@ class ArrowReader:
             with suppress(BufferError):  # after an error some batch may still be looked at
                 mapped.close()
 
-    def has(self, name: str) -> bool:
-        return name in self.names
-
-    def width(self, name: str) -> int:
-        kind = type_in(self._schema, name)
-        if not hasattr(kind, "value_type"):
-            return 1
-        if getattr(kind, "list_size", 0):
-            return int(kind.list_size)
+    def _list_length(self, name: str) -> int:
         for chunk in self.chunks(None, [field := Field(name, "number")], 1):
             column = chunk.columns[field]
             return int(column.values[0].size) if isinstance(column, Column) else 1
         return 1
-
-    def precision(self, name: str) -> str:
-        return precision_of(type_in(self._schema, name))
 
     def pieces(self, fields: Sequence[Field]) -> list[Any]:
         return [None]
@@ -111,10 +98,10 @@ class ArrowReader:
             for batch in batches:
                 n_bytes, at = source.tell() - at, source.tell()
                 for start in range(0, batch.num_rows, rows):
-                    part = batch.slice(start, rows)
-                    place = Place(self.file, first)
-                    found = {field: column_in(part, field, place) for field in fields}
-                    share = round(n_bytes * part.num_rows / batch.num_rows)
-                    yield Chunk(first, part.num_rows, share, found)
-                    first += part.num_rows
+                    span = batch.slice(start, rows)
+                    location = Location(self.file, first)
+                    arrays = {field: column_in(span, field, location) for field in fields}
+                    share = round(n_bytes * span.num_rows / batch.num_rows)
+                    yield Chunk(first, span.num_rows, share, arrays)
+                    first += span.num_rows
                     done()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant._data.readers.chunks import Column, Field, Names, Place
+from calibrant._data.readers.chunks import Column, Field, Location, Names
 from calibrant._data.readers.find import File, unreadable
 
 
@@ -78,32 +78,56 @@ def type_in(schema: Any, name: str) -> Any:
     return kind
 
 
-def column_in(batch: Any, field: Field, place: Place) -> Column | Names:
+class SchemaReader:
+    """What readers of Parquet and Arrow files share: columns known by an Arrow schema."""
+
+    messages: tuple[str, ...] = ()
+    names: tuple[str, ...]
+    _schema: Any
+
+    def has(self, name: str) -> bool:
+        return name in self.names
+
+    def width(self, name: str) -> int:
+        kind = type_in(self._schema, name)
+        if not hasattr(kind, "value_type"):
+            return 1
+        return int(getattr(kind, "list_size", 0)) or self._list_length(name)
+
+    def precision(self, name: str) -> str:
+        return precision_of(type_in(self._schema, name))
+
+    def _list_length(self, name: str) -> int:
+        """The length of a column's lists, which the schema does not tell."""
+        raise NotImplementedError
+
+
+def column_in(batch: Any, field: Field, location: Location) -> Column | Names:
     """A column of a record batch, as its role needs it."""
     path = path_in(batch.schema, field.name)
     array = batch.column(batch.schema.get_field_index(path[0]))
     if len(path) > 1:
         array = import_module("pyarrow.compute").struct_field(array, path[1:])
-    return names(array) if field.role == "text" else values(array, field, place)
+    return names(array) if field.role == "text" else values(array, field, location)
 
 
-def values(array: Any, field: Field, place: Place) -> Column | Names:
+def values(array: Any, field: Field, location: Location) -> Column | Names:
     """Numbers, or the names that a label may be."""
     types = import_module("pyarrow").types
     kind = array.type
     if hasattr(kind, "storage_type"):
-        return values(array.storage, field, place)
+        return values(array.storage, field, location)
     if types.is_dictionary(kind) and not is_text(kind.value_type):
-        return values(array.dictionary_decode(), field, place)
+        return values(array.dictionary_decode(), field, location)
     if types.is_dictionary(kind) or is_text(kind):
         if field.role in ("label", "name"):
             return names(array)
-        raise InputError(f"{place}: the column {field.name!r} holds text: it must be numbers")
+        raise InputError(f"{location}: the column {field.name!r} holds text: it must be numbers")
     if any(is_list(kind) for is_list in (types.is_list, types.is_large_list)):
-        return _lists(array, field, place)
+        return _lists(array, field, location)
     if types.is_fixed_size_list(kind):
-        return _lists(array, field, place)
-    return _numbers(array, field, place)
+        return _lists(array, field, location)
+    return _numbers(array, field, location)
 
 
 def is_text(kind: Any) -> bool:
@@ -112,13 +136,13 @@ def is_text(kind: Any) -> bool:
     return any(test(kind) for test in tests if test)
 
 
-def _numbers(array: Any, field: Field, place: Place) -> Column:
+def _numbers(array: Any, field: Field, location: Location) -> Column:
     pa = import_module("pyarrow")
     kind, types = array.type, pa.types
     if types.is_decimal(kind) or types.is_null(kind):
         array = array.cast(pa.float64())
     elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-        raise InputError(f"{place}: the column {field.name!r} holds {kind}: it must be numbers")
+        raise InputError(f"{location}: the column {field.name!r} holds {kind}: it must be numbers")
     if array.null_count == 0:
         return Column(plain(array))
     filler = pa.scalar(False if types.is_boolean(array.type) else 0).cast(array.type)
@@ -138,29 +162,29 @@ def plain(array: Any) -> NDArray[Any]:
 _DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
-def _lists(array: Any, field: Field, place: Place) -> Column:
+def _lists(array: Any, field: Field, location: Location) -> Column:
     """Lists of one length, as rows; a row with a gap in its list is a gap."""
     pc = import_module("pyarrow.compute")
     gaps = plain(array.is_null())
-    held = array.drop_null() if gaps.any() else array
-    inner = _numbers(held.flatten(), field, place)
-    lengths = plain(pc.list_value_length(held))
+    present = array.drop_null() if gaps.any() else array
+    inner = _numbers(present.flatten(), field, location)
+    lengths = plain(pc.list_value_length(present))
     k = int(lengths[0]) if lengths.size else 1
     other = lengths != k
     if other.any():
         at = int(np.argmax(other))
         raise InputError(
-            f"{place.row(int(np.flatnonzero(~gaps)[at]))}: the list of the column {field.name!r} "
-            f"has {lengths[at]} numbers, where others have {k}: every row needs a number for each "
-            "class"
+            f"{location.row(int(np.flatnonzero(~gaps)[at]))}: the list of the column "
+            f"{field.name!r} has {lengths[at]} numbers, where others have {k}: every row "
+            "needs a number for each class"
         )
-    rows = inner.values.reshape(len(held), k)
+    rows = inner.values.reshape(len(present), k)
     if inner.gaps is not None or gaps.any():
         whole = np.zeros((len(array), k), dtype=rows.dtype)
         whole[~gaps] = rows
         if inner.gaps is not None:
             gaps = gaps.copy()
-            gaps[~gaps] = inner.gaps.reshape(len(held), k).any(axis=1)
+            gaps[~gaps] = inner.gaps.reshape(len(present), k).any(axis=1)
         return Column(whole, gaps)
     return Column(rows)
 

@@ -1,4 +1,4 @@
-"""Rows of a file as samples: columns side by side, labels numbered, gaps refused or left out."""
+"""Rows of a file as samples: columns side by side, labels numbered, gaps an error or dropped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.checks import inferred_from
 from calibrant._data.explain import explain, first_bad_row
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Role, place_of
+from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Role, location_of
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
 from calibrant._data.readers.find import File
 from calibrant._data.readers.named_labels import numbered
@@ -31,7 +31,7 @@ class Batch:
     y_proba: NDArray[Any]
     sample_weight: NDArray[Any] | None
     by: tuple[Names, ...]
-    # Which rows of the chunk these are, if some were left out; and how many were.
+    # Which rows of the chunk these are, if some were dropped; and how many were.
     rows: NDArray[np.intp] | None = None
     n_missing: int = 0
     # What labels were taken for, where classes are known.
@@ -44,14 +44,16 @@ class Batch:
     def samples(self, from_logits: bool, class_names: tuple[str, ...] | None) -> Samples:
         """These rows as samples; shapes and types are checked."""
         try:
-            found = to_samples(
+            checked = to_samples(
                 self.y_true, self.y_proba, sample_weight=self.sample_weight,
                 from_logits=from_logits, stream=True,
             )  # fmt: skip
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
-        messages = inferred_from(found.targets, found.predictions, from_logits, self.taken)
-        return replace(found, class_names=class_names, n_missing=self.n_missing, inferred=messages)
+        inferred = inferred_from(checked.targets, checked.predictions, from_logits, self.taken)
+        return replace(
+            checked, class_names=class_names, n_missing=self.n_missing, inferred=inferred
+        )
 
     @contextmanager
     def explained(self, samples: Samples) -> Iterator[None]:
@@ -61,8 +63,8 @@ class Batch:
         except BadRow as bad:
             row = first_bad_row(samples, bad.row)
             number = self.chunk.first_row + int(row if self.rows is None else self.rows[row])
-            place = place_of(self.file, number, self.chunk.line)
-            raise InputError(f"{place}: {explain(samples, row, shown=number)}") from None
+            location = location_of(self.file, number, self.chunk.line)
+            raise InputError(f"{location}: {explain(samples, row, shown=number)}") from None
 
 
 def batch_of(
@@ -92,22 +94,22 @@ def batch_of(
         taken=taken,
     )
     if missing == "error":
-        for argument, part in parts.items():
-            _check_no_gaps(file, chunk, argument, part)
+        for argument, column in parts.items():
+            _check_no_gaps(file, chunk, argument, column)
         return batch
     gone = np.zeros(chunk.n_rows, dtype=np.bool_)
-    for part in parts.values():
-        gone |= _gaps(part)
+    for column in parts.values():
+        gone |= _gaps(column)
     return _without(batch, gone) if gone.any() else batch
 
 
-def _side_by_side(file: File, chunk: Chunk, told: ColumnSpec, role: Role) -> Column | Names:
-    """One column as it is, or several as one with a column a class."""
-    columns = [chunk.columns[Field(name, role)] for name in told.names]
-    if not told.stacked:
+def _side_by_side(file: File, chunk: Chunk, spec: ColumnSpec, role: Role) -> Column | Names:
+    """One column as it is, or several as one with one column per class."""
+    columns = [chunk.columns[Field(name, role)] for name in spec.names]
+    if not spec.stacked:
         return columns[0]
     plain = [column for column in columns if isinstance(column, Column)]
-    for name, column in zip(told.names, columns, strict=True):
+    for name, column in zip(spec.names, columns, strict=True):
         if isinstance(column, Names):
             raise InputError(f"{file}: the column {name!r} holds text: it must be numbers")
         if column.values.ndim != 1:
@@ -119,22 +121,22 @@ def _side_by_side(file: File, chunk: Chunk, told: ColumnSpec, role: Role) -> Col
     return Column(np.column_stack([column.values for column in plain]), together)
 
 
-def _check_no_gaps(file: File, chunk: Chunk, argument: str, part: Column) -> None:
-    if part.gaps is None or not part.gaps.any():
+def _check_no_gaps(file: File, chunk: Chunk, argument: str, column: Column) -> None:
+    if column.gaps is None or not column.gaps.any():
         return
-    first = chunk.first_row + int(np.argmax(part.gaps))
+    first = chunk.first_row + int(np.argmax(column.gaps))
     raise InputError(
-        f"{place_of(file, first, chunk.line)}: {argument} is missing, here and in "
-        f"{np.count_nonzero(part.gaps) - 1} more of the {chunk.n_rows} rows read with it: mend "
-        "these rows, or leave such rows out and have them counted with missing='drop'"
+        f"{location_of(file, first, chunk.line)}: {argument} is missing, here and in "
+        f"{np.count_nonzero(column.gaps) - 1} more of the {chunk.n_rows} rows read with it: fix "
+        "these rows, or drop such rows and have them counted with missing='drop'"
     )
 
 
-def _gaps(part: Column) -> NDArray[np.bool_]:
+def _gaps(column: Column) -> NDArray[np.bool_]:
     """The rows with a null, or with NaN."""
-    gone = np.zeros(part.values.shape[0], dtype=np.bool_) if part.gaps is None else part.gaps
-    if part.values.dtype.kind == "f":
-        nan = np.isnan(part.values)
+    gone = np.zeros(column.values.shape[0], dtype=np.bool_) if column.gaps is None else column.gaps
+    if column.values.dtype.kind == "f":
+        nan = np.isnan(column.values)
         gone = gone | (nan if nan.ndim == 1 else nan.any(axis=1))
     return gone
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.readers.find import File
 
-# A label is a number or a name, and a name where it could be either and is told to be one;
+# A label is a number or a name, and a name where it could be either and the caller says so;
 # predictions and weights are numbers; what rows are grouped by is text.
 Role: TypeAlias = Literal["label", "name", "number", "text"]
 
@@ -27,7 +27,7 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers, one or several a row, and the rows that have none."""
+    """Numbers, one or several per row, and the rows that have none."""
 
     values: NDArray[Any]
     gaps: NDArray[np.bool_] | None = None
@@ -61,14 +61,14 @@ class Reader(Protocol):
     # The columns' names, and how many rows there are where that is known beforehand.
     names: tuple[str, ...]
     n_rows: int | None
-    # What was found out about the file, to be told.
+    # What was inferred about the file.
     messages: tuple[str, ...]
 
     def has(self, name: str) -> bool:
         """Whether there is a column of this name."""
 
     def width(self, name: str) -> int:
-        """Numbers a row that a column holds: 1, or the length of its lists."""
+        """Numbers per row that a column holds: 1, or the length of its lists."""
 
     def precision(self, name: str) -> str:
         """The precision of a column's numbers: "half", "single" or "double"."""
@@ -83,7 +83,7 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """Where some rows of a file begin."""
 
     file: File
@@ -94,10 +94,10 @@ class Place:
 
     def row(self, number: int) -> str:
         """Where one of these rows is."""
-        return place_of(self.file, self.first + number, None)
+        return location_of(self.file, self.first + number, None)
 
 
-def place_of(file: File, row: int, line: Callable[[int], int] | None) -> str:
+def location_of(file: File, row: int, line: Callable[[int], int] | None) -> str:
     """Where a row is, in words: lines are counted from 1, as editors do, rows from 0."""
     return f"{file}, row {row}" if line is None else f"{file}, line {line(row)}"
 
@@ -112,7 +112,7 @@ def plain_number(text: str) -> float | None:
         return None
 
 
-def not_a_number(place: str, name: str, text: str) -> InputError:
+def not_a_number(location: str, name: str, text: str) -> InputError:
     """The error for a text where a number is needed."""
     shown = text if len(text) <= 40 else text[:37] + "..."
     hint = ""
@@ -120,4 +120,4 @@ def not_a_number(place: str, name: str, text: str) -> InputError:
         hint = ". Percentages are not guessed: divide them by 100"
     elif plain_number(text.replace(",", ".", 1)) is not None:
         hint = ". Decimals need a point, not a comma"
-    return InputError(f"{place}: {name} is {shown!r}, which is not a number{hint}")
+    return InputError(f"{location}: {name} is {shown!r}, which is not a number{hint}")

@@ -1,4 +1,4 @@
-"""Which columns are labels, predictions and weights: as told, or by the names that are usual."""
+"""Which columns are labels, predictions and weights: as given, or by their usual names."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SHOWN = 30
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """Columns of one argument; `stacked` where they are put side by side, a column a class."""
+    """Columns of one argument; `stacked` where they are put side by side, one column per class."""
 
     names: tuple[str, ...]
     stacked: bool
@@ -59,13 +59,13 @@ class ColumnSpec:
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The columns of every argument, and what was found out rather than told."""
+    """The columns of every argument, and what was inferred."""
 
     y_true: ColumnSpec
     y_proba: ColumnSpec
     sample_weight: str | None
     by: tuple[str, ...]
-    # The labels in column order, where they are told or the columns' names tell them.
+    # The labels in column order, where the caller or the columns' names say them.
     classes: tuple[Any, ...] | None
     messages: tuple[str, ...]
     # Whether the classes are the fields of a record, which have no order to count them by.
@@ -113,17 +113,17 @@ def choose_columns(
         labels = _guess(reader, "y_true", ("y_true",))
         messages.append(f"y_true is {_called(labels)}, by its name")
     else:
-        labels = _told(reader, "y_true", y_true)
+        labels = _named_spec(reader, "y_true", y_true)
     if y_proba is None:
         predictions = _guess(
             reader, "y_proba", ("logits", "y_proba") if from_logits else ("y_proba",)
         )
         messages.append(f"y_proba is {_called(predictions)}, by name")
     else:
-        predictions = _told(reader, "y_proba", y_proba)
+        predictions = _named_spec(reader, "y_proba", y_proba)
     if predictions.classes is None and predictions.stacked and classes is None:
         check_column_order(predictions.names, labels.names)
-    weights = None if sample_weight is None else _told(reader, "sample_weight", sample_weight)
+    weights = None if sample_weight is None else _named_spec(reader, "sample_weight", sample_weight)
     if weights is not None and weights.stacked:
         raise InputError(f"sample_weight must be the name of one column; got {sample_weight!r}")
     order = None if classes is None else tuple(classes)
@@ -138,7 +138,7 @@ def choose_columns(
         labels,
         predictions,
         None if weights is None else weights.names[0],
-        () if by is None else _told(reader, "by", by).names,
+        () if by is None else _named_spec(reader, "by", by).names,
         order,
         tuple(messages),
         predictions.of_record,
@@ -157,7 +157,7 @@ def require(reader: Reader, argument: str, name: str) -> None:
         raise InputError(f"{reader.file} has two columns {name!r}: give each its own name")
 
 
-def _told(reader: Reader, argument: str, value: Any) -> ColumnSpec:
+def _named_spec(reader: Reader, argument: str, value: Any) -> ColumnSpec:
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InputError(
@@ -188,7 +188,7 @@ def _usual(names: Sequence[str], kind: str) -> list[ColumnSpec]:
     """The columns and families of columns with usual names, or else with less usual ones, or else
     with such names within records.
     """
-    usual = {name: [part.lower() in USUAL[kind] for part in name.split(".")] for name in names}
+    usual = {name: [piece.lower() in USUAL[kind] for piece in name.split(".")] for name in names}
     within = [name for name, parts in usual.items() if parts[-1] and not any(parts[:-1])]
     return (
         [_column(names, name) for name in names if name.lower() in USUAL[kind]]
@@ -200,20 +200,20 @@ def _usual(names: Sequence[str], kind: str) -> list[ColumnSpec]:
 
 
 def has_usual(names: Sequence[str], kind: str) -> bool:
-    """Whether any column would be taken for this without being told."""
+    """Whether any column would be taken for this by default."""
     return bool(_usual(names, kind))
 
 
 def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
     """The only column, or family of columns, with a usual name; an error without just one."""
     for kind in kinds:
-        found = _usual(reader.names, kind)
-        if len(found) == 1:
-            for name in found[0].names:
+        candidates = _usual(reader.names, kind)
+        if len(candidates) == 1:
+            for name in candidates[0].names:
                 require(reader, argument, name)
-            return found[0]
-        if found:
-            options = " or ".join(_called(told) for told in found)
+            return candidates[0]
+        if candidates:
+            options = " or ".join(_called(spec) for spec in candidates)
             raise InputError(f"{argument} could be {options} of {reader.file}: say which")
     shown = ", ".join(map(repr, reader.names[:SHOWN])) + (", ..." if reader.names[SHOWN:] else "")
     logits = [name for name in reader.names if name.lower() in USUAL["logits"]]
@@ -221,7 +221,7 @@ def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
     if argument == "y_proba" and logits:
         hint = f". If these are logits: y_proba={logits[0]!r}, from_logits=True"
     raise InputError(
-        f"{argument} is not told, and no column of {reader.file} has a usual name for it "
+        f"{argument} is not given, and no column of {reader.file} has a usual name for it "
         f"({', '.join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])}). The columns are {shown}{hint}"
     )
 
@@ -249,34 +249,36 @@ def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
     for prefix in prefixes:
         longer = [p for p in prefixes if p.startswith(f"{prefix}_")]
         pattern = re.compile(rf"{prefix}_(.+)", re.IGNORECASE)
-        found = [(name, match[1]) for name in names if (match := pattern.fullmatch(name))]
-        found = [
+        candidates = [(name, match[1]) for name in names if (match := pattern.fullmatch(name))]
+        candidates = [
             (name, rest)
-            for name, rest in found
+            for name, rest in candidates
             if not rest.isdigit() and not name.lower().startswith(tuple(longer))
         ]
-        if len(found) > 1:
-            out.append(ColumnSpec(tuple(n for n, _ in found), True, tuple(r for _, r in found)))
+        if len(candidates) > 1:
+            out.append(
+                ColumnSpec(tuple(n for n, _ in candidates), True, tuple(r for _, r in candidates))
+            )
     return out
 
 
 def _in_order(
-    told: ColumnSpec, classes: tuple[Any, ...] | None, argument: str
+    spec: ColumnSpec, classes: tuple[Any, ...] | None, argument: str
 ) -> tuple[ColumnSpec, tuple[Any, ...]]:
     """The columns in the order of the classes that are known, or else these as they come."""
-    by_name = dict(zip(told.classes or (), told.names, strict=True))
+    by_name = dict(zip(spec.classes or (), spec.names, strict=True))
     if classes is None:
-        return told, tuple(by_name)
+        return spec, tuple(by_name)
     if sorted(map(str, classes)) != sorted(by_name):
         raise InputError(
             f"the classes are {', '.join(map(repr, classes))}, but the columns are "
-            f"{', '.join(map(repr, told.names))}: say which is which with {argument}=[...]"
+            f"{', '.join(map(repr, spec.names))}: say which is which with {argument}=[...]"
         )
     columns = tuple(by_name[str(name)] for name in classes)
-    return ColumnSpec(columns, True, of_record=told.of_record), classes
+    return ColumnSpec(columns, True, of_record=spec.of_record), classes
 
 
-def _called(told: ColumnSpec) -> str:
-    if len(told.names) == 1:
-        return f"the column {told.names[0]!r}"
-    return f"the columns {told.names[0]!r} to {told.names[-1]!r}"
+def _called(spec: ColumnSpec) -> str:
+    if len(spec.names) == 1:
+        return f"the column {spec.names[0]!r}"
+    return f"the columns {spec.names[0]!r} to {spec.names[-1]!r}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import arrow, is_text, names, readable, values
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Place
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
 from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of, open_quote
 from calibrant._data.readers.find import File
 
@@ -52,11 +52,11 @@ class CsvReader:
             types = self._types(fields)
             for batch, now in self._batches(types):
                 for start in range(0, batch.num_rows, rows):
-                    part = batch.slice(start, rows)
-                    place = Place(self.file, first)
-                    found = {field: self._column(part, field, place) for field in fields}
-                    yield Chunk(first, part.num_rows, now - at, found, self._line)
-                    first, at = first + part.num_rows, now
+                    span = batch.slice(start, rows)
+                    location = Location(self.file, first)
+                    parsed = {field: self._column(span, field, location) for field in fields}
+                    yield Chunk(first, span.num_rows, now - at, parsed, self._line)
+                    first, at = first + span.num_rows, now
         except (InputError, UnicodeDecodeError) as error:
             # Arrow does not say where, and a file may be long: look from where it went well.
             raise first_fault(self._header, self._numbers(fields), first) or error from None
@@ -97,7 +97,7 @@ class CsvReader:
             self._kinds[name] = self._pa.float64() if plain else other
         return self._kinds[name]
 
-    def _column(self, batch: Any, field: Field, place: Place) -> Column | Names:
+    def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
         array = batch.column(batch.schema.get_field_index(field.name))
         kind = array.type
         if field.role in ("label", "number"):
@@ -107,9 +107,11 @@ class CsvReader:
             with readable(self.file, "CSV"):
                 array = self._compute.if_else(gaps, None, array).cast(kind)
         if not is_text(kind):
-            return values(array, field, place)
-        found = names(array)
-        return Names(found.codes, [name if name and name.strip() else None for name in found.known])
+            return values(array, field, location)
+        parsed = names(array)
+        return Names(
+            parsed.codes, [name if name and name.strip() else None for name in parsed.known]
+        )
 
     def _batches(self, types: dict[str, Any]) -> Iterator[tuple[Any, int]]:
         """The rows of these columns, and how far reading has come."""

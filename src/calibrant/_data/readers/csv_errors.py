@@ -1,4 +1,4 @@
-"""CSV line by line, slowly: its header, where in it a row is, and where a fault lies."""
+"""CSV line by line, slowly: its header, where in it a row is, and where a fault is."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ GAPS = frozenset(
 )
 # A quote that is never closed runs to the end of the file: nothing that long is a row.
 LONGEST = 1 << 24
+
+
+# Bytes at the end of a file in which its last line is looked for.
+TAIL = 1 << 16
+_SETTING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -67,18 +72,18 @@ def records(file: File) -> Iterator[tuple[int, str]]:
     """Each row as text and the line it begins in, from 1; empty lines are passed over."""
     with opened(file) as (stream, _):
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline=None)
-        held, first = "", 0
+        pending, first = "", 0
         for number, line in enumerate(text, 1):
-            if not held:
+            if not pending:
                 first = number
-            held += line
-            if held.count('"') % 2 and len(held) < LONGEST:
+            pending += line
+            if pending.count('"') % 2 and len(pending) < LONGEST:
                 continue  # a line break within quotes
-            if held.strip("\n"):
-                yield first, held.removesuffix("\n")
-            held = ""
-        if held:
-            yield first, held
+            if pending.strip("\n"):
+                yield first, pending.removesuffix("\n")
+            pending = ""
+        if pending:
+            yield first, pending
         text.detach()
 
 
@@ -96,10 +101,10 @@ def first_fault(header: Header, numbers: Sequence[str], row: int) -> InputError 
     for number, (line, text) in enumerate(records(file), -1):
         if number < row:
             continue
-        place = f"{file}, line {line}"
+        location = f"{file}, line {line}"
         if len(text) >= LONGEST:
             return InputError(
-                f"{place} is a row of more than {LONGEST >> 20} MiB: is a quote open?"
+                f"{location} is a row of more than {LONGEST >> 20} MiB: is a quote open?"
             )
         try:
             _check_bytes(file, line, text)
@@ -107,15 +112,16 @@ def first_fault(header: Header, numbers: Sequence[str], row: int) -> InputError 
         except InputError as error:
             return error
         except csv.Error as error:
-            return InputError(f"{place} cannot be read: {error}")
+            return InputError(f"{location} cannot be read: {error}")
         if len(fields) != len(header.names):
             return InputError(
-                f"{place} has {len(fields)} columns, where the first line names {len(header.names)}"
+                f"{location} has {len(fields)} columns, where the first line names "
+                f"{len(header.names)}"
             )
         for name in numbers:
             field = fields[header.names.index(name)]
             if field not in GAPS and plain_number(field.strip(" \t")) is None:
-                return not_a_number(place, name, field.strip(" \t") or field)
+                return not_a_number(location, name, field.strip(" \t") or field)
     return None
 
 
@@ -131,11 +137,6 @@ def _check_bytes(file: File, line: int, text: str) -> None:
         raise InputError(
             f"{file}, line {line} is not UTF-8 text (byte 0x{byte:02x}): save the file as UTF-8"
         ) from None
-
-
-# Bytes at the end of a file in which its last line is looked for.
-TAIL = 1 << 16
-_SETTING = threading.Lock()
 
 
 def open_quote(header: Header, last_row: Mapping[str, Any]) -> InputError | None:
@@ -166,8 +167,8 @@ def _is_last_line(header: Header, last_row: Mapping[str, Any]) -> bool:
     fields = next(csv.reader([text], delimiter=header.delimiter), [])
     if len(fields) != len(header.names):
         return False
-    told = dict(zip(header.names, fields, strict=True))
-    return all(_same(told[name], value) for name, value in last_row.items())
+    by_name = dict(zip(header.names, fields, strict=True))
+    return all(_same(by_name[name], value) for name, value in last_row.items())
 
 
 def _same(text: str, value: Any) -> bool:
@@ -180,14 +181,14 @@ def _same(text: str, value: Any) -> bool:
 
 def _opened_in(header: Header) -> int | None:
     """The line in which the last row begins, if the file ends within its quotes."""
-    held: list[str] = []
+    pending: list[str] = []
     begun, row = 0, ""
     with opened(header.file) as (stream, _), _any_length():
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
-        rows = csv.reader(_kept(text, held), delimiter=header.delimiter)
+        rows = csv.reader(_kept(text, pending), delimiter=header.delimiter)
         for _row in rows:
-            begun, row = rows.line_num - len(held) + 1, "".join(held)
-            held.clear()
+            begun, row = rows.line_num - len(pending) + 1, "".join(pending)
+            pending.clear()
         text.detach()
         last = csv.reader(io.StringIO(row, newline=""), delimiter=header.delimiter, strict=True)
         try:
@@ -208,7 +209,7 @@ def _any_length() -> Iterator[None]:
             csv.field_size_limit(usual)
 
 
-def _kept(lines: Iterable[str], held: list[str]) -> Iterator[str]:
+def _kept(lines: Iterable[str], pending: list[str]) -> Iterator[str]:
     for line in lines:
-        held.append(line)
+        pending.append(line)
         yield line

@@ -27,8 +27,8 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 def with_folders(reader: Reader) -> Reader:
     """The same rows, with the columns that their folders name beside those of the file."""
-    found = columns_of(reader.file)
-    own = {name: value for name, value in found.items() if name not in reader.names}
+    in_folders = columns_of(reader.file)
+    own = {name: value for name, value in in_folders.items() if name not in reader.names}
     return FolderReader(reader, own) if own and reader.names else reader
 
 

@@ -1,4 +1,4 @@
-"""Values of JSON records as columns. What is not there is a gap; what is odd is refused."""
+"""Values of JSON records as columns. What is not there is a gap; what does not fit is an error."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Cells:
     values: list[Any]
     lines: Sequence[int]
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         return f"{self.file}, line {self.lines[row]}"
 
-    def refused(self, row: int, why: str) -> InputError:
-        return InputError(f"{self.place(row)}: {self.field.name} is {why}")
+    def error(self, row: int, why: str) -> InputError:
+        return InputError(f"{self.location(row)}: {self.field.name} is {why}")
 
 
 def column_of(cells: Cells) -> Column | Names:
@@ -38,7 +38,7 @@ def column_of(cells: Cells) -> Column | Names:
         if isinstance(next(value for value in cells.values if value is not None), list):
             return _rows(cells)
         row = next(i for i, value in enumerate(cells.values) if isinstance(value, list))
-        raise cells.refused(row, "a list, where others have none")
+        raise cells.error(row, "a list, where others have none")
     if str in kinds and cells.field.role != "number":
         texts = [value for value in cells.values if isinstance(value, str)]
         if cells.field.role == "name" or any(plain_number(text) is None for text in texts):
@@ -48,7 +48,7 @@ def column_of(cells: Cells) -> Column | Names:
 
 
 def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
-    """One number a row; 0 where there is a gap."""
+    """One number per row; 0 where there is a gap."""
     role = cells.field.role
     values: list[Any] = cells.values
     if role != "number" and bool in kinds and kinds <= {bool, type(None)}:
@@ -61,7 +61,7 @@ def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
         return np.array(values, dtype=np.float64 if float in kinds else np.int64)
     except OverflowError:
         row = next(i for i, value in enumerate(values) if _is_huge(value))
-        raise cells.refused(row, "too large a number") from None
+        raise cells.error(row, "too large a number") from None
 
 
 def _is_huge(value: Any) -> bool:
@@ -74,16 +74,16 @@ def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
     if isinstance(value, bool):
         if cells.field.role == "label":
             return value
-        raise cells.refused(row, f"{str(value).lower()}, where a number is needed")
+        raise cells.error(row, f"{str(value).lower()}, where a number is needed")
     if isinstance(value, int | float):
         return value
     if isinstance(value, str):
         number = plain_number(value)
         if number is None:
-            raise not_a_number(cells.place(row), cells.field.name, value)
+            raise not_a_number(cells.location(row), cells.field.name, value)
         return number
     what = "a list" if isinstance(value, list) else "a record"
-    raise cells.refused(row, f"{what}, where a number is needed")
+    raise cells.error(row, f"{what}, where a number is needed")
 
 
 def _rows(cells: Cells) -> Column:
@@ -96,15 +96,15 @@ def _rows(cells: Cells) -> Column:
             gaps[row] = True
             continue
         if not isinstance(value, list):
-            raise cells.refused(row, f"{value!r}, where others have a list")
+            raise cells.error(row, f"{value!r}, where others have a list")
         if len(value) != k:
-            raise cells.refused(row, f"a list of {len(value)}, where others have {k} numbers")
+            raise cells.error(row, f"a list of {len(value)}, where others have {k} numbers")
         if not set(map(type, value)) <= {int, float}:
             value = [_number(cells, row, entry) for entry in value]
         try:
             rows[row] = value
         except OverflowError:
-            raise cells.refused(row, "a list with too large a number") from None
+            raise cells.error(row, "a list with too large a number") from None
     return Column(rows, gaps if gaps.any() else None)
 
 

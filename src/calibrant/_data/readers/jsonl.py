@@ -1,4 +1,4 @@
-"""JSON lines: one record a line, fields by name or dotted path.
+"""JSON lines: one record per line, fields by name or dotted path.
 
 Records are parsed many at a time, and one by one to find the line where something is wrong.
 """
@@ -23,6 +23,10 @@ BLOCK = 1 << 20
 LONGEST = 1 << 26
 # Python's own limit is 4,300, unless someone has set another; from 640 on it may be lower.
 DIGITS = 640
+
+
+# Records that tell which fields there are.
+HEAD = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,51 +58,51 @@ def blocks_of(file: File) -> Iterator[Block]:
 def _whole_lines(file: File) -> Iterator[tuple[bytes, int]]:
     """Text that ends where a line does, without the end, and how far reading has come."""
     with opened(file) as (stream, below):
-        held = b""
+        pending = b""
         while more := stream.read(BLOCK):
             whole, end, rest = more.rpartition(b"\n")
             if end:
-                yield held + whole, below.tell()
-                held = rest
+                yield pending + whole, below.tell()
+                pending = rest
             else:
-                held += more
-            if len(held) > LONGEST:
-                # Which line it is can be told only after all before it have been.
-                yield held[:LONGEST], below.tell()
+                pending += more
+            if len(pending) > LONGEST:
+                # Which line it is is known only after all before it have been read.
+                yield pending[:LONGEST], below.tell()
                 return
-        if held:
-            yield held, below.tell()
+        if pending:
+            yield pending, below.tell()
 
 
 def _records(file: File, texts: list[bytes], lines: Sequence[int]) -> list[Record]:
     """The record of each line. As one list they are read several times as fast."""
     try:
-        found = json.loads((b"[" + b",".join(texts) + b"]").decode())
+        parsed = json.loads((b"[" + b",".join(texts) + b"]").decode())
     except (ValueError, RecursionError):
-        found = []
-    if len(found) != len(texts) or not all(type(record) is dict for record in found):
+        parsed = []
+    if len(parsed) != len(texts) or not all(type(record) is dict for record in parsed):
         return [_record(file, text, line) for text, line in zip(texts, lines, strict=True)]
-    records: list[Record] = found
+    records: list[Record] = parsed
     return records
 
 
 def _record(file: File, text: bytes, line: int) -> Record:
-    place = f"{file}, line {line}"
+    location = f"{file}, line {line}"
     try:
         record = json.loads(text.decode(), parse_int=_whole)
     except UnicodeDecodeError:
-        raise InputError(f"{place} is not UTF-8 text: save the file as UTF-8") from None
+        raise InputError(f"{location} is not UTF-8 text: save the file as UTF-8") from None
     except json.JSONDecodeError as error:
-        messages = f"is not JSON: {error.msg} at column {error.colno}"
+        fault = f"is not JSON: {error.msg} at column {error.colno}"
         if len(text) >= LONGEST:
-            messages = f"is longer than {LONGEST >> 20} MiB"
-        raise InputError(f"{place} {messages}. Each line must be one record, {{...}}") from None
+            fault = f"is longer than {LONGEST >> 20} MiB"
+        raise InputError(f"{location} {fault}. Each line must be one record, {{...}}") from None
     except RecursionError:
-        raise InputError(f"{place} is nested too deeply") from None
+        raise InputError(f"{location} is nested too deeply") from None
     if isinstance(record, dict):
         return record
     raise InputError(
-        f"{place} holds a {_KINDS[type(record)]}, where each line must be one record, {{...}}"
+        f"{location} holds a {_KINDS[type(record)]}, where each line must be one record, {{...}}"
     )
 
 
@@ -117,10 +121,6 @@ _KINDS = {
     bool: "truth value",
     type(None): "null",
 }
-
-
-# Records that tell which fields there are.
-HEAD = 1000
 
 
 class JsonlReader:
@@ -211,10 +211,10 @@ def _walk(record: Record, path: list[str]) -> Any:
     return at
 
 
-def _flatten(record: Record, prefix: str, found: dict[str, Any]) -> None:
+def _flatten(record: Record, prefix: str, parsed: dict[str, Any]) -> None:
     """The paths of all fields, each with the first value seen; lists stay whole."""
     for key, value in record.items():
-        if found.get(prefix + key) is None:
-            found[prefix + key] = None if isinstance(value, dict) else value
+        if parsed.get(prefix + key) is None:
+            parsed[prefix + key] = None if isinstance(value, dict) else value
         if isinstance(value, dict):
-            _flatten(value, f"{prefix}{key}.", found)
+            _flatten(value, f"{prefix}{key}.", parsed)

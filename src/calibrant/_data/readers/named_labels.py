@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.labels import Lookup, are_indices, named_once, short, taken
-from calibrant._data.readers.chunks import Chunk, Column, Names, place_of
+from calibrant._data.readers.chunks import Chunk, Column, Names, location_of
 from calibrant._data.readers.columns import ColumnMapping
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
@@ -38,15 +38,15 @@ def numbered(
         gaps, labels = labels.gaps, Names(codes.reshape(-1), known.tolist())
     find = Lookup(classes)
     index = np.array([_index(find, name, file) for name in labels.known], dtype=np.int64)
-    found = index[labels.codes]
+    class_index = index[labels.codes]
     if gaps is not None:
-        found[gaps] = MISSING
-    unknown = found == UNKNOWN
+        class_index[gaps] = MISSING
+    unknown = class_index == UNKNOWN
     if unknown.any():
         row = int(np.argmax(unknown))
         raise _unknown(file, chunk, row, labels.known[labels.codes[row]], chosen)
-    absent = found == MISSING
-    column = Column(np.where(absent, 0, found), absent if absent.any() else None)
+    absent = class_index == MISSING
+    column = Column(np.where(absent, 0, class_index), absent if absent.any() else None)
     return column, taken(classes, multiclass, indices=False)
 
 
@@ -67,15 +67,15 @@ def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: ColumnMappi
             "the fields of a record are classes by their names, which labels must have too; "
             f"use one of {', '.join(map(repr, known))}"
         )
-    place = place_of(file, chunk.first_row + row, chunk.line)
-    return InputError(f"{place}: y_true is {short(label)}, which is not in classes: {hint}")
+    location = location_of(file, chunk.first_row + row, chunk.line)
+    return InputError(f"{location}: y_true is {short(label)}, which is not in classes: {hint}")
 
 
 def _needs_classes(file: File, chunk: Chunk, labels: Names) -> InputError:
     named = np.array([isinstance(name, str) for name in labels.known], dtype=np.bool_)
     row = int(np.argmax(named[labels.codes]))
     return InputError(
-        f"{place_of(file, chunk.first_row + row, chunk.line)}: y_true is "
+        f"{location_of(file, chunk.first_row + row, chunk.line)}: y_true is "
         f"{labels.known[labels.codes[row]]!r}, a name: say which label is which column of y_proba "
         "with classes=[...]; of a binary problem, classes=[negative, positive]"
     )

@@ -25,6 +25,12 @@ from calibrant._data.readers.find import File, unreadable
 Read = Callable[[int, int], NDArray[Any]]
 
 
+# Numbers of a piece: arrays that are not packed are read in pieces, apart from each other.
+PIECE = 1 << 22
+
+Span = tuple[int, int]
+
+
 @dataclass(frozen=True, eq=False)
 class Member:
     """One array of an archive."""
@@ -40,7 +46,7 @@ class Member:
 
     @property
     def width(self) -> int:
-        """Numbers a row."""
+        """Numbers per row."""
         return int(np.prod(self.shape[1:], dtype=np.int64))
 
     @contextmanager
@@ -75,10 +81,10 @@ class Member:
         return self._numbers(stream, rows * self.width)
 
     def _numbers(self, stream: Any, count: int) -> NDArray[Any]:
-        held = stream.read(count * self.dtype.itemsize)
-        if len(held) < count * self.dtype.itemsize:
+        data = stream.read(count * self.dtype.itemsize)
+        if len(data) < count * self.dtype.itemsize:
             raise InputError(f"{self.file} ends too early: it was not written to the end")
-        return np.frombuffer(held, dtype=self.dtype)
+        return np.frombuffer(data, dtype=self.dtype)
 
 
 @contextmanager
@@ -123,12 +129,6 @@ def _start(raw: BinaryIO, info: zipfile.ZipInfo) -> int:
     raw.seek(info.header_offset)
     local = struct.unpack("<26xHH", raw.read(30))
     return info.header_offset + 30 + int(local[0]) + int(local[1])
-
-
-# Numbers of a piece: arrays that are not packed are read in pieces, apart from each other.
-PIECE = 1 << 22
-
-Span = tuple[int, int]
 
 
 class NpzReader:
@@ -181,8 +181,8 @@ class NpzReader:
         """The rows that all wanted arrays have."""
         rows = {field.name: self._rows(field) for field in fields}
         if len(set(rows.values())) > 1:
-            messages = ", ".join(f"{name!r} has {n}" for name, n in rows.items())
-            raise InputError(f"{self.file}: arrays must have the same number of rows; {messages}")
+            counts = ", ".join(f"{name!r} has {n}" for name, n in rows.items())
+            raise InputError(f"{self.file}: arrays must have the same number of rows; {counts}")
         return next(iter(rows.values()))
 
     def _rows(self, field: Field) -> int:

@@ -6,15 +6,14 @@ from collections.abc import Generator, Sequence
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import (
+    SchemaReader,
     arrow,
     column_in,
     names_of,
     path_in,
-    precision_of,
     readable,
-    type_in,
 )
-from calibrant._data.readers.chunks import Chunk, Field, Place
+from calibrant._data.readers.chunks import Chunk, Field, Location
 from calibrant._data.readers.find import File
 
 # Row groups are put together until they hold this many rows, or a share of a large file: a piece
@@ -27,10 +26,8 @@ BUFFER = 1 << 20
 Piece = tuple[list[int], int, int]
 
 
-class ParquetReader:
+class ParquetReader(SchemaReader):
     """A Parquet file, known by its footer."""
-
-    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -43,15 +40,7 @@ class ParquetReader:
         self.names = names_of(self._schema)
         self.n_rows: int | None = self._metadata.num_rows
 
-    def has(self, name: str) -> bool:
-        return name in self.names
-
-    def width(self, name: str) -> int:
-        kind = type_in(self._schema, name)
-        if not hasattr(kind, "value_type"):
-            return 1
-        if getattr(kind, "list_size", 0):
-            return int(kind.list_size)
+    def _list_length(self, name: str) -> int:
         # A list's length is in no footer; how many numbers a column holds is.
         path = ".".join(path_in(self._schema, name))
         for group in map(self._metadata.row_group, range(self._metadata.num_row_groups)[:1]):
@@ -60,22 +49,19 @@ class ParquetReader:
                     return max(1, int(column.num_values) // max(1, int(group.num_rows)))
         return 1
 
-    def precision(self, name: str) -> str:
-        return precision_of(type_in(self._schema, name))
-
     def pieces(self, fields: Sequence[Field]) -> list[Piece]:
         out: list[Piece] = []
         enough = max(PIECE, self._metadata.num_rows * SHARE)
-        first, groups, held = 0, [], 0
+        first, groups, n_in_piece = 0, [], 0
         for group in range(self._metadata.num_row_groups):
             rows = self._metadata.row_group(group).num_rows
             if rows:
                 groups.append(group)
-                held += rows
-            if held >= enough:
-                out.append((groups, first, held))
-                first, groups, held = first + held, [], 0
-        return [*out, (groups, first, held)] if held else out
+                n_in_piece += rows
+            if n_in_piece >= enough:
+                out.append((groups, first, n_in_piece))
+                first, groups, n_in_piece = first + n_in_piece, [], 0
+        return [*out, (groups, first, n_in_piece)] if n_in_piece else out
 
     def chunks(
         self, piece: Piece, fields: Sequence[Field], rows: int
@@ -96,8 +82,8 @@ class ParquetReader:
                 2 * rows, row_groups=groups, columns=list(dict.fromkeys(wanted)), use_threads=False
             ):
                 for start in range(0, batch.num_rows, rows):
-                    part = batch.slice(start, rows)
-                    place = Place(self.file, first)
-                    columns = {field: column_in(part, field, place) for field in fields}
-                    yield Chunk(first, part.num_rows, round(per_row * part.num_rows), columns)
-                    first += part.num_rows
+                    span = batch.slice(start, rows)
+                    location = Location(self.file, first)
+                    columns = {field: column_in(span, field, location) for field in fields}
+                    yield Chunk(first, span.num_rows, round(per_row * span.num_rows), columns)
+                    first += span.num_rows

@@ -17,7 +17,7 @@ from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.labels import Titles
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.batches import Batch
-from calibrant._data.readers.chunks import Names, place_of
+from calibrant._data.readers.chunks import Names, location_of
 from calibrant._data.readers.columns import ColumnMapping, require
 from calibrant._data.readers.find import find_files
 from calibrant._data.readers.passes import over_pieces
@@ -264,8 +264,8 @@ def _check_values(batch: Batch, from_logits: bool) -> None:
     row = first_bad_row(samples, samples.n)
     if row < samples.n:
         number = batch.chunk.first_row + int(row if batch.rows is None else batch.rows[row])
-        place = place_of(batch.file, number, batch.chunk.line)
-        raise InputError(f"{place}: {explain(samples, row, shown=number)}")
+        location = location_of(batch.file, number, batch.chunk.line)
+        raise InputError(f"{location}: {explain(samples, row, shown=number)}")
 
 
 def _combine(rows: FileRows, batches: list[Batch]) -> Rows:

@@ -1,4 +1,4 @@
-"""FileRows: the rows of some files, to be read as often as needed and never held."""
+"""FileRows: the rows of some files, read as often as needed and never kept in memory."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class FileRows:
 
     def batches(self, piece: Piece) -> Generator[Batch, None, None]:
         """The rows of a piece."""
-        reader, part = piece
+        reader, within = piece
         fields = self.chosen.fields()
-        with closing(reader.chunks(part, fields, self.chunk_rows)) as chunks:
+        with closing(reader.chunks(within, fields, self.chunk_rows)) as chunks:
             for chunk in chunks:
                 yield batch_of(
                     reader.file, chunk, self.chosen, missing=self.missing, as_double=self.as_double

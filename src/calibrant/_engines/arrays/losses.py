@@ -17,8 +17,8 @@ from calibrant._engines.arrays.passes import (
     raise_bad,
     row_block,
 )
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import BLOCK_ENTRIES, Findings, new_status
-from calibrant._engines.selection import kernels
 
 
 def loss_sums(samples: Samples, *, distribution: bool = False) -> tuple[LossSums, Findings]:

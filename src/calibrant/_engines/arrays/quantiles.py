@@ -26,8 +26,8 @@ from calibrant._engines.arrays.passes import (
     scalar_blocks,
     scalar_sums,
 )
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import BLOCK_ENTRIES, new_status
-from calibrant._engines.selection import kernels
 
 # Samples smaller than this are sorted outright.
 SORT_BELOW = 1 << 17

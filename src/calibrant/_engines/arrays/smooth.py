@@ -20,6 +20,7 @@ from calibrant._engines.arrays.passes import (
     row_block,
     scalar_blocks,
 )
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import (
     BLOCK_ENTRIES,
     N_LOGIT_CLIPPED,
@@ -27,7 +28,6 @@ from calibrant._engines.protocol import (
     Kernels,
     new_status,
 )
-from calibrant._engines.selection import kernels
 
 Sum = tuple[NDArray[np.float64], Findings, int]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.smooth import ls_ece, smooth_ece
 from calibrant._core.binning import LevelSets
+from calibrant._core.progress import TaskProgress
 from calibrant._research.papers.folder import Columns
-from calibrant._research.papers.progress import Progress
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -107,7 +107,7 @@ def true_error(temperature: float) -> float:
 
 
 def convergence(
-    seed: int, progress: Progress, *, largest: int = 10**6, n_replications: int = 10
+    seed: int, progress: TaskProgress, *, largest: int = 10**6, n_replications: int = 10
 ) -> Columns:
     """Theorem 5.4: LS-ECE with sigma = n^(-1/3) tends to the ECE; with sigma = 1/n it does not."""
     from scipy.special import expit

@@ -8,15 +8,17 @@ import numpy as np
 
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.smooth import ls_ece, smooth_ece
+from calibrant._core.progress import TaskProgress
 from calibrant._research.papers.folder import Columns
 from calibrant._research.papers.predictions import Predictions, Predictor
-from calibrant._research.papers.progress import Progress
 
 BINS = (1, *range(10, 101, 10))
 OTHERS = ("LS-ECE", "LS-ECE, uniform", "smECE")
 
 
-def curves(predictions: Predictions, progress: Progress, bins: tuple[int, ...] = BINS) -> Columns:
+def curves(
+    predictions: Predictions, progress: TaskProgress, bins: tuple[int, ...] = BINS
+) -> Columns:
     """Every error of every predictor at every number of bins: one row each."""
     names = ("set", "predictor", "n", "bins", "binned ECE", *OTHERS)
     columns: dict[str, list[Any]] = {name: [] for name in names}

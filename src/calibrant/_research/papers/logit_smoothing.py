@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.progress import TaskProgress
 from calibrant._research.papers.folder import (
     Columns,
     Erratum,
@@ -33,7 +34,6 @@ from calibrant._research.papers.logit_figures import (
 )
 from calibrant._research.papers.logit_networks import BINS, by_predictor, curves, differences
 from calibrant._research.papers.predictions import Predictions, read_predictions
-from calibrant._research.papers.progress import Progress
 
 SEED = 0
 PAPER = (
@@ -57,11 +57,11 @@ def reproduce(
     seed: int | None = None,
     quick: bool = False,
     data: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: TaskProgress | None = None,
 ) -> Reproduction:
     """The counterexamples, figure 2 and theorem 5.4; figures 3 to 5 where `data` is given."""
     seed = SEED if seed is None else seed
-    progress = progress or Progress(False)
+    progress = progress or TaskProgress(False)
     predictions = None if data is None else read_predictions(data)
     sections = [_two_point(), _no_level_sets(seed), _figure_2(seed, 1_000 if quick else 10_000)]
     sections.append(_convergence(seed, quick, progress))
@@ -131,7 +131,7 @@ def _figure_2(seed: int, n_draws: int) -> Section:
     )  # fmt: skip
 
 
-def _convergence(seed: int, quick: bool, progress: Progress) -> Section:
+def _convergence(seed: int, quick: bool, progress: TaskProgress) -> Section:
     counts = {"largest": 10**4, "n_replications": 5} if quick else {}
     found = convergence(seed, progress, **counts)
     shown = {name: values for name, values in found.items() if not name.endswith("sd")}
@@ -156,7 +156,7 @@ def _convergence(seed: int, quick: bool, progress: Progress) -> Section:
     )  # fmt: skip
 
 
-def _networks(predictions: Predictions | None, quick: bool, progress: Progress) -> Section:
+def _networks(predictions: Predictions | None, quick: bool, progress: TaskProgress) -> Section:
     heading = "Figures 3 to 5: real classifiers"
     if predictions is None:
         return Section(heading, (

@@ -82,10 +82,10 @@ def reproduce(
         need("matplotlib", PURPOSE)
         need("jinja2", "a paper's page")
         check_folder(out)
-    from calibrant._research.papers.progress import Progress
+    from calibrant._core.progress import TaskProgress
 
     done: Reproduction = importlib.import_module(module).reproduce(
-        progress=Progress(show=progress), **options
+        progress=TaskProgress(show=progress), **options
     )
     if out is not None:
         done.write(out)

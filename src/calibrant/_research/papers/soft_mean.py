@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from calibrant._core.progress import TaskProgress
 from calibrant._research.papers.folder import Reproduction, Section, Table, versions
-from calibrant._research.papers.progress import Progress
 from calibrant._research.papers.soft_mean_experiments import Results, run
 from calibrant._research.papers.soft_mean_figures import figures
 from calibrant._research.papers.soft_mean_printed import (
@@ -27,7 +27,7 @@ PAPER = (
 
 
 def reproduce(
-    *, seed: int | None = None, quick: bool = False, progress: Progress | None = None
+    *, seed: int | None = None, quick: bool = False, progress: TaskProgress | None = None
 ) -> Reproduction:
     """Tables 2 to 8 beside the printed ones, corrected values, and the experiment with outcomes.
 
@@ -38,7 +38,7 @@ def reproduce(
     counts = {"n_ranking": 100, "n_sizes": 50, "n_outcomes": 50} if quick else {
         "n_ranking": 1000, "n_sizes": 500, "n_outcomes": 200,
     }  # fmt: skip
-    results = run(seed=seed, progress=progress or Progress(False), **counts)
+    results = run(seed=seed, progress=progress or TaskProgress(False), **counts)
     tables = {printed.name: side_by_side(printed, results) for printed in TABLES}
     cells = all_cells(results)
     if quick or seed != SEED:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.binned import ece, soft_ece
 from calibrant._core.binning import EqualWidth
-from calibrant._research.papers.progress import Progress
+from calibrant._core.progress import TaskProgress
 from calibrant._research.papers.soft_mean_printed import (
     MODELS,
     PAIRS,
@@ -113,7 +113,9 @@ def ranked_right(found: Array) -> Array:
     return right.astype(np.float64)
 
 
-def run(*, seed: int, n_ranking: int, n_sizes: int, n_outcomes: int, progress: Progress) -> Results:
+def run(
+    *, seed: int, n_ranking: int, n_sizes: int, n_outcomes: int, progress: TaskProgress
+) -> Results:
     """All four experiments; the counts are replications."""
     rng, chance = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     results = Results()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError
+from calibrant._core.progress import TaskProgress
 from calibrant._inference.robustness import rank_robustness
 from calibrant._research.papers import truthful_theory
 from calibrant._research.papers.folder import Figure, Reproduction, Section, Table
@@ -23,7 +24,6 @@ from calibrant._research.papers.pool import (
     pool_files,
     read_table,
 )
-from calibrant._research.papers.progress import Progress
 from calibrant._research.papers.truthful_figures import (
     draw_assumption,
     draw_checkpoints,
@@ -69,7 +69,7 @@ TABLE_1: dict[tuple[str, str, str], tuple[tuple[float, float], tuple[float, floa
 
 def reproduce(
     *,
-    progress: Progress,
+    progress: TaskProgress,
     seed: int | None = None,
     quick: bool = False,
     data: str | os.PathLike[str] | None = None,
@@ -96,7 +96,7 @@ def reproduce(
     )
 
 
-def _pools(data: str | os.PathLike[str] | None, progress: Progress) -> dict[str, Columns]:
+def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[str, Columns]:
     if data is None:
         folder = resources.files("calibrant._research.papers") / "pools"
         return {name: read_table(Path(str(folder / file))) for name, file in KEPT.items()}

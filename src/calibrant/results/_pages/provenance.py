@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._core.version import __version__
-from calibrant._engines.selection import kernels
+from calibrant._engines.arrays.selection import kernels
 
 
 def checked_name(name: Any, otherwise: str) -> str:
