@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.report.bins import bin_views
-from calibrant._api.report.every_bin_count import COUNTS
+from calibrant._api.report.bins import COUNTS, bin_views
 from calibrant._api.report.recalibration import before_after
 from calibrant._api.report.report import report
 from calibrant._api.report.text import answer, sentences

@@ -7,34 +7,47 @@ for each number of bins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._core.binning import Edges, EqualWidth, LevelSets, MiddleRanks, Quantile
+from calibrant._core.binning import (
+    Cuts,
+    Edges,
+    EqualWidth,
+    LevelSets,
+    MiddleRanks,
+    Quantile,
+    fixed_cuts,
+)
 from calibrant._data.explain import explained
-from calibrant._data.samples import Notion
-from calibrant._data.source import Source
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.passes import scalar_sums
+from calibrant._engines.arrays.quantiles import distinct
 from calibrant._summaries.samples import Summary
+from calibrant.results._reliability import ReliabilityTable
 
+RULES = ("equal-width", "quantile")
 Array = NDArray[np.float64]
-# Cells of all classes that are worth holding (64 bytes each); with more, each number of bins is
-# summed by itself.
+# Cells of all classes that are kept (64 bytes each); with more, each number of bins is summed by
+# itself.
 MOST_CELLS = 1 << 21
 
 
 class BinCounts:
     """Summaries of one sample at each of `counts` bins."""
 
-    def __init__(self, samples: Source, counts: Sequence[int]) -> None:
+    def __init__(self, samples: Samples, counts: Sequence[int]) -> None:
         self.samples = samples
         self.counts = counts
         self.summary = Summary(samples)
         self._cells: dict[str, BinTable] = {}
-        self._runs: dict[str, list[_Runs]] = {}
+        self._runs: dict[str, list[Runs]] = {}
 
     def at(self, m: int) -> Summary:
         """The summary at m equal-width and m quantile bins."""
@@ -61,40 +74,97 @@ class BinCounts:
     def quantile_table(self, notion: Notion, m: int) -> BinTable:
         """m quantile bins of a notion, put together from runs of distinct predictions."""
         if notion not in self._runs:
-            self._runs[notion] = list(self._found_runs(notion))
-        return BinTable(np.concatenate([runs.bins(m) for runs in self._runs[notion]]))
+            self._runs[notion] = [Runs.of_levels(e, self.counts) for e in self._levels(notion)]
+        return BinTable(np.stack([runs.bins("quantile", m) for runs in self._runs[notion]]))
 
-    def _found_runs(self, notion: Notion) -> Iterable[_Runs]:
+    def _levels(self, notion: Notion) -> Iterator[BinTable]:
+        """The level sets of a notion's problem, or of each class's."""
         if notion != "classwise":
-            yield _Runs(self.summary.table(notion, LevelSets()), self.counts)
+            yield self.summary.table(notion, LevelSets())
             return
         self.summary.table(self.summary.scalar, EqualWidth(1))  # every row is sound
         engine = self.summary.engine
         with explained(self.samples):
             for column in engine.class_columns(self.samples):
-                yield _Runs(engine.bin_table(column, "binary", LevelSets())[0], self.counts)
+                yield engine.bin_table(column, "binary", LevelSets())[0]
 
 
-class _Runs:
-    """Distinct predictions of one problem, put together as far as all numbers of bins allow."""
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """A scalar problem summed by cell, for every rule and number of bins.
 
-    def __init__(self, levels: BinTable, counts: Sequence[int]) -> None:
-        sums = levels.sums[0][levels.sums[0, :, 1] > 0]
+    Whatever the rule, a bin is a run of predictions in order. The predictions at which any of the
+    bins begins cut all of them into cells; rows are summed by cell once, and every table is put
+    together from those.
+    """
+
+    # Distinct predictions of some weight.
+    values: Array
+    # By rule and number of bins: where its bins begin, and the last ends, among the values.
+    firsts: dict[tuple[str, int], NDArray[np.intp]]
+    # Where the cells begin among the values, and their sums.
+    cells: NDArray[np.intp]
+    sums: Array
+
+    @classmethod
+    def of_levels(cls, levels: BinTable, counts: Iterable[int]) -> Runs:
+        """The runs of level sets that are summed already, for quantile bins."""
+        nonempty = levels.sum_w[0] > 0
+        sums, values = levels.sums[0][nonempty], levels.mean_u[0][nonempty]
         ranks = MiddleRanks.of(sums[:, 1])
-        self._firsts = {m: ranks.firsts(m) for m in counts}
-        borders = np.unique(np.concatenate(list(self._firsts.values())))
-        self._borders = borders[borders < len(sums)]
-        self._sums = np.add.reduceat(sums, self._borders, axis=0)[None]
+        firsts = {("quantile", m): ranks.firsts(m) for m in counts}
+        cells = _cells_between(firsts.values(), len(sums))
+        return cls(values, firsts, cells, np.add.reduceat(sums, cells, axis=0))
 
-    def bins(self, m: int) -> Array:
-        return merged(self._sums, np.searchsorted(self._borders, self._firsts[m]))
+    @classmethod
+    def of(
+        cls, problem: Samples, counts: Iterable[int], precision: np.dtype[np.floating[Any]]
+    ) -> Runs:
+        """The runs of a problem given as (n,) predictions.
+
+        `precision` is that in which the predictions came: float32 ones meet edges rounded to it.
+        """
+        values, mass = distinct(problem.predictions, problem.weights)
+        values, mass = values[mass > 0], mass[mass > 0]
+        ranks = MiddleRanks.of(mass)
+        firsts: dict[tuple[str, int], NDArray[np.intp]] = {}
+        for m in counts:
+            begins = np.searchsorted(values, fixed_cuts(EqualWidth(m), precision).inner)
+            firsts["equal-width", m] = np.concatenate([[0], begins, [values.size]])
+            firsts["quantile", m] = ranks.firsts(m)
+        cells = _cells_between(firsts.values(), values.size)
+        sums, _ = scalar_sums(problem, "binary", Cuts(values[cells[1:]]))
+        return cls(values, firsts, cells, sums)
+
+    def bins(self, rule: str, m: int) -> Array:
+        """The sums of m bins of a rule, and of an empty one after the last: (m + 1, fields)."""
+        starts = np.searchsorted(self.cells, self.firsts[rule, m])
+        out: Array = merged(self.sums[None], starts)[0]
+        return out
+
+    def cuts(self, rule: str, m: int) -> Cuts:
+        """Where the bins after the first begin; one after the last prediction begins at 1."""
+        return Cuts(np.append(self.values, 1.0)[self.firsts[rule, m][1:-1]])
+
+    def reliability(self, rule: str, m: int, notion: Notion) -> ReliabilityTable:
+        """The reliability table of m bins of a rule."""
+        named = EqualWidth(m) if rule == "equal-width" else Quantile(m)
+        return ReliabilityTable(
+            BinTable(self.bins(rule, m)[None, :-1]), named, self.cuts(rule, m), notion
+        )
+
+
+def _cells_between(firsts: Iterable[NDArray[np.intp]], size: int) -> NDArray[np.intp]:
+    """Where any bin begins among so many distinct predictions."""
+    everywhere = np.unique(np.concatenate([[0], *firsts]))
+    return everywhere[everywhere < size].astype(np.intp)
 
 
 def merged(cells: Array, starts: NDArray[np.intp]) -> Array:
     """Cells (classes, cells, fields) put together into bins that begin at `starts`."""
     out = np.zeros((cells.shape[0], starts.size, len(FIELDS)))
-    held = starts < np.append(starts[1:], cells.shape[1])
-    out[:, held] = np.add.reduceat(cells, starts[held], axis=1)
+    nonempty = starts < np.append(starts[1:], cells.shape[1])
+    out[:, nonempty] = np.add.reduceat(cells, starts[nonempty], axis=1)
     return out
 
 

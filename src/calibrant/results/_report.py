@@ -134,7 +134,7 @@ class BinView:
 
 
 @dataclass(frozen=True)
-class BinSensitivity:
+class MeasureOverBins:
     """One measure over numbers of bins, by one rule.
 
     Attributes
@@ -295,7 +295,7 @@ class Report(Record):
         All measures, by kind.
     views : tuple of BinView
         The predictions in every number of bins; for soft labels also against hard ones.
-    sensitivity : tuple of BinSensitivity
+    sensitivity : tuple of MeasureOverBins
         Each measure over numbers of bins.
     before_after : BeforeAfter or None
         What recalibration does.
@@ -323,7 +323,7 @@ class Report(Record):
     headlines: tuple[str, ...]
     groups: tuple[tuple[str, str, tuple[str, ...]], ...]
     views: tuple[BinView, ...]
-    sensitivity: tuple[BinSensitivity, ...]
+    sensitivity: tuple[MeasureOverBins, ...]
     before_after: BeforeAfter | None
     conventions: Conventions | None
     glossary: tuple[Entry, ...]

@@ -10,35 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.metrics.smooth import smooth_curve
-from calibrant._api.report.every_bin_count import COUNTS, RULES, every_bin_count
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.budget import is_small_over_classes
-from calibrant._measures.catalogue import Shape, find
+from calibrant._measures.catalogue import Measure, Shape, catalogue, listed
 from calibrant._measures.proportions import design_effects
-from calibrant._measures.statistics import OneTable
-from calibrant._summaries.samples import Summary
+from calibrant._measures.statistics import STATISTICS, OneTable
+from calibrant._summaries.bin_counts import RULES, BinCounts, Runs
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._report import BinSensitivity, BinView
+from calibrant.results._report import BinView, MeasureOverBins
 
-# In bins of either rule, which the page names beside them.
-_GAPS = ("ece", "rmsce", "mce")
-# In the bins that the evaluation has them in, so that one name has one value on a page.
-_TRUTHFUL: dict[Shape, tuple[str, ...]] = {
-    "binary": ("debiased_l2", "lin_ce"),
-    "multiclass": ("debiased_l2", "confidence_ce"),
-}
+# Numbers of bins that a reader may choose from.
+COUNTS = (*range(1, 51), 60, 70, 80, 90, 100)
 # Errors over all classes cost a pass for each number of bins: a few numbers, of moderate problems.
 _CLASS_COUNTS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
 NOT_OVER_CLASSES = (
     "Errors over all classes are not here: with this many rows or classes each number of bins "
     "takes long."
 )
-_CLASSWISE = (
-    ("classwise_ece", "equal-width"), ("ace", "quantile"), ("classwise_ce", "quantile"),
-)  # fmt: skip
 
 
 def bin_views(
@@ -80,7 +71,8 @@ def _view(
     with explained(samples):
         u, z, w, _ = whole_problem(samples, notion)
     problem = Samples(u, z, w)
-    tables = every_bin_count(problem, notion, counts, samples.precision)
+    runs = Runs.of(problem, counts, samples.precision)
+    tables = {rule: tuple(runs.reliability(rule, m, notion) for m in counts) for rule in RULES}
     if groups is not None:
 
         def with_bars(table: ReliabilityTable) -> ReliabilityTable:
@@ -89,10 +81,10 @@ def _view(
 
         tables = {rule: tuple(map(with_bars, each)) for rule, each in tables.items()}
     shape = samples.shape
-    names = {rule: _GAPS + (_TRUTHFUL[shape] if rule == truthful else ()) for rule in RULES}
     values = {
         rule: {
-            name: [measured(name, shape, table) for table in tables[rule]] for name in names[rule]
+            m.name: [m.compute(OneTable(table.table)) for table in tables[rule]]
+            for m in _measures(shape, in_truthful_bins=rule == truthful)
         }
         for rule in RULES
     }
@@ -100,9 +92,20 @@ def _view(
     return BinView(labels, counts, tables, values, replace(curve, notion=notion))
 
 
-def measured(name: str, shape: Shape, table: ReliabilityTable) -> float:
-    """A catalogued measure of one table."""
-    return find(name, shape).compute(OneTable(table.table))
+def _measures(shape: Shape, *, in_truthful_bins: bool) -> list[Measure]:
+    """The measures of a scalar problem that are shown in the bins of a rule, in the catalogue's
+    order.
+
+    Ordinary errors are shown in the bins of either rule, which the page names beside them; others
+    in the bins that the evaluation has them in, so that one name has one value on a page.
+    """
+
+    def is_shown(measure: Measure) -> bool:
+        statistic = STATISTICS[measure.statistic]
+        own_bins = statistic.binning == "fixed" or in_truthful_bins
+        return bool(measure.rank_in("bins", shape)) and not statistic.over_classes and own_bins
+
+    return [measure for measure in catalogue(shape) if is_shown(measure)]
 
 
 def _hardened(samples: Samples) -> Samples:
@@ -112,16 +115,18 @@ def _hardened(samples: Samples) -> Samples:
     return replace(samples, targets=hard)
 
 
-def sensitivity(samples: Samples, view: BinView) -> tuple[BinSensitivity, ...]:
+def sensitivity(samples: Samples, view: BinView) -> tuple[MeasureOverBins, ...]:
     """Every measure over bins against their number."""
+    shape = samples.shape
     curves = [
-        BinSensitivity(name, rule, view.counts, tuple(values))
+        MeasureOverBins(name, rule, view.counts, tuple(values))
         for rule in RULES
         for name, values in view.values[rule].items()
     ]
     if over_classes(samples):
         curves += _over_classes(samples)
-    return tuple(sorted(curves, key=lambda curve: _rank(curve.measure)))
+    ranks = {measure.name: measure.rank_in("bins", shape) for measure in catalogue(shape)}
+    return tuple(sorted(curves, key=lambda curve: ranks[curve.measure]))
 
 
 def over_classes(samples: Samples) -> bool:
@@ -129,18 +134,14 @@ def over_classes(samples: Samples) -> bool:
     return samples.multiclass and is_small_over_classes(samples)
 
 
-def _over_classes(samples: Samples) -> list[BinSensitivity]:
-    values_of: dict[tuple[str, str], list[float]] = {key: [] for key in _CLASSWISE}
-    for m in _CLASS_COUNTS:
-        summary = Summary(samples, EqualWidth(m), Quantile(m))
-        for name, rule in _CLASSWISE:
-            values_of[name, rule].append(find(name, "multiclass").compute(summary))
-    return [
-        BinSensitivity(name, rule, _CLASS_COUNTS, tuple(values))
-        for (name, rule), values in values_of.items()
-    ]
-
-
-def _rank(name: str) -> int:
-    order = ("ece", "lin_ce", "confidence_ce", "rmsce", "mce", "debiased_l2")
-    return order.index(name) if name in order else len(order)
+def _over_classes(samples: Samples) -> list[MeasureOverBins]:
+    tables = BinCounts(samples, _CLASS_COUNTS)
+    summaries = [tables.at(m) for m in _CLASS_COUNTS]
+    curves = []
+    for measure in listed("bins", "multiclass"):
+        statistic = STATISTICS[measure.statistic]
+        if statistic.over_classes:
+            rule = "equal-width" if statistic.binning == "fixed" else "quantile"
+            values = tuple(measure.compute(summary) for summary in summaries)
+            curves.append(MeasureOverBins(measure.name, rule, _CLASS_COUNTS, values))
+    return curves
