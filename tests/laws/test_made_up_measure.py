@@ -7,6 +7,7 @@ predictions, and one that needs the predictions in order.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import math
@@ -308,3 +309,32 @@ def test_a_measure_without_a_twin_fails(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delattr(twins, "twin_of_width_ce")
     with pytest.raises(AssertionError, match="add twin_of_width_ce"):
         by_name.agree_with_twin("width_ce", "binary", "hard")
+
+
+def _names_in(node: ast.AST, known: set[str]) -> set[str]:
+    """The measures that a literal list, or a comparison, names."""
+    if isinstance(node, ast.Dict):
+        items: list[ast.expr | None] = list(node.keys)
+    elif isinstance(node, ast.Tuple | ast.List | ast.Set):
+        items = list(node.elts)
+    else:
+        return set()
+    return {e.value for e in items if isinstance(e, ast.Constant) and e.value in known}
+
+
+def test_no_other_module_has_a_list_of_measures() -> None:
+    """Public names are listed in `__init__`, and papers are about the measures that they are."""
+    source, known = Path(cal.__file__).parent, {measure.name for measure in cal.catalogue()}
+    exempt = {source / "__init__.py", source / "_measures" / "catalogue.py"}
+    for path in sorted(set(source.rglob("*.py")) - exempt):
+        if "papers" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = _names_in(node, known)
+            assert len(names) < 2, f"{path}:{getattr(node, 'lineno', 0)} lists {sorted(names)}"
+            if isinstance(node, ast.Compare):  # "brier" is a field of the sums of losses too
+                compared = [node.left, *node.comparators]
+                named = [e.value for e in compared if isinstance(e, ast.Constant)]
+                assert known.isdisjoint(map(str, named)) or "brier" in named, (
+                    f"{path}:{node.lineno}"
+                )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 # Per bin: rows with weight, and sums of weight w, prediction u and target z. The compiled kernels
 # write these columns by position. The square of a weight is what its row adds to a variance:
-# sum_w2 and sum_w2z keep what is said of the noise independent of the weights' scale.
+# sum_w2 and sum_w2z keep estimates of the noise independent of the weights' scale.
 FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum_wz2", "sum_w2z")
 
 

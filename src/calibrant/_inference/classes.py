@@ -1,8 +1,8 @@
 """Errors over all classes: the threshold family and the null of every class's bins together.
 
-A row has a place for each class: the bin that its prediction for that class falls into, or, for
+A row has a bin for each class: the bin that its prediction for that class falls into, or, for
 full calibration, its cell and the class. What is summed there is the residual, target less
-prediction; one label moves the residuals of a whole row, so rows are drawn and not places.
+prediction; one label moves the residuals of a whole row, so rows are drawn and not bins.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from calibrant._inference.family import (
 )
 
 Array = NDArray[np.float64]
-# Residuals and weights of every place, (draws, places), to the measure's value of each draw.
+# Residuals and weights of every bin, (draws, bins), to the measure's value of each draw.
 Errors = Callable[[Array, Array], Array]
 
-# Expected events below which a place's outcomes are drawn by themselves.
+# Expected events below which a bin's outcomes are drawn by themselves.
 FEW_EVENTS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Rows with a place for each class: `index`, `u`, `z` and `w` are (n, k), w 0 where a row is
+class ClassBins:
+    """Rows with a bin for each class: `index`, `u`, `z` and `w` are (n, k), w 0 where a row is
     not counted; `y` are labels, or None where targets are soft.
     """
 
@@ -52,7 +52,7 @@ class Places:
         return int(self.u.shape[0])
 
     def sums(self, values: Array) -> Array:
-        """Sums by place of what rows have for each class."""
+        """Sums by bin of what rows have for each class."""
         return summed(self.index.ravel(), values.ravel(), self.size)
 
     @cached_property
@@ -64,12 +64,12 @@ class Places:
         return self.sums(self.w * self.w)
 
     def mean(self, values: Array) -> Array:
-        """Weighted means by place, 0 where there is no weight."""
+        """Weighted means by bin, 0 where there is no weight."""
         total = self.sums(self.w * values)
         return np.divide(total, self.weight, out=np.zeros(self.size), where=self.weight > 0)
 
     def of_blocks(self, blocks: Blocks, values: Array) -> Array:
-        """Sums by block and place."""
+        """Sums by block and bin."""
         key = blocks.index[:, None] * self.size + self.index
         sums = summed(key.ravel(), values.ravel(), blocks.size * self.size)
         return sums.reshape(blocks.size, self.size)
@@ -79,7 +79,7 @@ class Places:
 class ClassFamily:
     """The family of errors over all classes; its noise is drawn once, for all members."""
 
-    places: Places
+    bins: ClassBins
     blocks: Blocks
     n_draws: int
     seed: int
@@ -88,7 +88,7 @@ class ClassFamily:
     common: bool = False
 
     def __post_init__(self) -> None:
-        p = self.places
+        p = self.bins
         self.gap = p.mean(p.z - p.u)
         self.outcomes = p.y is not None and not self.blocks.clustered and not self.common
         self.small = self.blocks.size * p.size <= BLOCK_ENTRIES
@@ -101,7 +101,7 @@ class ClassFamily:
         self.last = float((np.abs(self.gap[known]) / self.scale[known]).max(initial=1.0)) + 1.0
 
     def _standard_errors(self) -> Array:
-        p = self.places
+        p = self.bins
         safe = np.where(p.weight > 0, p.weight, 1.0)
         variance = np.zeros(p.size)
         if p.hard:
@@ -125,21 +125,19 @@ class ClassFamily:
 
     @cached_property
     def _weights(self) -> Array:
-        """The weight of every place in each resample of the rows."""
+        """The weight of every bin in each resample of the rows."""
         if not self.small:
-            return np.broadcast_to(self.places.weight, (self.n_draws, self.places.size))
+            return np.broadcast_to(self.bins.weight, (self.n_draws, self.bins.size))
         rng = np.random.default_rng((self.seed, 1))
-        return self.blocks.counts(self.n_draws, rng) @ self.places.of_blocks(
-            self.blocks, self.places.w
-        )
+        return self.blocks.counts(self.n_draws, rng) @ self.bins.of_blocks(self.blocks, self.bins.w)
 
     @cached_property
     def _noise(self) -> Array:
         """How residuals scatter about their means."""
-        p, rng = self.places, np.random.default_rng((self.seed, 3))
+        p, rng = self.bins, np.random.default_rng((self.seed, 3))
         centre = thresholded(self.gap, self.scale, 1.0)
         if self.outcomes and p.n * self.n_draws <= DRAWN_LABELS:
-            # Where places hold a row or two, what they saw is luck: the smooth fit tells the rates.
+            # Where bins hold a row or two, what they saw is luck: the smooth fit tells the rates.
             rates = p.u if self.recalibrated is None else self.recalibrated
             rates = rates / np.maximum(rates.sum(axis=1, keepdims=True), 1e-300)
             return self._label_noise(rates, self.n_draws, rng)
@@ -160,8 +158,8 @@ class ClassFamily:
         return noise
 
     def null(self, n_draws: int) -> Array:
-        """Residuals of every place when the predictions are right."""
-        p, rng = self.places, np.random.default_rng((self.seed, 6))
+        """Residuals of every bin when the predictions are right."""
+        p, rng = self.bins, np.random.default_rng((self.seed, 6))
         if self.outcomes and p.n * n_draws <= DRAWN_LABELS:
             rates = p.u / np.maximum(p.u.sum(axis=1, keepdims=True), 1e-300)
             return self._label_noise(rates, n_draws, rng)
@@ -179,7 +177,7 @@ class ClassFamily:
 
     def _label_noise(self, rates: Array, n_draws: int, rng: np.random.Generator) -> Array:
         """Residuals of labels drawn from rows of rates, about their means."""
-        p = self.places
+        p = self.bins
         n, k = rates.shape
         through = np.cumsum(rates, axis=1)
         through /= through[:, -1:]
@@ -198,7 +196,7 @@ class ClassFamily:
     # --- members ---------------------------------------------------------------------------------
 
     def grid(self, shape: str) -> list[float]:
-        """The members of a family that are looked at, the worst first."""
+        """The members of a family that are tried, the worst first."""
         if shape == "sure" and not (np.abs(self.gap) > SURE * self.scale).any():
             return []
         if shape == "smooth":
@@ -210,7 +208,7 @@ class ClassFamily:
 
     @cached_property
     def _mean(self) -> Array:
-        return self.places.mean(self.places.u)
+        return self.bins.mean(self.bins.u)
 
     def _gaps(self, shape: str, t: float) -> Array:
         if shape == "smooth":
@@ -224,6 +222,6 @@ class ClassFamily:
 
     def member(self, shape: str, t: float, errors: Errors) -> tuple[float, Array]:
         """The true error of the member t, and errors of samples from it."""
-        gap, weight = self._gaps(shape, t), self.places.weight
+        gap, weight = self._gaps(shape, t), self.bins.weight
         truth = errors((weight * gap)[None], weight[None])
         return float(truth[0]), errors(self._weights * gap + self._noise, self._weights)

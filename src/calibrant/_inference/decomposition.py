@@ -58,9 +58,11 @@ def discrimination_limits(
     """
     from scipy.optimize import isotonic_regression
 
-    held = cells.w > 0
+    nonempty = cells.w > 0
     fit = np.zeros(cells.size)
-    fit[held] = isotonic_regression(cells.wz[held] / cells.w[held], weights=cells.w[held]).x
+    fit[nonempty] = isotonic_regression(
+        cells.wz[nonempty] / cells.w[nonempty], weights=cells.w[nonempty]
+    ).x
     base = float(cells.wz.sum() / cells.w.sum())
     plain = problem.hard and problem.w is None and not blocks.clustered
     rng = np.random.default_rng((seed, 1))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._inference.pool import pool_table
+from calibrant._inference.ranks import pool_table
 
 
 def dominates(a: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:

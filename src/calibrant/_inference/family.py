@@ -54,7 +54,7 @@ SURE = 2.0
 SHAPES = ("threshold", "smooth", "sure")
 # Multiples of the smooth gap, the worst first.
 FACTORS = (5.0, 3.5, 2.75, 2.25, 1.75, 1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0)
-# Members that are looked at first; further ones as far as a gap needs to vanish.
+# Members that are tried first; further ones as far as a gap needs to vanish.
 MEMBERS = (-6.0, -4.5, -3.5, -2.75, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 6.5)
 # Predictions weigh as much as this many rows in the standard error of a bin's outcomes: a bin
 # without any event is not known to have none.
@@ -195,7 +195,7 @@ class Family:
     # --- members ---------------------------------------------------------------------------------
 
     def grid(self, shape: str) -> list[float]:
-        """The members of a family that are looked at, the worst first."""
+        """The members of a family that are tried, the worst first."""
         if shape == "sure" and not (np.abs(self.gap) > SURE * self.scale).any():
             return []
         if shape == "smooth":

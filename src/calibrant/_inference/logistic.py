@@ -41,8 +41,8 @@ def why_not_estimable(z: Array, h: Array, w: Array | None) -> str:
     In one dimension a soft target is both classes at its place. The likelihood has a maximum unless
     the places of one class end where those of the other begin.
     """
-    held = slice(None) if w is None else w > 0
-    z, h = z[held], h[held]
+    kept = slice(None) if w is None else w > 0
+    z, h = z[kept], h[kept]
     up, down = h[z > 0], h[z < 1]
     if up.size == 0 or down.size == 0:
         seen = "1" if down.size == 0 else "0"
@@ -121,8 +121,8 @@ def summed(rows: Array, groups: NDArray[np.intp]) -> Array:
 
 
 def _place_of(h: Array, w: Array) -> tuple[float, float]:
-    held = h[w > 0]
-    return float(held.mean()), float(held.std())
+    kept = h[w > 0]
+    return float(kept.mean()), float(kept.std())
 
 
 def _log_likelihood(z: Array, h: Array, w: Array, theta: Array) -> float:

@@ -30,8 +30,8 @@ def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
     """
     parts: dict[str, list[Array]] = {}
     for p, q in _rows(samples):
-        found = _distances(p, q) if distribution else _losses(p, q, samples.multiclass)
-        for name, values in found.items():
+        values_of = _distances(p, q) if distribution else _losses(p, q, samples.multiclass)
+        for name, values in values_of.items():
             parts.setdefault(name, []).append(values)
     return {name: np.concatenate(values) for name, values in parts.items()}
 

@@ -41,12 +41,12 @@ class Resampler:
         weights = self.samples.weights
         if weights is None or (weights > 0).all() or not (weights > 0).any():
             return
-        held = np.flatnonzero(weights > 0)
-        self.samples = self.samples.take(held)
+        kept = np.flatnonzero(weights > 0)
+        self.samples = self.samples.take(kept)
         if self.groups is not None:
-            self.groups = np.unique(self.groups[held], return_inverse=True)[1].astype(np.intp)
+            self.groups = np.unique(self.groups[kept], return_inverse=True)[1].astype(np.intp)
         if np.ndim(self.votes):
-            self.votes = self.votes[held]
+            self.votes = self.votes[kept]
 
     @cached_property
     def scalar(self) -> Notion:

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._inference.dominance import maximum_dominance_set
-from calibrant._inference.pool import pool_table
-from calibrant._inference.ranks import spearman_margin, spearman_table
+from calibrant._inference.ranks import pool_table, spearman_margin, spearman_table
 from calibrant.results._robustness import RankCorrelation, RankRobustness, Relation
 
 DOMINANCE_ORDER = "dominance order"
@@ -138,8 +137,8 @@ def _along(chain: NDArray[np.intp], errors: Array) -> list[float]:
     """The rank correlation of each error with the line, which one predictor alone does not make."""
     if len(chain) < 2:
         return [math.nan] * errors.shape[1]
-    place = np.arange(len(chain), dtype=np.float64)[:, None]
-    return [float(rho) for rho in spearman_table(place, errors[chain])[0]]
+    position = np.arange(len(chain), dtype=np.float64)[:, None]
+    return [float(rho) for rho in spearman_table(position, errors[chain])[0]]
 
 
 def _row(

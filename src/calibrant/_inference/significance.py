@@ -43,7 +43,7 @@ SURPRISES = 100.0
 NOT_NORMAL = 0.05
 # Expected events or non-events in a group below which a chi-square is not to be relied on.
 SMALL_COUNT = 2.0
-# The smallest p-value that is told: below it numbers end, and a chance of 0 would be another claim.
+# The smallest p-value that is reported: no sample shows that a chance is 0.
 LEAST_P = 5e-324
 
 
@@ -268,9 +268,9 @@ def _far_from_normal(problem: Problem) -> float:
     second = np.bincount(bins, w**2 * spread, m)
     third = np.bincount(bins, w**3 * spread * (1.0 - 2.0 * u), m)
     fourth = np.bincount(bins, w**4 * spread * (1.0 - 6.0 * spread), m)
-    held = second > 0
+    nonempty = second > 0
     by_weight = float((second**2).sum())
-    skew = float((third[held] ** 2 / second[held]).sum())
+    skew = float((third[nonempty] ** 2 / second[nonempty]).sum())
     return max(skew, float(np.abs(fourth).sum())) / by_weight
 
 
@@ -372,11 +372,11 @@ def clustered_truthful_p(problem: Problem, groups: Groups) -> float:
     variance 2 tr C^2.
     """
     w, u, m = problem.weights, problem.u, problem.m
-    place = groups * m + problem.bins
+    cell = groups * m + problem.bins
     shape = (int(groups.max()) + 1, m)
 
     def by_cluster(values: Array) -> Array:
-        sums: Array = np.bincount(place, values, shape[0] * m).astype(np.float64)
+        sums: Array = np.bincount(cell, values, shape[0] * m).astype(np.float64)
         return sums.reshape(shape).T
 
     spread = u * (1.0 - u)

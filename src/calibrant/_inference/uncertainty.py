@@ -16,6 +16,7 @@ from calibrant._inference.blocks import summed
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.budget import TABLE_ENTRIES, few_draws, many_draws
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, table_of
+from calibrant._inference.class_bins import class_bins, full_bins, recalibrated
 from calibrant._inference.classes import ClassFamily, Errors
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.family import SHAPES, Family, Limits, family_of, invert
@@ -35,7 +36,6 @@ from calibrant._inference.paired import (
     draw_blocks,
     replicates,
 )
-from calibrant._inference.places import class_places, full_places, recalibrated
 from calibrant._inference.resampling import Resampler
 from calibrant._inference.tails import lower_tail, upper_chance, upper_tail
 from calibrant._measures.catalogue import Measure
@@ -167,7 +167,7 @@ class Uncertainty(Resampler):
         if limits is None:
             return None
         low = limits.low
-        # Whether the data can be told from calibrated ones, the noise floor says.
+        # Whether the data differ from calibrated ones is what the noise floor tests.
         floor = self._null_values(measure)
         if floor is not None:
             p = upper_tail(floor[0], self._on_null_scale(measure, value))
@@ -246,7 +246,7 @@ class Uncertainty(Resampler):
             return None
         scalar = self.binned(measure) or measure.cell_formula
         classes = None if scalar else self._class_family(measure)
-        return self.plain_problem.u if classes is None else classes[0].places.u
+        return self.plain_problem.u if classes is None else classes[0].bins.u
 
     def _common_members(self, measure: Measure) -> list[tuple[float, Array]] | None:
         """True value and draws in members of the family that is common to several predictors."""
@@ -288,7 +288,7 @@ class Uncertainty(Resampler):
         own, formula = classes
         key = ("common", id(own))
         if key not in self._classes:
-            family = ClassFamily(own.places, self.blocks, self._many_draws, self.seed, common=True)
+            family = ClassFamily(own.bins, self.blocks, self._many_draws, self.seed, common=True)
             self._classes[key] = (family, 0)
         common = self._classes[key]
         assert common is not None
@@ -308,7 +308,7 @@ class Uncertainty(Resampler):
             return None
         key = (measure.statistic, str(rule))
         if key not in self._classes:
-            self._classes[key] = self._class_places(measure.statistic, rule)
+            self._classes[key] = self._family_over_classes(measure.statistic, rule)
         classes = self._classes[key]
         if classes is None:
             return None
@@ -319,14 +319,14 @@ class Uncertainty(Resampler):
         assert measure.table_formula is not None
         return family, _table_errors(measure.table_formula, k)
 
-    def _class_places(self, statistic: str, rule: Rule) -> tuple[ClassFamily, int] | None:
+    def _family_over_classes(self, statistic: str, rule: Rule) -> tuple[ClassFamily, int] | None:
         if statistic == "full_bins":
-            places = full_places(self.samples, rule)
+            bins = full_bins(self.samples, rule)
         else:
-            places = class_places(self.samples, rule, above=statistic == "above")
-        if places is None:
+            bins = class_bins(self.samples, rule, above=statistic == "above")
+        if bins is None:
             return None
-        own, k = places
+        own, k = bins
         rates = recalibrated(own, self.samples)
         return ClassFamily(own, self.blocks, self._many_draws, self.seed, rates), k
 
@@ -395,7 +395,7 @@ class Uncertainty(Resampler):
             if key_ not in self._null:
                 self._null[key_] = family.null(self._many_draws)
             residual = self._null[key_]
-            return errors(residual, np.broadcast_to(family.places.weight, residual.shape)), method
+            return errors(residual, np.broadcast_to(family.bins.weight, residual.shape)), method
         if self.soft and self.votes is None:
             return None
         return self._null_rows(measure)

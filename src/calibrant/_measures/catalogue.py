@@ -407,7 +407,7 @@ _ENTRIES: tuple[Measure, ...] = (
             lambda s: binned_error(s.above(THRESHOLD)), of_tables=binned_errors, group="binned",
             equal_mass=True, label="TACE"),
     # --- smooth ---
-    # The top label of a row changes hands at a tie, which no smoothing of its confidence mends.
+    # At a tie the top label of a row changes, which no smoothing of its confidence prevents.
     *(Measure("ls_ece", "logit-smoothed calibration error",
               "integral |(1/W) sum w K(t - h)(z - sigmoid(t))| dt", "scalar", (shape,),
               "logit_grid", 0, 1, Claims(False, shape == "binary", True, True),
@@ -605,16 +605,16 @@ def canonical(name: Any) -> Any:
     if not isinstance(name, str):
         return name
     for alike in (str, _plain):
-        found = _named(name, alike)
-        if len(found) == 1:
-            return found[0]
+        names = _named(name, alike)
+        if len(names) == 1:
+            return names[0]
     return name
 
 
 def _named(name: str, alike: Callable[[str], str]) -> list[str]:
     """The measures that are called this, where names that are `alike` count as one."""
-    found = [m.name for m in _ENTRIES if alike(name) in map(alike, (m.name, *m.aliases))]
-    return list(dict.fromkeys(found))
+    names = [m.name for m in _ENTRIES if alike(name) in map(alike, (m.name, *m.aliases))]
+    return list(dict.fromkeys(names))
 
 
 def _plain(name: str) -> str:

@@ -57,9 +57,9 @@ def isotonic_fit(levels: BinTable) -> NDArray[np.float64]:
 
     out = np.zeros(levels.sum_w.shape)
     for r in range(levels.n_classes):
-        held = levels.sum_w[r] > 0
-        fit = isotonic_regression(levels.mean_z[r][held], weights=levels.sum_w[r][held])
-        out[r, held] = fit.x
+        nonempty = levels.sum_w[r] > 0
+        fit = isotonic_regression(levels.mean_z[r][nonempty], weights=levels.sum_w[r][nonempty])
+        out[r, nonempty] = fit.x
     return out
 
 
@@ -74,10 +74,10 @@ def _one_class(table: BinTable, fitted: NDArray[np.float64] | None) -> BrierDeco
     base = float(wz.sum() + lost_wz) / total
     uncertainty = max(0.0, square_z / total - base**2)
     if fitted is None:
-        held = w > 0
-        mean_u, mean_z = wu[held] / w[held], wz[held] / w[held]
-        miscalibration = float(w[held] @ (mean_u - mean_z) ** 2) / total
-        discrimination = float(w[held] @ (mean_z - base) ** 2) / total
+        nonempty = w > 0
+        mean_u, mean_z = wu[nonempty] / w[nonempty], wz[nonempty] / w[nonempty]
+        miscalibration = float(w[nonempty] @ (mean_u - mean_z) ** 2) / total
+        discrimination = float(w[nonempty] @ (mean_z - base) ** 2) / total
         within = brier - (miscalibration - discrimination + uncertainty)
         return BrierDecomposition(brier, miscalibration, discrimination, uncertainty, within)
     # The score of the recalibrated predictions, from sums alone.

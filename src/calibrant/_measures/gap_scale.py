@@ -1,7 +1,7 @@
 """The scale of tolerances: how large a gap in every bin would give a measure's value.
 
 An ECE of 0.05 is a mean gap of 0.05. A sum of squares over W^2 with such a gap in each of 15 bins
-is 0.00017: held against a tolerance of 0.05 it would keep it whatever the predictions. So
+is 0.00017: compared with a tolerance of 0.05 it would pass whatever the predictions. So
 tolerances are of gaps, and values are turned into gaps before the two are compared.
 """
 

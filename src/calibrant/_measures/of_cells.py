@@ -55,9 +55,9 @@ def isotonic_parts(sums: CellSums) -> tuple[Array, Array]:
     base = sums.wz.sum(axis=1) / total
     after = np.empty(total.size)
     for i, (w, wz) in enumerate(zip(sums.w, sums.wz, strict=True)):
-        held = w > 0
-        fit = isotonic_regression(wz[held] / w[held], weights=w[held]).x
-        after[i] = float((w[held] * fit - 2.0 * wz[held]) @ fit) / total[i]
+        nonempty = w > 0
+        fit = isotonic_regression(wz[nonempty] / w[nonempty], weights=w[nonempty]).x
+        after[i] = float((w[nonempty] * fit - 2.0 * wz[nonempty]) @ fit) / total[i]
     before = (sums.u * (sums.wu - 2.0 * sums.wz)).sum(axis=1) / total
     return np.maximum(before - after, 0.0), np.maximum(-(base**2) - after, 0.0)
 
@@ -120,7 +120,7 @@ def ls_eces(sums: CellSums) -> Array:
     def spread(values: Array) -> csr_array:
         return csr_array((values.ravel(), (rows, nodes.ravel())), shape=shape)
 
-    # z (1 - rho) - (1 - z) rho, place by place.
+    # z (1 - rho) - (1 - z) rho, point by point.
     difference = (spread(kernel * (1.0 - up)).T @ sums.wz.T
                   - spread(kernel * up).T @ (sums.w - sums.wz).T)  # fmt: skip
     out: Array = step * np.abs(difference).sum(axis=0) / sums.w.sum(axis=1)
@@ -143,9 +143,9 @@ def _smooth_eces(sums: CellSums, cells: int) -> Array:
     from scipy.sparse import csr_array
 
     total = sums.w.sum(axis=1)
-    place = np.clip(sums.u, 0.0, 1.0) * cells
-    left = np.minimum(place.astype(np.intp), cells - 1)
-    share = place - left
+    position = np.clip(sums.u, 0.0, 1.0) * cells
+    left = np.minimum(position.astype(np.intp), cells - 1)
+    share = position - left
     index = np.arange(left.size)
     both = (np.concatenate([index, index]), np.concatenate([left, left + 1]))
     deposit = csr_array((np.concatenate([1.0 - share, share]), both), shape=(left.size, cells + 1))

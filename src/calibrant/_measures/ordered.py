@@ -60,17 +60,17 @@ def _falls(
     inner = (j > 0) & (j < m)
     at[inner] = ranks.begins(j[inner].astype(np.float64), m[inner].astype(np.float64))
     # Bins without a prediction say nothing; nor does the step from one number to the next.
-    held = np.flatnonzero(at[:-1] < at[1:])
-    weight, target = through[:, at[held + 1]] - through[:, at[held]]
+    nonempty = np.flatnonzero(at[:-1] < at[1:])
+    weight, target = through[:, at[nonempty + 1]] - through[:, at[nonempty]]
     mean = target / weight
-    falls = (mean[1:] - mean[:-1] < -ROUNDING) & (owner[held][1:] == owner[held][:-1])
-    return np.bincount(owner[held][1:][falls], minlength=tried.size) > 0
+    falls = (mean[1:] - mean[:-1] < -ROUNDING) & (owner[nonempty][1:] == owner[nonempty][:-1])
+    return np.bincount(owner[nonempty][1:][falls], minlength=tried.size) > 0
 
 
 def merge_levels(sums: NDArray[np.float64], m: int) -> BinTable:
     """Level sets (levels x fields) put together into m equal-mass bins."""
     firsts = MiddleRanks.of(sums[:, 1]).firsts(m)
-    held = firsts[:-1] < firsts[1:]
+    nonempty = firsts[:-1] < firsts[1:]
     merged = np.zeros((m, len(FIELDS)))
-    merged[held] = np.add.reduceat(sums, firsts[:-1][held], axis=0)
+    merged[nonempty] = np.add.reduceat(sums, firsts[:-1][nonempty], axis=0)
     return BinTable(merged[None])

@@ -1,7 +1,7 @@
 """What other tools report as "ECE" for the same predictions and targets.
 
 Each function follows one tool's rule for a scalar problem: predictions in [0, 1] (a probability of
-the positive class, or a top-label confidence) held against targets. The definition they are
+the positive class, or a top-label confidence) compared with targets. The definition they are
 compared with is the weighted mean gap over equal-width bins ``[(j-1)/m, j/m)``, the last one closed
 at 1, in double precision. The tools differ from it, and from each other, in five ways only: where
 the edges are, which side of a bin is closed, what happens to a prediction of exactly 1, the

@@ -79,33 +79,33 @@ def _logistic(t: Array) -> tuple[Array, Array]:
 
 
 def smoothed_logits(grid: LogitGrid, r: int, sigma: float) -> tuple[Array, Array, Array]:
-    """Places t, and the Gaussian-smoothed sums of w z and w (1 - z) there, for class r.
+    """Points t, and the Gaussian-smoothed sums of w z and w (1 - z) there, for class r.
 
     Only the stretch of the grid that holds mass is smoothed. The spectrum of the result is short:
-    it is cut or padded to as many places as sigma needs, which interpolates between the nodes. The
-    logit 0 is always a place: to exchange the labels 0 and 1 changes nothing.
+    it is cut or padded to as many points as sigma needs, which interpolates between the nodes. The
+    logit 0 is always a point: to exchange the labels 0 and 1 changes nothing.
     """
     from scipy import fft
 
-    held = (grid.plus[r] != 0) | (grid.minus[r] != 0)
-    first, last = int(held.argmax()), held.size - 1 - int(held[::-1].argmax())
+    nonempty = (grid.plus[r] != 0) | (grid.minus[r] != 0)
+    first, last = int(nonempty.argmax()), nonempty.size - 1 - int(nonempty[::-1].argmax())
     wanted = min(sigma, 1.0) / SUMMED_PER_SIGMA
     coarser = max(1, int(wanted / grid.spacing + 1e-9))
     finer = max(1, math.ceil(grid.spacing / wanted - 1e-9))
     pad = math.ceil(TAIL * sigma / grid.spacing) + 4
-    middle = (held.size - 1) // 2
+    middle = (nonempty.size - 1) // 2
     pad += (first - pad - middle) % coarser
     size = coarser * fft.next_fast_len(-(-(last - first + 1 + 2 * pad) // coarser), real=True)
     masses = np.zeros((2, size))
     masses[0, pad : pad + last - first + 1] = grid.plus[r, first : last + 1]
     masses[1, pad : pad + last - first + 1] = grid.minus[r, first : last + 1]
-    n_places, spacing = size * finer // coarser, grid.spacing * coarser / finer
+    n_points, spacing = size * finer // coarser, grid.spacing * coarser / finer
     # Beyond TAIL the noise leaves nothing of a frequency.
     step = 2.0 * np.pi / (size * grid.spacing)
-    n_left = min(size // 2, n_places // 2, math.ceil(TAIL / (sigma * step))) + 1
+    n_left = min(size // 2, n_points // 2, math.ceil(TAIL / (sigma * step))) + 1
     damping = np.exp(-0.5 * (sigma * step * np.arange(n_left)) ** 2) / spacing
-    smooth = fft.irfft(fft.rfft(masses, axis=1)[:, :n_left] * damping, n=n_places, axis=1)
-    t = (first - pad - middle) * grid.spacing + np.arange(n_places) * spacing
+    smooth = fft.irfft(fft.rfft(masses, axis=1)[:, :n_left] * damping, n=n_points, axis=1)
+    t = (first - pad - middle) * grid.spacing + np.arange(n_points) * spacing
     return t, smooth[0], smooth[1]
 
 
@@ -136,7 +136,7 @@ def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
     plus, minus = grid.plus[r], grid.minus[r]
     middle = (plus.size - 1) // 2
     h = (np.arange(plus.size) - middle) * grid.spacing
-    # Where the grid ends before the sigmoid does, as with clipped predictions, places go on.
+    # Where the grid ends before the sigmoid does, as with clipped predictions, points go on.
     more = max(0, math.ceil((SIGMOID_ENDS - h[-1]) / grid.spacing))
     end = middle + more
     t = np.arange(-end, end + 1) * grid.spacing
@@ -168,9 +168,9 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float) -> float:
     a = h[rows] - signs * (sigma / 2)
     # The stretch between two ends, without the digits that h and sigma do not share.
     d = np.maximum(np.diff(h[rows]) - np.diff(signs) * (sigma / 2), 0.0)
-    held = np.cumsum(signs).astype(np.int64)[:-1]
-    positive = np.where(held > 0, np.cumsum(signs * (w * z)[rows])[:-1], 0.0)
-    negative = np.where(held > 0, np.cumsum(signs * (w * (1.0 - z))[rows])[:-1], 0.0)
+    inside = np.cumsum(signs).astype(np.int64)[:-1]
+    positive = np.where(inside > 0, np.cumsum(signs * (w * z)[rows])[:-1], 0.0)
+    negative = np.where(inside > 0, np.cumsum(signs * (w * (1.0 - z))[rows])[:-1], 0.0)
     positive, negative = np.maximum(positive, 0.0), np.maximum(negative, 0.0)
     a = a[:-1]
     # Where rho crosses Z / (Z + N) the integrand changes sign.
@@ -230,7 +230,7 @@ def ls_ece_monte_carlo(
 ) -> tuple[float, float]:
     """The paper's estimate from draws of (sample, noise), and its standard error.
 
-    A place t is drawn as a random sample's logit plus noise; the estimate is the mean of
+    A point t is drawn as a random sample's logit plus noise; the estimate is the mean of
     |E[z | t] - rho(t)|, with the conditional mean by the noise's own kernel.
     """
     p = w / w.sum()
@@ -342,7 +342,7 @@ N_POINTS = 513
 
 
 def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
-    """What LS-ECE integrates, place by place, on the logit scale."""
+    """What LS-ECE integrates, point by point, on the logit scale."""
     t, plus, minus = smoothed_logits(grid, 0, sigma)
     up, down = _logistic(t)
     total = float(grid.total_weight[0])
@@ -350,9 +350,9 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
     seen = np.flatnonzero(mass > 1e-12 * mass.max())
     keep = np.unique(np.linspace(seen[0], seen[-1], N_POINTS).astype(np.intp))
     # Between predictions that lie far apart there may be no mass at all.
-    held = mass[keep] > 1e-12 * mass.max()
+    nonempty = mass[keep] > 1e-12 * mass.max()
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean_target = np.where(held, np.clip(plus[keep] / mass[keep], 0.0, 1.0), np.nan)
+        mean_target = np.where(nonempty, np.clip(plus[keep] / mass[keep], 0.0, 1.0), np.nan)
     return {
         "logit": t[keep],
         "prediction": up[keep],
@@ -363,12 +363,12 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
 
 
 def unit_curve(grid: UnitGrid, total: float, sigma: float) -> dict[str, Array]:
-    """What smECE integrates, place by place, on [0, 1]."""
+    """What smECE integrates, point by point, on [0, 1]."""
     mass, predictions, targets = smoothed_units(_cosines(grid.sums[0]), sigma)
     keep = np.linspace(0, grid.cells, N_POINTS).astype(np.intp)
-    held = mass[keep] > 1e-12 * mass.max()
+    nonempty = mass[keep] > 1e-12 * mass.max()
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean_target = np.where(held, np.clip(targets[keep] / mass[keep], 0.0, 1.0), np.nan)
+        mean_target = np.where(nonempty, np.clip(targets[keep] / mass[keep], 0.0, 1.0), np.nan)
     return {
         "prediction": keep / grid.cells,
         "density": mass[keep] / total,

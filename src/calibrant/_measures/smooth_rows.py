@@ -12,15 +12,15 @@ Array = NDArray[np.float64]
 
 # Nodes to a bandwidth: a count of rows need not be known to many places.
 _NODES_PER_SIGMA = 8
-_PLACES_AT_ONCE = 32
+_POINTS_AT_ONCE = 32
 # Mirror images beyond the nearest weigh nothing below this bandwidth.
 _NEAR_IMAGES = 0.15
 
 
 def effective_rows(
-    places: Array, nodes: Array, mass: Array, squares: Array, sigma: float, *, reflected: bool
+    points: Array, nodes: Array, mass: Array, squares: Array, sigma: float, *, reflected: bool
 ) -> Array:
-    r"""The effective number of rows in the mean at each place, 0 where there are none.
+    r"""The effective number of rows in the mean at each point, 0 where there are none.
 
     .. math:: n(t) = (\sum w K(t, u))^2 / \sum w^2 K(t, u)^2
 
@@ -29,13 +29,13 @@ def effective_rows(
     scatters as that of n(t) rows does, or a little less where they have different chances.
     """
     nodes, mass, squares = _coarser(nodes, mass, squares, sigma)
-    out = np.empty(places.size)
-    for first in range(0, places.size, _PLACES_AT_ONCE):
-        some = slice(first, first + _PLACES_AT_ONCE)
-        kernel = _gaussian(places[some, None], nodes, sigma, reflected)
+    out = np.empty(points.size)
+    for first in range(0, points.size, _POINTS_AT_ONCE):
+        some = slice(first, first + _POINTS_AT_ONCE)
+        kernel = _gaussian(points[some, None], nodes, sigma, reflected)
         total, square = kernel @ mass, (kernel * kernel) @ squares
-        held = (total > 0) & (square > 0)
-        out[some] = np.where(held, total**2 / np.where(held, square, 1.0), 0.0)
+        nonempty = (total > 0) & (square > 0)
+        out[some] = np.where(nonempty, total**2 / np.where(nonempty, square, 1.0), 0.0)
     return out
 
 
@@ -54,8 +54,8 @@ def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
 
 def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[Array, Array, Array]:
     """The nodes that hold mass, neighbours put together as far as the bandwidth allows."""
-    held = np.flatnonzero(mass != 0)
-    stretch = slice(int(held[0]), int(held[-1]) + 1)
+    nonempty = np.flatnonzero(mass != 0)
+    stretch = slice(int(nonempty[0]), int(nonempty[-1]) + 1)
     nodes, mass, squares = nodes[stretch], mass[stretch], squares[stretch]
     spacing = float(nodes[1] - nodes[0]) if nodes.size > 1 else sigma
     together = max(1, int(sigma / (_NODES_PER_SIGMA * spacing)))

@@ -11,7 +11,7 @@ from calibrant._measures.catalogue import Measure, Shape, canonical, catalogue, 
 from calibrant._measures.statistics import STATISTICS
 
 # Each class's own quantile bins, and vectors of all classes, make long queries: up to so many
-# classes a frame of another engine is asked for them without being told to.
+# classes an evaluation of everything asks a frame of another engine for them.
 FRAME_CLASSES = 20
 
 

@@ -97,32 +97,34 @@ class Summary:
             self.scalar = "confidence"
         self.engine = engine_of(self.samples)
 
-    def _note(self, found: Findings) -> None:
+    def _note(self, findings: Findings) -> None:
         mine = self.findings
-        if found.soft and not mine.soft:
+        if findings.soft and not mine.soft:
             check_not_swapped(self.samples)
         # Passes see the same rows again: the largest count is the count.
         self.findings = Findings(
-            max(mine.n_predictions_clipped, found.n_predictions_clipped),
-            max(mine.n_rows_off_simplex, found.n_rows_off_simplex),
-            max(mine.n_log_clipped, found.n_log_clipped),
-            mine.soft or found.soft,
+            max(mine.n_predictions_clipped, findings.n_predictions_clipped),
+            max(mine.n_rows_off_simplex, findings.n_rows_off_simplex),
+            max(mine.n_log_clipped, findings.n_log_clipped),
+            mine.soft or findings.soft,
         )
 
     def table(self, notion: Notion, rule: Rule, *, squares: bool = True) -> BinTable:
         """The bin table of a notion and a rule."""
         with explained(self.samples):
             if notion == "classwise":
-                table, found = self.engine.classwise_table(self.samples, rule, squares=squares)
+                table, findings = self.engine.classwise_table(self.samples, rule, squares=squares)
             else:
-                table, _, found = self.engine.bin_table(self.samples, notion, rule, squares=squares)
-        self._note(found)
+                table, _, findings = self.engine.bin_table(
+                    self.samples, notion, rule, squares=squares
+                )
+        self._note(findings)
         return self._checked(table)
 
     def table_with_cuts(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
         with explained(self.samples):
-            table, cuts, found = self.engine.bin_table(self.samples, notion, rule)
-        self._note(found)
+            table, cuts, findings = self.engine.bin_table(self.samples, notion, rule)
+        self._note(findings)
         return self._checked(table), cuts
 
     @property
@@ -214,16 +216,16 @@ class Summary:
             assert sums is not None
             return LossSums(sums, self.samples.n_classes)
         with explained(self.samples):
-            out, found = self.engine.loss_sums(self.samples)
-        self._note(found)
+            out, findings = self.engine.loss_sums(self.samples)
+        self._note(findings)
         return self._weighed(out)
 
     @cached_property
     def distribution(self) -> LossSums:
         """Sums of distances between prediction and target distributions."""
         with explained(self.samples):
-            out, found = self.engine.loss_sums(self.samples, distribution=True)
-        self._note(found)
+            out, findings = self.engine.loss_sums(self.samples, distribution=True)
+        self._note(findings)
         return self._weighed(out)
 
     def _weighed(self, losses: LossSums) -> LossSums:
@@ -235,8 +237,8 @@ class Summary:
         itself).
         """
         with explained(self.samples):
-            table, found = self.engine.vector_table(self.samples, self.quantile, phi)
-        self._note(found)
+            table, findings = self.engine.vector_table(self.samples, self.quantile, phi)
+        self._note(findings)
         check_weight_total(table.sum_w.sum(), self._n_rows)
         return table
 

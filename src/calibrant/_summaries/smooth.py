@@ -92,10 +92,10 @@ class SmoothSummary:
     def logit_grid(self, sigma: float) -> LogitGrid:
         """Masses of what happened and what did not, on the logit grid."""
         with explained(self.samples):
-            grid, found, clipped = self.engine.logit_grid(
+            grid, findings, clipped = self.engine.logit_grid(
                 self.samples, self.notion, spacing_for(sigma), self.eps
             )
-        self._note(found)
+        self._note(findings)
         self.n_logits_clipped = clipped
         check_weight_total(grid.total_weight[0])
         return grid
@@ -130,16 +130,16 @@ class SmoothSummary:
     def unit_grid(self, cells: int = UNIT_CELLS, *, residual_only: bool = True) -> UnitGrid:
         """Masses on [0, 1]."""
         with explained(self.samples):
-            grid, found = self.engine.unit_grid(
+            grid, findings = self.engine.unit_grid(
                 self.samples, self.notion, cells, residual_only=residual_only
             )
-        self._note(found)
+        self._note(findings)
         return grid
 
-    def _note(self, found: Findings) -> None:
-        if found.soft and not self.findings.soft:
+    def _note(self, findings: Findings) -> None:
+        if findings.soft and not self.findings.soft:
             check_not_swapped(self.samples)
-        self.findings = found
+        self.findings = findings
 
     @cached_property
     def _weights(self) -> tuple[float, float]:
@@ -163,14 +163,14 @@ class SmoothSummary:
         return float((total**2 / squares) ** (-1.0 / 3.0))
 
     def curve(self, kind: str, sigma: float) -> dict[str, NDArray[np.float64]]:
-        """The smoothed curve: places, density, mean target, and the difference integrated."""
+        """The smoothed curve: points, density, mean target, and the difference integrated."""
         if kind == "logit":
             return logit_curve(self.logit_grid(sigma), sigma)
         grid = self.unit_grid(unit_cells_for(sigma), residual_only=False)
         return unit_curve(grid, self.total_weight, sigma)
 
-    def rows_behind(self, kind: str, sigma: float, places: NDArray[np.float64]) -> Rows:
-        """The effective number of rows at each place of a curve, and in all; None for soft labels.
+    def rows_behind(self, kind: str, sigma: float, points: NDArray[np.float64]) -> Rows:
+        """The effective number of rows at each point of a curve, and in all; None for soft labels.
 
         Of weights elsewhere than in memory there are no squares, and none either.
         """
@@ -187,7 +187,7 @@ class SmoothSummary:
             grids = [part.unit_grid(cells, residual_only=False) for part in (self, squared)]
             both = [grid.sums[0, 0] for grid in grids]
             nodes = np.arange(both[0].size) / grids[0].cells
-        n = effective_rows(places, nodes, both[0], both[1], sigma, reflected=kind == "unit")
+        n = effective_rows(points, nodes, both[0], both[1], sigma, reflected=kind == "unit")
         return n, self._weights[0] ** 2 / self._weights[1]
 
     def _squared(self) -> SmoothSummary | None:
@@ -228,8 +228,8 @@ class SmoothSummary:
             h = np.clip(h, -LOGIT_LIMIT, LOGIT_LIMIT)
             weights = here.weights
         else:
-            u, z, weights, found = self.engine.whole_problem(samples, notion)
-            self._note(found)
+            u, z, weights, findings = self.engine.whole_problem(samples, notion)
+            self._note(findings)
             u = np.clip(u, self.eps, 1.0 - self.eps)
             h = np.log(u / (1.0 - u))
         w = np.ones(h.size) if weights is None else weights.astype(np.float64)

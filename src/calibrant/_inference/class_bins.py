@@ -1,4 +1,4 @@
-"""The places of errors over all classes, and their rows recalibrated by a temperature."""
+"""The bins of errors over all classes, and their rows recalibrated by a temperature."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from calibrant._core.binning import LevelSets, Rule
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._inference.cells import problem_of
-from calibrant._inference.classes import Places
+from calibrant._inference.classes import ClassBins
 from calibrant._measures.catalogue import THRESHOLD
 
 Array = NDArray[np.float64]
 
 
-def class_places(samples: Samples, rule: Rule, *, above: bool) -> tuple[Places, int] | None:
+def class_bins(samples: Samples, rule: Rule, *, above: bool) -> tuple[ClassBins, int] | None:
     """Every class's bins; with `above` without small predictions. And the number of classes."""
     columns = class_columns(samples) if samples.multiclass else iter([samples])
     problems = []
@@ -46,10 +46,10 @@ def class_places(samples: Samples, rule: Rule, *, above: bool) -> tuple[Places, 
     hard = all(problem.hard for problem in problems)
     # Labels are drawn from whole rows: a part of the classes alone has none to draw.
     y = _labels(samples) if hard and samples.multiclass and k == samples.n_classes else None
-    return Places(index, k * m, u, z, w, y, hard), k
+    return ClassBins(index, k * m, u, z, w, y, hard), k
 
 
-def full_places(samples: Samples, rule: Rule) -> tuple[Places, int] | None:
+def full_bins(samples: Samples, rule: Rule) -> tuple[ClassBins, int] | None:
     """Every cell of vector predictions times every class, and the number of classes."""
     k = samples.n_classes
     p = np.clip(samples.block(0, samples.n).predictions.astype(np.float64), 0.0, 1.0)
@@ -69,7 +69,9 @@ def full_places(samples: Samples, rule: Rule) -> tuple[Places, int] | None:
     index = cells.reshape(-1, 1) * k + np.arange(k)
     w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     weights = np.broadcast_to(w[:, None], p.shape)
-    return Places(index, (int(cells.max()) + 1) * k, p, z, np.array(weights), y, y is not None), k
+    return ClassBins(
+        index, (int(cells.max()) + 1) * k, p, z, np.array(weights), y, y is not None
+    ), k
 
 
 def _labels(samples: Samples) -> NDArray[np.intp] | None:
@@ -81,14 +83,14 @@ def _labels(samples: Samples) -> NDArray[np.intp] | None:
     return targets.argmax(axis=1).astype(np.intp) if hard else None
 
 
-def recalibrated(places: Places, samples: Samples) -> Array | None:
-    """The rows after a temperature, which mends the fault that networks have most."""
-    if not samples.multiclass or places.u.shape[1] != samples.n_classes:
+def recalibrated(bins: ClassBins, samples: Samples) -> Array | None:
+    """The rows after a temperature, which corrects the most common fault of networks."""
+    if not samples.multiclass or bins.u.shape[1] != samples.n_classes:
         return None
-    logs = np.log(np.maximum(places.u, 1e-12))
+    logs = np.log(np.maximum(bins.u, 1e-12))
     some = logs.shape[0]
     step = max(1, some * logs.shape[1] // 1_000_000)
-    h, z = logs[::step], places.z[::step]
+    h, z = logs[::step], bins.z[::step]
 
     def scaled(logits: Array, slope: float) -> Array:
         p = np.exp(slope * (logits - logits.max(axis=1, keepdims=True)))
