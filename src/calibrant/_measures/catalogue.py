@@ -6,11 +6,11 @@ entry below, its public function in `_api/metrics`, and its twin in `tests/twins
 
 from __future__ import annotations
 
+import copyreg
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +19,17 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
 from calibrant._measures.decomposition import decompose, isotonic_fit
+from calibrant._measures.measure import GROUPS, Claim, Claims, Group, Listed, Measure, Shape
 from calibrant._measures.of_cells import (
-    CellSums,
     brier_miscalibrations,
-    each_draw,
     ks_errors,
-    levels_of_draws,
     ls_eces,
     smooth_eces,
     sweep_errors,
 )
 from calibrant._measures.ordered import ks_error, sweep_error
 from calibrant._measures.smooth import LS_SIGMA, ls_ece_of_grid
-from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
+from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import (
     confidence_correction,
     corrected_errors,
@@ -43,252 +41,25 @@ from calibrant._measures.truthful import (
     vector_linear_errors,
 )
 
-Array = NDArray[np.float64]
-
-Shape = Literal["binary", "multiclass"]
-# True, False, or None where the property does not apply.
-Claim = bool | None
-
-
-@dataclass(frozen=True)
-class Claims:
-    """What a measure promises, for its default rule of binning.
-
-    Truthful: reporting the true probabilities minimises its expectation, at every n. Continuous: it
-    does not jump when a prediction moves by a hair. Complete: it tends to 0 for calibrated
-    predictors. Sound: for the others it stays above what calibrated ones tend to. Both are limits
-    where bins grow in number while each still fills, and where the noise of the logit-smoothed
-    error shrinks; sums of squares over W^2 are multiplied by the number of bins. Weighted: weights
-    are shares, times a constant they change nothing. `audit` tests every claim.
-    """
-
-    truthful: Claim
-    continuous: Claim
-    complete: Claim
-    sound: Claim
-    weighted: Claim = True
-
-
-@dataclass(frozen=True)
-class Listed:
-    """The lists that include a measure when none is named, and its rank in each; 0: not included.
-
-    Parameters
-    ----------
-    headline : int, default 0
-        The first lines of the report page.
-    bins : int, default 0
-        The report page's chart of measures against the number of bins.
-    recalibration : int, default 0
-        The report page's table before and after recalibration.
-    compare : int, default 0
-        `compare`.
-    robustness : int, default 0
-        The rank correlations of errors and losses in `compare`.
-    monitor : int, default 0
-        `Monitor`.
-    scale : int, default 0
-        `calibrant scale`.
-    metric : int, default 0
-        The metric for the Hugging Face library `evaluate`.
-    """
-
-    headline: int = 0
-    bins: int = 0
-    recalibration: int = 0
-    compare: int = 0
-    robustness: int = 0
-    monitor: int = 0
-    scale: int = 0
-    metric: int = 0
-
-
-Group = Literal[
-    "binned", "unbinned", "truthful", "classwise", "losses", "decomposition", "distribution"
+__all__ = [
+    "GROUPS",
+    "HEADLINE",
+    "THRESHOLD",
+    "Claim",
+    "Claims",
+    "Group",
+    "Listed",
+    "Measure",
+    "Shape",
+    "canonical",
+    "catalogue",
+    "entry_of",
+    "equal_mass_names",
+    "find",
+    "listed",
+    "nearest_measure",
+    "registered",
 ]
-# Title and description of each group of measures, in the order of the report page.
-GROUPS: dict[Group, tuple[str, str]] = {
-    "binned": ("Errors over bins", "gaps between mean prediction and mean target, bin by bin"),
-    "unbinned": ("Errors without bins", "smoothed, or in order of the predictions"),
-    "truthful": ("Truthful errors", "in expectation smallest for the true probabilities"),
-    "classwise": ("Over all classes", "every class against the rest"),
-    "losses": ("Losses", "calibration and sharpness together"),
-    "decomposition": (
-        "The Brier score taken apart", "miscalibration less discrimination plus uncertainty"
-    ),
-    "distribution": ("Whole distributions", "soft labels against whole predictions"),
-}  # fmt: skip
-
-# How a confidence interval is computed: limits of a mean of rows, of the rate of outcomes, of the
-# Brier score's discrimination, by test inversion over a family of populations, or by resampling.
-IntervalMethod = Literal["mean", "rate", "discrimination", "inversion", "bootstrap"]
-# What an interval costs: a second whatever the number of rows; time in proportion to the entries of
-# the predictions; seconds; or too long unless the measure is asked for by name.
-Cost = Literal["low", "rows", "medium", "high"]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One entry of the catalogue."""
-
-    name: str
-    title: str
-    formula: str
-    notion: str
-    shapes: tuple[Shape, ...]
-    # A name of `STATISTICS`: what `compute` reads.
-    statistic: str
-    low: float
-    high: float
-    claims: Claims
-    reference: str
-    function: str
-    compute: Callable[[Statistics], float]
-    higher_is_better: bool = False
-    # Whether `evaluate` leaves it out for hard labels, where it says nothing of its own.
-    soft_only: bool = False
-
-    # --- many samples at once: optional, for speed; `compute` on each of them gives the same ------
-    # The value of every class of a bin table.
-    of_tables: Callable[[BinTable], Array] | None = None
-    # The same of a whole population, where the measure corrects for the number of rows.
-    of_population: Callable[[BinTable], Array] | None = None
-    # The value of many drawn samples from sums over fine cells, where it is not of bins.
-    of_cells: Callable[[CellSums], Array] | None = None
-    # The value of residuals (draws, cells times classes) and total weights (draws,) of vectors.
-    of_vectors: Callable[[Array, Array], Array] | None = None
-
-    # The upper end in words, where it depends on the data.
-    high_text: str = ""
-    # The power of a gap that a value is: 2 for sums of squares (see `gap_scale`).
-    power: int = 1
-    # The noise of calibrated predictions, as a gap, falls like n to the minus this.
-    rate: float = 0.5
-    # What else it is called, in papers and by other libraries.
-    aliases: tuple[str, ...] = ()
-
-    # --- where and how it is shown ----------------------------------------------------------------
-    # The group of measures that it belongs to, and its rank there; equal ranks keep their order
-    # here.
-    group: Group = field(kw_only=True)
-    rank: int = 100
-    # The field's name for it in sentences, and for soft labels if that is another; else its title.
-    label: str = ""
-    soft_label: str = ""
-    # The lists that include it unasked; for (n, k) predictions, if those are others.
-    listed: Listed = Listed()
-    listed_multiclass: Listed | None = None
-    # The attribute of what its function returns that it is; "" where that is the number itself.
-    attribute: str = ""
-
-    # --- inference --------------------------------------------------------------------------------
-    # How its interval is computed; "" for the way that fits its statistic.
-    interval: IntervalMethod | Literal[""] = ""
-    # Its exact mean where predictions u with weights w are calibrated and labels hard.
-    null_mean: Callable[[Array, Array], float] | None = None
-    # What its interval costs; "" for what its statistic costs. On soft labels, if that differs.
-    cost: Cost | Literal[""] = ""
-    cost_soft: Cost | Literal[""] = ""
-    # How gaps make up its value: a fault in a share s of the rows counts s, sqrt(s), or in full.
-    gaps: Literal["mean", "root", "largest"] = "mean"
-
-    # --- what it reads ----------------------------------------------------------------------------
-    # Whether it is defined by bins of equal mass, whatever rule is given for all measures.
-    equal_mass: bool = False
-    # Whether it needs what its statistic has beyond any bins: the order of the predictions.
-    needs_order: bool = True
-    # The field of `LossSums` that it is the mean of.
-    loss: str = ""
-
-    def __post_init__(self) -> None:
-        if self.statistic not in STATISTICS:
-            raise ValueError(f"{self.name}: there is no statistic {self.statistic!r}")
-
-    @property
-    def range(self) -> str:
-        return f"[{self.low:g}, {self.high_text or format(self.high, 'g')}]"
-
-    @property
-    def is_error(self) -> bool:
-        """Whether it is a calibration error: near 0 where predictions are calibrated."""
-        return self.notion not in ("loss", "distribution") and self.claims.complete is not None
-
-    @property
-    def is_binned(self) -> bool:
-        """Whether its value depends on a rule of binning."""
-        return STATISTICS[self.statistic].is_binned
-
-    @property
-    def scale(self) -> str:
-        """What its values are, as the axis of a chart says: values of one scale share an axis."""
-        if self.notion in ("loss", "distribution"):
-            return self.title
-        if self.gaps == "largest":
-            return "largest gap"
-        return "squared gap" if self.power == 2 and self.is_binned else "mean gap"
-
-    @property
-    def interval_method(self) -> IntervalMethod:
-        """How its confidence interval is computed."""
-        if self.interval:
-            return self.interval
-        if STATISTICS[self.statistic].problem == "rows":
-            return "mean"
-        return "inversion" if self._many is not None else "bootstrap"
-
-    @property
-    def _many(self) -> object:
-        return self.table_formula or self.cell_formula or self.of_vectors
-
-    @property
-    def table_formula(self) -> Callable[[BinTable], Array] | None:
-        """Its value for every class of a bin table; None where it is not of one bin table."""
-        statistic = STATISTICS[self.statistic]
-        if self.of_tables is not None or not statistic.is_binned or statistic.problem == "full":
-            return self.of_tables if statistic.is_binned else None
-
-        def formula(table: BinTable) -> Array:
-            parts = (OneTable(table.of_class(r)) for r in range(table.n_classes))
-            return np.array([self.compute(part) for part in parts])
-
-        return formula
-
-    @property
-    def cell_formula(self) -> Callable[[CellSums], Array] | None:
-        """Its value for many drawn samples from sums over fine cells; None where it has none."""
-        if self.of_cells is not None or self.statistic != "levels" or self.interval:
-            return self.of_cells
-        if self.of_tables is not None:
-            many = self.of_tables
-            return lambda sums: many(levels_of_draws(sums))
-        return lambda sums: each_draw(sums, lambda table: self.compute(OneTable(table)))
-
-    def resampling_cost(self, *, soft: bool = False) -> Cost:
-        """What its interval costs."""
-        if soft and self.cost_soft:
-            return self.cost_soft
-        if self.cost:
-            return self.cost
-        if self.statistic == "losses":
-            return "rows"
-        of_few_bins = self.of_tables is not None and not STATISTICS[self.statistic].over_classes
-        return "low" if of_few_bins and self.is_binned else "medium"
-
-    def called(self, *, soft: bool = False) -> str:
-        """Its name in a sentence: ECE, or SMECE of soft labels."""
-        return (self.soft_label if soft else "") or self.label or self.title
-
-    def rank_in(self, where: str, shape: Shape) -> int:
-        """Its rank in a list of measures (a field of `Listed`); 0 where it is not included."""
-        other = self.listed_multiclass if shape == "multiclass" else None
-        return int(getattr(other or self.listed, where))
-
-    def __reduce__(self) -> Any:
-        """An entry of the catalogue is pickled by its name: its formula may have none."""
-        if any(entry is self for entry in _ENTRIES):
-            return find, (self.name, self.shapes[0])
-        return super().__reduce__()
-
 
 _BINNED = Claims(truthful=False, continuous=False, complete=True, sound=True)
 _LINEAR = Claims(truthful=True, continuous=False, complete=True, sound=True)
@@ -348,7 +119,9 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("ece", "expected calibration error", "(1/W) sum_B |R_B|", "scalar", _BOTH, "bins",
             0, 1, _BINNED, _NAEINI + "; on soft labels SMECE, Leznik (2026), arXiv:2603.14092",
             "ece", lambda s: binned_error(s.bins), of_tables=binned_errors, group="binned",
-            label="ECE", soft_label="SMECE", listed=Listed(1, 1, 1, 1, 1, 1, 1, 1),
+            label="ECE", soft_label="SMECE", listed=Listed(
+                headline=1, bins=1, recalibration=1, compare=1, robustness=1, monitor=1, scale=1,
+                metric=1),
             aliases=("SMECE", "soft_ece", "expected_calibration_error")),
     Measure("rmsce", "root-mean-square calibration error", "sqrt((1/W) sum_B R_B^2 / W_B)",
             "scalar", _BOTH, "bins", 0, 1, _BINNED, "Hendrycks et al. (2019), arXiv:1812.04606",
@@ -635,3 +408,13 @@ def _written(name: object, own: str) -> str:
     """How papers write the alias of a measure that a name may stand for."""
     alias = next(a for a in entry_of(own).aliases if _plain(a) == _plain(str(name)))
     return f"written {alias}"
+
+
+def _reduced(measure: Measure) -> Any:
+    """An entry of the catalogue is pickled by its name: its formula may have none."""
+    if any(entry is measure for entry in _ENTRIES):
+        return find, (measure.name, measure.shapes[0])
+    return measure.__reduce_ex__(2)
+
+
+copyreg.pickle(Measure, _reduced)

@@ -1,0 +1,294 @@
+"""Measure: what an entry of the catalogue says about a measure, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._measures.of_cells import CellSums, each_draw, levels_of_draws
+from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
+
+Array = NDArray[np.float64]
+
+Shape = Literal["binary", "multiclass"]
+# True, False, or None where the property does not apply.
+Claim = bool | None
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a measure promises, for its default rule of binning.
+
+    Truthful: reporting the true probabilities minimises its expectation, at every n. Continuous: it
+    does not jump when a prediction moves by a hair. Complete: it tends to 0 for calibrated
+    predictors. Sound: for the others it stays above what calibrated ones tend to. Both are limits
+    where bins grow in number while each still fills, and where the noise of the logit-smoothed
+    error shrinks; sums of squares over W^2 are multiplied by the number of bins. Weighted: weights
+    are shares, times a constant they change nothing. `audit` tests every claim.
+    """
+
+    truthful: Claim
+    continuous: Claim
+    complete: Claim
+    sound: Claim
+    weighted: Claim = True
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The lists that include a measure when none is named, and its rank in each; 0: not included.
+
+    Parameters
+    ----------
+    headline : int, default 0
+        The first lines of the report page.
+    bins : int, default 0
+        The report page's chart of measures against the number of bins.
+    recalibration : int, default 0
+        The report page's table before and after recalibration.
+    compare : int, default 0
+        `compare`.
+    robustness : int, default 0
+        The rank correlations of errors and losses in `compare`.
+    monitor : int, default 0
+        `Monitor`.
+    scale : int, default 0
+        `calibrant scale`.
+    metric : int, default 0
+        The metric for the Hugging Face library `evaluate`.
+    """
+
+    headline: int = 0
+    bins: int = 0
+    recalibration: int = 0
+    compare: int = 0
+    robustness: int = 0
+    monitor: int = 0
+    scale: int = 0
+    metric: int = 0
+
+
+Group = Literal[
+    "binned", "unbinned", "truthful", "classwise", "losses", "decomposition", "distribution"
+]
+# Title and description of each group of measures, in the order of the report page.
+GROUPS: dict[Group, tuple[str, str]] = {
+    "binned": ("Errors over bins", "gaps between mean prediction and mean target, bin by bin"),
+    "unbinned": ("Errors without bins", "smoothed, or in order of the predictions"),
+    "truthful": ("Truthful errors", "in expectation smallest for the true probabilities"),
+    "classwise": ("Over all classes", "every class against the rest"),
+    "losses": ("Losses", "calibration and sharpness together"),
+    "decomposition": (
+        "The Brier score taken apart", "miscalibration less discrimination plus uncertainty"
+    ),
+    "distribution": ("Whole distributions", "soft labels against whole predictions"),
+}  # fmt: skip
+
+# How a confidence interval is computed: limits of a mean of rows, of the rate of outcomes, of the
+# Brier score's discrimination, by test inversion over a family of populations, or by resampling.
+IntervalMethod = Literal["mean", "rate", "discrimination", "inversion", "bootstrap"]
+# What an interval costs: a second whatever the number of rows; time in proportion to the entries of
+# the predictions; seconds; or too long unless the measure is asked for by name.
+Cost = Literal["low", "rows", "medium", "high"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One entry of the catalogue: everything that Calibrant knows about a measure.
+
+    Parameters
+    ----------
+    name, title, formula : str
+        Its name in code, its name in full, and its formula in short.
+    notion : str
+        The kind of calibration: "scalar" (P(y = 1), or the top label), "confidence", "classwise",
+        "full", "loss" or "distribution".
+    shapes : tuple of {"binary", "multiclass"}
+        The shapes of predictions that it is defined for: (n,), (n, k), or both.
+    statistic : str
+        A name of `STATISTICS`: what `compute` reads.
+    low, high : float
+        The ends of its range.
+    claims : Claims
+        The properties that it is claimed to have.
+    reference : str
+        The paper that it comes from.
+    function : str
+        Its public function, with options where it is a variant: ``ece(norm='l2')``.
+    compute : callable
+        From `Statistics` to its value.
+    higher_is_better : bool, default False
+        Whether larger values are better.
+    soft_only : bool, default False
+        Whether `evaluate` leaves it out for hard labels, where it says nothing of its own.
+    of_tables : callable, optional
+        Its value for every class of a bin table at once. This and the next three are for speed:
+        without them `compute` is called for each of many samples.
+    of_population : callable, optional
+        The same of a whole population, where the measure corrects for the number of rows.
+    of_cells : callable, optional
+        Its value for many drawn samples from sums over fine cells, where it is not of bins.
+    of_vectors : callable, optional
+        Its value for residuals (draws, cells times classes) and total weights (draws,).
+    high_text : str, default ""
+        The upper end in words, where it depends on the data.
+    power : int, default 1
+        The power of a gap that a value is: 2 for sums of squares (see `gap_scale`).
+    rate : float, default 0.5
+        The noise of calibrated predictions, as a gap, falls like n to the minus this.
+    aliases : tuple of str, default ()
+        What else it is called, in papers and by other libraries.
+    group : str
+        The group of measures that it belongs to, a key of `GROUPS`.
+    rank : int, default 100
+        Its rank in that group; measures of equal rank keep the catalogue's order.
+    label, soft_label : str, default ""
+        The field's name for it in sentences, and for soft labels if that is another; else the
+        title is used.
+    listed, listed_multiclass : Listed, optional
+        The lists that include it when no measures are named; for (n, k) predictions, if those are
+        others.
+    attribute : str, default ""
+        The attribute of what its function returns that it is, if that is no number.
+    interval : str, default ""
+        How its confidence interval is computed; "" for the way that fits its statistic.
+    null_mean : callable, optional
+        From predictions u and weights w to its exact mean where u are calibrated and labels hard.
+    cost, cost_soft : {"", "low", "rows", "medium", "high"}, default ""
+        What its interval costs, and on soft labels, if that differs; "" for what its statistic
+        costs.
+    gaps : {"mean", "root", "largest"}, default "mean"
+        How gaps make up its value: a fault in a share s of the rows counts s, sqrt(s), or in full.
+    equal_mass : bool, default False
+        Whether it is defined by bins of equal mass, whatever rule is given for all measures.
+    needs_order : bool, default True
+        Whether it needs the order of the predictions, where its statistic has it.
+    loss : str, default ""
+        The field of `LossSums` that it is the mean of.
+    """
+
+    name: str
+    title: str
+    formula: str
+    notion: str
+    shapes: tuple[Shape, ...]
+    statistic: str
+    low: float
+    high: float
+    claims: Claims
+    reference: str
+    function: str
+    compute: Callable[[Statistics], float]
+    higher_is_better: bool = False
+    soft_only: bool = False
+    of_tables: Callable[[BinTable], Array] | None = None
+    of_population: Callable[[BinTable], Array] | None = None
+    of_cells: Callable[[CellSums], Array] | None = None
+    of_vectors: Callable[[Array, Array], Array] | None = None
+    high_text: str = ""
+    power: int = 1
+    rate: float = 0.5
+    aliases: tuple[str, ...] = ()
+    group: Group = field(kw_only=True)
+    rank: int = 100
+    label: str = ""
+    soft_label: str = ""
+    listed: Listed = Listed()
+    listed_multiclass: Listed | None = None
+    attribute: str = ""
+    interval: IntervalMethod | Literal[""] = ""
+    null_mean: Callable[[Array, Array], float] | None = None
+    cost: Cost | Literal[""] = ""
+    cost_soft: Cost | Literal[""] = ""
+    gaps: Literal["mean", "root", "largest"] = "mean"
+    equal_mass: bool = False
+    needs_order: bool = True
+    loss: str = ""
+
+    def __post_init__(self) -> None:
+        if self.statistic not in STATISTICS:
+            raise ValueError(f"{self.name}: there is no statistic {self.statistic!r}")
+
+    @property
+    def range(self) -> str:
+        return f"[{self.low:g}, {self.high_text or format(self.high, 'g')}]"
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is a calibration error: near 0 where predictions are calibrated."""
+        return self.notion not in ("loss", "distribution") and self.claims.complete is not None
+
+    @property
+    def is_binned(self) -> bool:
+        """Whether its value depends on a rule of binning."""
+        return STATISTICS[self.statistic].is_binned
+
+    @property
+    def scale(self) -> str:
+        """What its values are, as the axis of a chart says: values of one scale share an axis."""
+        if self.notion in ("loss", "distribution"):
+            return self.title
+        if self.gaps == "largest":
+            return "largest gap"
+        return "squared gap" if self.power == 2 and self.is_binned else "mean gap"
+
+    @property
+    def interval_method(self) -> IntervalMethod:
+        """How its confidence interval is computed."""
+        if self.interval:
+            return self.interval
+        if STATISTICS[self.statistic].problem == "rows":
+            return "mean"
+        return "inversion" if self._many is not None else "bootstrap"
+
+    @property
+    def _many(self) -> object:
+        return self.table_formula or self.cell_formula or self.of_vectors
+
+    @property
+    def table_formula(self) -> Callable[[BinTable], Array] | None:
+        """Its value for every class of a bin table; None where it is not of one bin table."""
+        statistic = STATISTICS[self.statistic]
+        if self.of_tables is not None or not statistic.is_binned or statistic.problem == "full":
+            return self.of_tables if statistic.is_binned else None
+
+        def formula(table: BinTable) -> Array:
+            parts = (OneTable(table.of_class(r)) for r in range(table.n_classes))
+            return np.array([self.compute(part) for part in parts])
+
+        return formula
+
+    @property
+    def cell_formula(self) -> Callable[[CellSums], Array] | None:
+        """Its value for many drawn samples from sums over fine cells; None where it has none."""
+        if self.of_cells is not None or self.statistic != "levels" or self.interval:
+            return self.of_cells
+        if self.of_tables is not None:
+            many = self.of_tables
+            return lambda sums: many(levels_of_draws(sums))
+        return lambda sums: each_draw(sums, lambda table: self.compute(OneTable(table)))
+
+    def resampling_cost(self, *, soft: bool = False) -> Cost:
+        """What its interval costs."""
+        if soft and self.cost_soft:
+            return self.cost_soft
+        if self.cost:
+            return self.cost
+        if self.statistic == "losses":
+            return "rows"
+        of_few_bins = self.of_tables is not None and not STATISTICS[self.statistic].over_classes
+        return "low" if of_few_bins and self.is_binned else "medium"
+
+    def called(self, *, soft: bool = False) -> str:
+        """Its name in a sentence: ECE, or SMECE of soft labels."""
+        return (self.soft_label if soft else "") or self.label or self.title
+
+    def rank_in(self, where: str, shape: Shape) -> int:
+        """Its rank in a list of measures (a field of `Listed`); 0 where it is not included."""
+        other = self.listed_multiclass if shape == "multiclass" else None
+        return int(getattr(other or self.listed, where))
