@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import VectorTable
+from calibrant._core.bin_tables import BinTable, VectorTable
 from calibrant._core.validation import check_tolerance
-from calibrant._measures.catalogue import Measure, catalogue
+from calibrant._measures.catalogue import THRESHOLD, Measure, catalogue
 from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import linear_error
 
@@ -55,13 +55,23 @@ def gap_scale(measure: Measure, summary: Statistics) -> GapScale:
         return GapScale(rate=measure.rate)
     if not measure.is_binned:  # a mean over rows
         return GapScale(measure.power, rate=measure.rate)
-    table = getattr(summary, measure.statistic)
+    table = _table(measure, summary)
     if isinstance(table, VectorTable):
         shares = (table.sum_w / table.sum_w.sum())[None]
         return GapScale(measure.power, _spread(shares))
     shares = table.sum_w / table.total_weight[:, None]
     offset = measure.compute(summary) - linear_error(table)
     return GapScale(measure.power, _spread(shares), offset)
+
+
+def _table(measure: Measure, summary: Statistics) -> BinTable | VectorTable:
+    """The bins that a measure is a formula of."""
+    if measure.statistic == "above":
+        return summary.above(THRESHOLD)
+    own = {"quantile_bins": "equal_mass_bins", "class_quantile_bins": "class_equal_mass_bins"}
+    name = own.get(measure.statistic) if measure.equal_mass else None
+    table: BinTable | VectorTable = getattr(summary, name or measure.statistic)
+    return table
 
 
 def _spread(shares: NDArray[np.float64]) -> float:
