@@ -403,7 +403,7 @@ def test_what_it_says():
     floor = cal.noise_floor(outcomes(u), u)
     again = json.loads(floor.to_json())
     assert again == floor.to_dict() and again["p_value"] == floor.p_value
-    assert "calibrated predictions show" in repr(floor) and "95 % point" in repr(floor)
+    assert "a calibrated model would show" in repr(floor) and "95% of samples" in repr(floor)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ import test_twins_by_name as by_name
 
 import calibrant as cal
 import twins
+from calibrant._api.metrics import binned as metrics
 from calibrant._cli import main
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.validation import public
@@ -122,6 +123,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The measures in the catalogue, their functions beside the others, their twins by name."""
     for function in (width_ce, two_bin_ce):
         monkeypatch.setattr(cal, function.__name__, function, raising=False)
+        monkeypatch.setattr(metrics, function.__name__, function, raising=False)
     for twin in (twin_of_width_ce, twin_of_two_bin_ce):
         monkeypatch.setattr(twins, twin.__name__, twin, raising=False)
     with registered(*MADE_UP):
