@@ -117,6 +117,7 @@ def _hardened(samples: Samples) -> Samples:
 
 def sensitivity(samples: Samples, view: BinView) -> tuple[MeasureOverBins, ...]:
     """Every measure over bins against their number."""
+    shape = samples.shape
     curves = [
         MeasureOverBins(name, rule, view.counts, tuple(values))
         for rule in RULES
@@ -124,9 +125,7 @@ def sensitivity(samples: Samples, view: BinView) -> tuple[MeasureOverBins, ...]:
     ]
     if over_classes(samples):
         curves += _over_classes(samples)
-    ranks = {
-        measure.name: measure.rank_in("bins", samples.shape) for measure in catalogue(samples.shape)
-    }
+    ranks = {measure.name: measure.rank_in("bins", shape) for measure in catalogue(shape)}
     return tuple(sorted(curves, key=lambda curve: ranks[curve.measure]))
 
 
@@ -138,11 +137,11 @@ def over_classes(samples: Samples) -> bool:
 def _over_classes(samples: Samples) -> list[MeasureOverBins]:
     tables = BinCounts(samples, _CLASS_COUNTS)
     summaries = [tables.at(m) for m in _CLASS_COUNTS]
-    parts = []
+    curves = []
     for measure in listed("bins", "multiclass"):
         statistic = STATISTICS[measure.statistic]
         if statistic.over_classes:
             rule = "equal-width" if statistic.binning == "fixed" else "quantile"
             values = tuple(measure.compute(summary) for summary in summaries)
-            parts.append(MeasureOverBins(measure.name, rule, _CLASS_COUNTS, values))
-    return parts
+            curves.append(MeasureOverBins(measure.name, rule, _CLASS_COUNTS, values))
+    return curves
