@@ -120,7 +120,7 @@ def test_the_usual_measures():
 
 
 def the_counts(draws, r):
-    return draws.counts[r][draws.lots]
+    return draws.counts[r][draws.blocks]
 
 
 FIXED = {
@@ -142,7 +142,7 @@ def test_a_resample_is_the_sample_with_counts_as_weights(name):
         y, u, measures=measures, bins=7, n_resamples=60, seed=3, sample_weight=given, **options
     )
     draws = draw_blocks(len(y), 60, 3, None, given)
-    assert sorted(draws.lots) == list(range(len(y)))
+    assert sorted(draws.blocks) == list(range(len(y)))
     assert (draws.counts.sum(axis=1) == len(y)).all()
     for r in (0, 1, 29, 59):
         weights = the_counts(draws, r) * (1 if given is None else given)
@@ -228,9 +228,9 @@ def test_rules_without_edges_are_computed_anew(bins):
 def test_large_samples_are_dealt_into_lots():
     draws = draw_blocks(2500, 50, 0)
     assert draws.n_blocks == MAX_BLOCKS == 1000
-    assert set(np.bincount(draws.lots)) == {2, 3}
+    assert set(np.bincount(draws.blocks)) == {2, 3}
     # At random: rows that come in turns of ten would otherwise share their lots.
-    assert (draws.lots != np.arange(2500) % 1000).mean() > 0.9
+    assert (draws.blocks != np.arange(2500) % 1000).mean() > 0.9
     y, u = binary(2500)
     found = cal.compare(y, u, measures=["ece", "brier", "mce"], n_resamples=50)
     for r in (0, 49):
@@ -262,7 +262,7 @@ def test_groups_are_drawn_whole():
     groups = np.array(["x", "y", "z"])[np.arange(90) % 3]
     index = np.arange(90) % 3
     draws = draw_blocks(90, 60, 5, index)
-    assert (draws.lots == index).all() and draws.counts.shape == (60, 3)
+    assert (draws.blocks == index).all() and draws.counts.shape == (60, 3)
     found = cal.compare(y, u, measures=["ece", "brier"], groups=groups, n_resamples=60, seed=5)
     assert found.recipe["grouped"]
     for r in (0, 59):
@@ -297,7 +297,7 @@ def test_a_draw_without_what_a_measure_is_about_says_nothing_new():
     assert value == pytest.approx(abs(0.5 - y[0]))
     assert found.draws[0][0] == pytest.approx(np.full(100, value))
     draws = draw_blocks(40, 100, 0)
-    assert (draws.counts[:, draws.lots[0]] == 0).any()
+    assert (draws.counts[:, draws.blocks[0]] == 0).any()
 
 
 def test_replicates_of_one_predictor():

@@ -253,7 +253,7 @@ def drawn_rows(samples, groups):
     """Resamples as the sample with other weights."""
     draws = draw_blocks(samples.n, 5, 9, groups)
     base = np.ones(samples.n) if samples.weights is None else samples.weights
-    return [replace(samples, weights=counts[draws.lots] * base) for counts in draws.counts]
+    return [replace(samples, weights=counts[draws.blocks] * base) for counts in draws.counts]
 
 
 def test_a_resample_is_a_repetition_of_rows():
