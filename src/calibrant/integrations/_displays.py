@@ -215,7 +215,7 @@ def windows_of(
     y_true : array-like of shape (n,) or (n, k)
         Labels, hard or soft.
     y_proba : array-like of shape (n,) or (n, k)
-        Predicted probabilities.
+        Predicted probabilities, (n,) of class 1.
     time : array-like of shape (n,), or one time
         When each row was observed: datetimes, ISO texts, or seconds since 1970.
     every : str or timedelta, default "1d"

@@ -41,8 +41,8 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
     ----------
     config_name : str, optional
         An option of every metric of `evaluate`.
-    measures : iterable of str
-        Names of the catalogue; by default `MEASURES`.
+    measures : iterable of str, default ('ece', 'smooth_ece', 'brier', 'log_loss')
+        Names of the catalogue.
     bins : int or rule of binning, default 15
         The bins, as for `calibrant.evaluate`.
     from_logits : bool, default False
@@ -51,10 +51,22 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
         Labels of the classes, in the order of the columns.
     approximate : bool, default False
         Whether measures that need all predictions in order may come from fine cells.
-    keep_in_memory, cache_dir, num_process, process_id, seed, experiment_id, hash : optional
+    keep_in_memory : bool, default False
+        An option of every metric of `evaluate`.
+    cache_dir : str, optional
+        An option of every metric of `evaluate`.
+    num_process : int, default 1
+        Must be 1: see above.
+    process_id : int, default 0
+        An option of every metric of `evaluate`.
+    seed : int, optional
+        An option of every metric of `evaluate`.
+    experiment_id, hash : str, optional
         Options of every metric of `evaluate`.
-    max_concurrent_cache_files, timeout : optional
-        Options of every metric of `evaluate`.
+    max_concurrent_cache_files : int, default 10000
+        An option of every metric of `evaluate`.
+    timeout : float, default 100
+        An option of every metric of `evaluate`.
 
     Examples
     --------
@@ -136,9 +148,9 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
 
         Parameters
         ----------
-        predictions : array-like of shape (n,) or (n, k)
+        predictions : array-like of shape (n,) or (n, k), optional
             Predicted probabilities, or logits.
-        references : array-like of shape (n,) or (n, k)
+        references : array-like of shape (n,) or (n, k), optional
             Labels, hard or soft.
         sample_weight : array-like of shape (n,), optional
             Weight of each row.
@@ -152,12 +164,12 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
 
         Parameters
         ----------
-        prediction : float or sequence of float
+        prediction : float or sequence of float, optional
             A predicted probability, or one for each class.
-        reference : label
-            Its label.
+        reference : label, optional
+            The label of the row.
         sample_weight : float, optional
-            Its weight.
+            The weight of the row.
         """
         weight = None if sample_weight is None else [sample_weight]
         self._sums.update([reference], [prediction], sample_weight=weight)

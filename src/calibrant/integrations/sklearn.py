@@ -132,14 +132,12 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
 
     Parameters
     ----------
-    name : str
-        The measure.
+    measure : Measure
+        An entry of the catalogue.
     function : callable
         Its public function.
     options : dict
         Options of the function.
-    sign : {1, -1}
-        -1 where lower values are better.
     methods : tuple of str
         The methods that give predictions, in order of preference.
     pos_label : label or None

@@ -54,7 +54,13 @@ class CalibrationMetric(Metric):
         Whether measures that need all predictions in order may come from fine cells.
     ignore_index : int, optional
         Rows with this target are dropped, as is done for padding.
-    dist_sync_on_step, process_group, dist_sync_fn, sync_on_compute, compute_with_cache : optional
+    dist_sync_on_step : bool, default False
+        An option of `torchmetrics.Metric`.
+    process_group : process group, optional
+        An option of `torchmetrics.Metric`.
+    dist_sync_fn : callable, optional
+        An option of `torchmetrics.Metric`.
+    sync_on_compute, compute_with_cache : bool, default True
         Options of `torchmetrics.Metric`.
 
     Examples

@@ -130,9 +130,9 @@ class Audit(Rows[AuditVerdict], Result):
         Parameters
         ----------
         measure : str
-            The measure.
+            Name of the measure.
         property : str
-            The property.
+            Name of the property.
         shape : {"binary", "multiclass"}, optional
             Needed where the measure was audited for both.
 
@@ -245,7 +245,7 @@ class Audit(Rows[AuditVerdict], Result):
         Parameters
         ----------
         folder : str or path
-            The folder.
+            Where to write.
 
         Returns
         -------

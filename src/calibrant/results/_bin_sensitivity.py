@@ -34,7 +34,7 @@ class BinSensitivity(Result):
     flat : tuple of str
         Measures that have no bins.
     n : int
-        Rows.
+        Number of rows.
     inferred : tuple of str
         What the input was taken for.
     notes : tuple of str

@@ -79,7 +79,7 @@ class LimitCheck:
     where : str or None
         The slice; None for all rows.
     n : int
-        Rows.
+        Number of rows.
     value : float
         The measure's value.
     interval : Interval or None

@@ -141,9 +141,9 @@ class Comparison(Result):
         Parameters
         ----------
         name : str
-            The predictor.
+            Name of the predictor.
         measure : str
-            The measure.
+            Name of the measure.
 
         Returns
         -------
@@ -170,9 +170,9 @@ class Comparison(Result):
         Parameters
         ----------
         first, second : str
-            The predictors.
+            Names of the predictors.
         measure : str, default "ece"
-            The measure.
+            Name of the measure.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class Comparison(Result):
         Parameters
         ----------
         measure : str, default "ece"
-            The measure.
+            Name of the measure.
 
         Returns
         -------
@@ -221,7 +221,7 @@ class Comparison(Result):
         Parameters
         ----------
         measure : str, default "ece"
-            The measure.
+            Name of the measure.
         reference : str, optional
             The predictor to compare with; left out, the best.
 
@@ -240,7 +240,7 @@ class Comparison(Result):
         Parameters
         ----------
         measure : str, default "ece"
-            The measure.
+            Name of the measure.
 
         Returns
         -------
@@ -256,7 +256,7 @@ class Comparison(Result):
         Parameters
         ----------
         measure : str, default "ece"
-            The measure.
+            Name of the measure.
 
         Returns
         -------
@@ -420,7 +420,7 @@ class Comparison(Result):
         Parameters
         ----------
         measure : str
-            The measure.
+            Name of the measure.
 
         Returns
         -------

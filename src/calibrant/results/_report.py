@@ -97,7 +97,7 @@ class BinView:
         Parameters
         ----------
         rule : {"equal-width", "quantile"}
-            The rule.
+            The rule of binning.
         m : int
             One of `counts`.
 

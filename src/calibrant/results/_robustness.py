@@ -90,7 +90,7 @@ class RankRobustness(Rows[RankCorrelation], Result):
         Parameters
         ----------
         measure : str, optional
-            The error.
+            Name of the error.
         relation : {"loss", "bins", "dominance"}, optional
             What it is correlated with.
 

@@ -301,7 +301,7 @@ class Verdict(Record):
     tolerance : float
         The gap that is tolerated.
     n : int
-        Rows.
+        Number of rows.
     rows_needed, clusters_needed : int or None
         About how many would decide; None where that cannot be estimated.
     estimate : float or None
