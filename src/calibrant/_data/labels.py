@@ -126,8 +126,8 @@ def encode(
         return labels, label_note
     known = Lookup(names)
     if labels.dtype.kind == "O":  # may hold anything, so it cannot be sorted
-        found = [_index(known, label, i) for i, label in enumerate(labels)]
-        return np.array(found, dtype=np.int64), label_note
+        class_index = [_index(known, label, i) for i, label in enumerate(labels)]
+        return np.array(class_index, dtype=np.int64), label_note
     distinct, first, where = np.unique(labels, return_index=True, return_inverse=True)
     codes = np.empty(distinct.size, dtype=np.int64)
     for j in np.argsort(first):  # in order of rows, so that an error names the first

@@ -47,10 +47,10 @@ class File:
     def fingerprint(self) -> Print:
         """Size, time of change and number: another content has another one."""
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError as error:
             raise unreadable(self.path, error) from None
-        return found.st_size, found.st_mtime_ns, found.st_ino
+        return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def unreadable(path: Any, error: OSError) -> InputError:
@@ -88,8 +88,8 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     except OSError as error:
         raise unreadable(path, error) from None
     if glob.has_magic(text):
-        found = [Path(name) for name in glob.glob(text, recursive=True)]
-        files = sorted(name for name in found if name.is_file())
+        matches = [Path(name) for name in glob.glob(text, recursive=True)]
+        files = sorted(name for name in matches if name.is_file())
         if not files:
             raise InputError(f"no file has a name like {text!r}")
         return _of_one_format(path, files, format)
@@ -120,7 +120,7 @@ def _of_one_format(asked: Any, paths: list[Path], format: str | None) -> list[Fi
             raise InputError(f"{asked} holds no {format} files ({', '.join(SUFFIXES[format])})")
         return [_file(path, format) for path in chosen]
     known = {path: _guess(path) for path in paths if path.suffix != ONLY_BY_NAME}
-    formats = Counter(found[0] for found in known.values() if found)
+    formats = Counter(guess[0] for guess in known.values() if guess)
     if not formats:
         every = ", ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
         raise InputError(f"{asked} holds no files that can be read: their names end in {every}")
@@ -129,7 +129,7 @@ def _of_one_format(asked: Any, paths: list[Path], format: str | None) -> list[Fi
         raise InputError(
             f"{asked} holds files of several formats ({counted}): say which with format="
         )
-    return [_file(path, None) for path, found in known.items() if found]
+    return [_file(path, None) for path, guess in known.items() if guess]
 
 
 def _guess(path: Path) -> tuple[str, str | None] | None:
@@ -145,8 +145,8 @@ def _guess(path: Path) -> tuple[str, str | None] | None:
 
 def _file(path: Path, format: str | None) -> File:
     """A file that can be opened, and what it is."""
-    found = _guess(path)
-    if format is None and found is None:
+    guess = _guess(path)
+    if format is None and guess is None:
         if _is_state(path):
             raise InputError(
                 f"{path} is a state that Accumulator.save or Monitor.save wrote, sums and not "
@@ -165,7 +165,7 @@ def _file(path: Path, format: str | None) -> File:
             start = file.read(4)
     except OSError as error:
         raise unreadable(path, error) from None
-    format_name = format or (found[0] if found else "")
+    format_name = format or (guess[0] if guess else "")
     return File(path, format_name, packing(start) if format_name in ("csv", "jsonl") else None)
 
 

@@ -38,15 +38,15 @@ def numbered(
         gaps, labels = labels.gaps, Names(codes.reshape(-1), known.tolist())
     find = Lookup(classes)
     index = np.array([_index(find, name, file) for name in labels.known], dtype=np.int64)
-    found = index[labels.codes]
+    class_index = index[labels.codes]
     if gaps is not None:
-        found[gaps] = MISSING
-    unknown = found == UNKNOWN
+        class_index[gaps] = MISSING
+    unknown = class_index == UNKNOWN
     if unknown.any():
         row = int(np.argmax(unknown))
         raise _unknown(file, chunk, row, labels.known[labels.codes[row]], chosen)
-    absent = found == MISSING
-    column = Column(np.where(absent, 0, found), absent if absent.any() else None)
+    absent = class_index == MISSING
+    column = Column(np.where(absent, 0, class_index), absent if absent.any() else None)
     return column, taken(classes, multiclass, indices=False)
 
 
