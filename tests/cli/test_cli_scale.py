@@ -176,7 +176,7 @@ def test_soft_labels_and_weights(tmp_path, capsys):
 def test_large_inputs_get_values_without_limits(tmp_path, capsys, monkeypatch):
     from calibrant._cli import recalibration
 
-    monkeypatch.setattr(recalibration, "RESAMPLED", 10)
+    monkeypatch.setattr(recalibration, "COMPARED_PREDICTIONS", 10)
     path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": REPORTS})
     table = scaled(capsys, "--fit", path)["fit"]["measures"]
     assert set(table) == {"measure", "as reported", "recalibrated"}

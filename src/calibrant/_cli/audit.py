@@ -18,8 +18,8 @@ def add(commands: Any) -> None:
         help="put measures' claims to the test",
         description="Test on simulated data with known truth whether measures are truthful, "
         "continuous, complete and sound, whether weights are shares, and how far they depend "
-        "on the number of bins. Exit code: 0 if every claim is confirmed, 1 if one is refuted, 2 if one cannot be "
-        "decided.",
+        "on the number of bins. Exit code: 0 if every claim is confirmed, 1 if one is refuted, "
+        "2 if one cannot be decided.",
     )
     parser.add_argument(
         "measures", nargs="*", metavar="MEASURE", help="names of measures; default: all"
