@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant._engines.selection import available, engine
+from calibrant._engines.arrays.selection import available, engine
 from needs import need
 
 Columns = Mapping[str, Any]

@@ -17,7 +17,7 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Closed, as_rule, fixed_cuts
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, classwise_table
-from calibrant._engines.selection import available, engine
+from calibrant._engines.arrays.selection import available, engine
 
 Array = NDArray[Any]
 

@@ -16,8 +16,8 @@ from calibrant._engines.arrays import passes
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.passes import LANES_FROM, matrix_sums, row_block
+from calibrant._engines.arrays.selection import available, engine, kernels
 from calibrant._engines.protocol import BLOCK_ENTRIES, Findings
-from calibrant._engines.selection import available, engine, kernels
 
 Array = NDArray[Any]
 Pass = Callable[[Samples], tuple[Array, Findings]]

@@ -21,7 +21,7 @@ from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import quantiles
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.quantiles import quantile_cuts
-from calibrant._engines.selection import available, engine
+from calibrant._engines.arrays.selection import available, engine
 
 Array = NDArray[Any]
 

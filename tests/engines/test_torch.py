@@ -22,9 +22,9 @@ from calibrant._core.errors import InputError
 from calibrant._data.samples import BadRow
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._engines import arrays as array_engine
+from calibrant._engines.arrays.selection import available, engine, kernels
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import Engine, engine_of
-from calibrant._engines.selection import available, engine, kernels
 from calibrant._summaries.requirements import holdings
 from needs import need
 

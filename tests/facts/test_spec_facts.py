@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import calibrant as cal
 import twins
-from calibrant._engines.selection import available, engine
+from calibrant._engines.arrays.selection import available, engine
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._engines.selection import available, engine
+from calibrant._engines.arrays.selection import available, engine
 from needs import need
 
 Array = NDArray[Any]

@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import CalibrantWarning, InputError
-from calibrant._engines.selection import engine
+from calibrant._engines.arrays.selection import engine
 from cli.command import csv, run
 from needs import need
 

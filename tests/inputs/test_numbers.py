@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant._engines.selection import engine
+from calibrant._engines.arrays.selection import engine
 from needs import need
 
 Y = [0, 1, 1, 0]

@@ -15,7 +15,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError, StateError, UnknownOption
-from calibrant._engines.selection import engine
+from calibrant._engines.arrays.selection import engine
 from needs import need
 
 torch = need("torch")

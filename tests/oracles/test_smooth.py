@@ -13,7 +13,7 @@ from scipy.special import expit, log_ndtr, ndtr
 import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.selection import available, engine
+from calibrant._engines.arrays.selection import available, engine
 from calibrant._summaries.smooth import SmoothSummary, smallest_sigma
 from needs import need
 

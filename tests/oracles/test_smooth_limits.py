@@ -6,7 +6,7 @@ import pytest
 import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.selection import engine
+from calibrant._engines.arrays.selection import engine
 from calibrant._measures import smooth
 from calibrant._summaries.smooth import SmoothSummary
 from needs import need

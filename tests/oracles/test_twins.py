@@ -13,7 +13,7 @@ import pytest
 
 import calibrant as cal
 import twins
-from calibrant._engines.selection import available, engine
+from calibrant._engines.arrays.selection import available, engine
 
 N_ROWS = 60
 N_CLASSES = 4

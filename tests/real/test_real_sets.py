@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._engines.selection import available, engine
+from calibrant._engines.arrays.selection import available, engine
 from calibrant._measures.peer_rules import (
     mccaffrey_ece,
     netcal_ece,

@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from calibrant._engines.selection import why_not_native
+    from calibrant._engines.arrays.selection import why_not_native
 
     facts = installation()
     if options.json:
@@ -50,7 +50,7 @@ def installation() -> dict[str, Any]:
     from importlib import metadata
     from importlib.util import find_spec
 
-    from calibrant._engines.selection import available, kernels, n_threads
+    from calibrant._engines.arrays.selection import available, kernels, n_threads
 
     return {
         "calibrant": __version__,

@@ -20,11 +20,11 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.passes import scalar_blocks
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.arrays.smooth import unit_grid
 from calibrant._engines.arrays.vectors import vector_table
 from calibrant._engines.protocol import new_status
 from calibrant._engines.refine import Spans as Ends
-from calibrant._engines.selection import kernels
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from typing import TypeVar
 from calibrant._core.progress import RowProgress
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.source import FileRows, Piece
-from calibrant._engines.selection import n_threads
+from calibrant._engines.arrays.selection import n_threads
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from calibrant._engines.arrays.passes import (
     raise_bad,
     row_block,
 )
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import BLOCK_ENTRIES, Findings, new_status
-from calibrant._engines.selection import kernels
 
 
 def loss_sums(samples: Samples, *, distribution: bool = False) -> tuple[LossSums, Findings]:
@@ -34,8 +34,8 @@ def loss_sums(samples: Samples, *, distribution: bool = False) -> tuple[LossSums
         lambda spans: _lane(samples, spans, distribution),
     )
     sums, findings = parts[0]
-    for more, found in parts[1:]:
-        sums, findings = sums + more, findings + found
+    for more, more_findings in parts[1:]:
+        sums, findings = sums + more, findings + more_findings
     return LossSums(sums, samples.n_classes, distribution), findings
 
 

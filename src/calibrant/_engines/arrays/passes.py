@@ -19,6 +19,7 @@ from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._data.samples import BadRow, Block, Notion, Samples
+from calibrant._engines.arrays.selection import kernels, n_threads
 from calibrant._engines.protocol import (
     BAD_ROW,
     BLOCK_ENTRIES,
@@ -27,7 +28,6 @@ from calibrant._engines.protocol import (
     new_status,
     scalar_block,
 )
-from calibrant._engines.selection import kernels, n_threads
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError
-from calibrant._engines.selection import kernels
+from calibrant._engines.arrays.selection import kernels
 
 
 def checked_name(name: Any, otherwise: str) -> str:
