@@ -20,7 +20,7 @@ SHAPES = {
 }
 
 
-def look_at(u, z, w, calls):
+def refinement_pass(u, z, w, calls):
     def look(low, high, parts):
         calls.append(parts)
         out = []
@@ -53,7 +53,7 @@ def test_the_bins_are_those_of_a_sort(shape, m, weighted, few, monkeypatch):
     cuts = Cells(EqualWidth(15)).cuts(samples.precision)
     cells, _ = scalar_sums(samples, "binary", cuts)
     calls = []
-    found = refine.exact_quantile_bins(cells, cuts, m, look_at(u, z, w, calls))
+    found = refine.exact_quantile_bins(cells, cuts, m, refinement_pass(u, z, w, calls))
     expected = bin_table(samples, "binary", Quantile(m))[0]
     np.testing.assert_array_equal(found.n, expected.n)
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-12)
@@ -66,4 +66,4 @@ def test_rows_that_change_between_passes_are_told():
     cuts = Cells(EqualWidth(15)).cuts(np.dtype(np.float64))
     cells, _ = scalar_sums(to_samples(z, u), "binary", cuts)
     with pytest.raises(InputError, match="changed while they were read"):
-        refine.exact_quantile_bins(cells, cuts, 3, look_at(u[:500], z[:500], None, []))
+        refine.exact_quantile_bins(cells, cuts, 3, refinement_pass(u[:500], z[:500], None, []))

@@ -84,5 +84,5 @@ def _cuts(rule: FixedRule, fine: bool, precision: np.dtype[Any]) -> Cuts:
     inner = edges.astype(precision).astype(np.float64) if precision.itemsize < 8 else edges.copy()
     inner[is_rule] = fixed_cuts(rule, precision).inner
     inner = np.maximum.accumulate(inner)
-    inner.flags.writeable = False  # kept: whoever asks next gets the same
+    inner.flags.writeable = False  # cached: every caller gets the same array
     return Cuts(inner)

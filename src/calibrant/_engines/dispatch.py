@@ -1,5 +1,5 @@
-"""Which engine sums which samples: arrays here, tensors on their device, frames in their own
-engine. Every engine is a module with the same names; a formula never knows which one it was.
+"""Which engine sums which samples: arrays in NumPy, tensors on their device, frames in their own
+engine. Every engine is a module with the same names, and formulas do not depend on the engine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from calibrant._engines.protocol import Findings
 
 
 class Engine(Protocol):
-    """What every engine can sum. `engines/arrays.py` is the reference."""
+    """What every engine can sum. The package `arrays` is the reference."""
 
     def scalar_sums(
         self, samples: Any, notion: Notion, cuts: Cuts, *, squares: bool = True

@@ -1,5 +1,5 @@
-"""Exact quantile bins of rows that can be read again, but not held: cells first, then a closer look
-at the few that an edge of a bin falls into.
+"""Exact quantile bins of rows that can be read again but are not kept in memory: sums of cells
+first, then refinement passes over the few cells that an edge of a bin falls into.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from calibrant._core.errors import InputError
 
 Floats = NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
-# Rows with low <= prediction <= high for some span, grouped: their smallest and largest prediction,
-# and their sums (groups x fields). With a number of parts, a span's rows are grouped by
-# floor((u - low) / (high - low) * parts); with None, by prediction.
-Look = Callable[[Floats, Floats, int | None], tuple[Floats, Floats, Floats]]
-# The spans of several problems, and their groups, in one reading of the rows.
+# One refinement pass. It reads the rows with low <= prediction <= high for some span, and returns
+# them in groups: their smallest and largest prediction, and their sums (groups x fields). With a
+# number of parts, a span's rows are grouped by floor((u - low) / (high - low) * parts); with None,
+# by prediction.
+RefinementPass = Callable[[Floats, Floats, int | None], tuple[Floats, Floats, Floats]]
+# The same for the spans of several problems, in one reading of the rows.
 Spans = tuple[Floats, Floats]
-LookAtAll = Callable[[dict[Key, Spans], int | None], dict[Key, tuple[Floats, Floats, Floats]]]
+Groups = tuple[Floats, Floats, Floats]
+JointPass = Callable[[dict[Key, Spans], int | None], dict[Key, Groups]]
 
-# Rows that are worth grouping by prediction at once; more are cut into finer parts first.
+# Up to this many rows are grouped by prediction at once; more are cut into finer parts first.
 FEW_ROWS = 1 << 18
 PARTS = 4096
 
@@ -35,7 +37,7 @@ class Refinement:
     """Groups of predictions in order, to be refined until each is in one of m bins of equal mass.
 
     A group of predictions whose ranks no border of a bin divides is in one bin as a whole; the
-    others are looked at until they hold one prediction only. Two looks suffice for any number of
+    others are refined until they have one prediction only. Two passes suffice for any number of
     rows that fits a disk, and mostly one.
     """
 
@@ -47,21 +49,21 @@ class Refinement:
     @classmethod
     def of(cls, cells: Floats, cuts: Cuts, m: int, *, first: int = 0) -> Refinement:
         """From sums of cells; of those from the `first` on, where only larger predictions count."""
-        held = cells[:, FIELDS.index("sum_w")] > 0
-        held[:first] = False
-        low = np.concatenate([[0.0], cuts.inner])[held]
-        high = np.concatenate([np.nextafter(cuts.inner, -np.inf), [1.0]])[held]
-        return cls(low, high, cells[held], m)
+        nonempty = cells[:, FIELDS.index("sum_w")] > 0
+        nonempty[:first] = False
+        low = np.concatenate([[0.0], cuts.inner])[nonempty]
+        high = np.concatenate([np.nextafter(cuts.inner, -np.inf), [1.0]])[nonempty]
+        return cls(low, high, cells[nonempty], m)
 
     @property
     def open(self) -> NDArray[np.bool_]:
-        """The groups that must be looked at."""
+        """The groups that must be refined."""
         if not self.low.size:
             return np.zeros(0, dtype=np.bool_)
         return _divided(self.sums[:, 1], self.m) & (self.low < self.high)
 
-    def put(self, low: Floats, high: Floats, sums: Floats) -> None:
-        """Groups in the place of the open ones."""
+    def replace_open(self, low: Floats, high: Floats, sums: Floats) -> None:
+        """Replace the open groups by finer ones."""
         open_ = self.open
         _same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
         low = np.concatenate([self.low[~open_], low])
@@ -72,7 +74,7 @@ class Refinement:
         self.low, self.high, self.sums = low[order], high[order], sums[order]
 
     @property
-    def places(self) -> NDArray[np.intp]:
+    def bins(self) -> NDArray[np.intp]:
         """The bin of each group."""
         return middle_rank_bins(self.sums[:, FIELDS.index("sum_w")], self.m)
 
@@ -80,51 +82,49 @@ class Refinement:
     def table(self) -> BinTable:
         """The m bins."""
         merged = np.zeros((self.m, len(FIELDS)))
-        np.add.at(merged, self.places, self.sums)
+        np.add.at(merged, self.bins, self.sums)
         return BinTable(merged[None])
 
     @property
     def cuts(self) -> Cuts:
-        """The edges between the bins. A bin begins at its first group; one that no group is in,
-        where the next one does.
+        """The edges between the bins. A bin begins at its first group; an empty bin begins where
+        the next one does.
         """
-        first = np.searchsorted(self.places, np.arange(1, self.m))
+        first = np.searchsorted(self.bins, np.arange(1, self.m))
         starts = np.append(self.low, np.nextafter(self.high[-1], np.inf))
         return Cuts(starts[first])
 
 
-def refine(problems: Mapping[Key, Refinement], look: LookAtAll[Key]) -> None:
-    """Refine all problems together, each look at the rows for all that need it."""
+def refine(problems: Mapping[Key, Refinement], read: JointPass[Key]) -> None:
+    """Refine all problems together: each pass over the rows serves all that need it."""
     while True:
-        open_ = {key: groups.open for key, groups in problems.items()}
+        open_ = {key: problem.open for key, problem in problems.items()}
         open_ = {key: flags for key, flags in open_.items() if flags.any()}
         if not open_:
             return
         n_rows = sum(float(problems[key].sums[flags, 0].sum()) for key, flags in open_.items())
-        asked = {
+        spans = {
             key: (problems[key].low[flags], problems[key].high[flags])
             for key, flags in open_.items()
         }
-        found = look(asked, None if n_rows <= FEW_ROWS else PARTS)
-        for key in asked:
-            problems[key].put(*found[key])
+        groups = read(spans, None if n_rows <= FEW_ROWS else PARTS)
+        for key in spans:
+            problems[key].replace_open(*groups[key])
 
 
-def exact_quantile_bins(cells: Floats, cuts: Cuts, m: int, look: Look) -> BinTable:
-    """The m bins of equal mass, ties together, given sums of cells and a way to look again."""
-    return quantile_groups(cells, cuts, m, look).table
+def exact_quantile_bins(cells: Floats, cuts: Cuts, m: int, read: RefinementPass) -> BinTable:
+    """The m bins of equal mass, ties together, given sums of cells and a refinement pass."""
+    return quantile_groups(cells, cuts, m, read).table
 
 
-def quantile_groups(cells: Floats, cuts: Cuts, m: int, look: Look) -> Refinement:
+def quantile_groups(cells: Floats, cuts: Cuts, m: int, read: RefinementPass) -> Refinement:
     """Groups of predictions in order, each of them in one of the m bins."""
     groups = Refinement.of(cells, cuts, m)
 
-    def look_at_one(
-        asked: dict[str, Spans], parts: int | None
-    ) -> dict[str, tuple[Floats, Floats, Floats]]:
-        return {key: look(*spans, parts) for key, spans in asked.items()}
+    def read_one(spans: dict[str, Spans], parts: int | None) -> dict[str, Groups]:
+        return {key: read(*ends, parts) for key, ends in spans.items()}
 
-    refine({"one": groups}, look_at_one)
+    refine({"one": groups}, read_one)
     return groups
 
 
@@ -132,7 +132,7 @@ def _divided(mass: Floats, m: int) -> NDArray[np.bool_]:
     """Which groups, in order of predictions, have a border j W / m strictly inside their ranks."""
     through = np.cumsum(mass)
     total = through[-1]
-    # Half a part in 10^12 either way: a group too many is looked at, never one too few.
+    # Half a part in 10^12 either way: a group too many is refined, never one too few.
     below = np.ceil((through - mass) * m / total * (1 - ROUNDING))
     above = np.floor(through * m / total * (1 + ROUNDING))
     first = np.maximum(below, 1)

@@ -1,4 +1,4 @@
-"""The engine of samples held as arrays: every name that `dispatch.Engine` asks for."""
+"""The engine of samples in arrays: every name of the protocol `dispatch.Engine`."""
 
 from calibrant._engines.arrays.counting import bin_table, class_columns, classwise_table, rows_above
 from calibrant._engines.arrays.losses import loss_sums

@@ -1,4 +1,4 @@
-"""From samples and a rule to the statistic: the one place where measures get their tables from."""
+"""From samples and a rule to the statistic: where measures get their tables from."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from calibrant._engines.arrays.passes import (
     whole_problem,
 )
 from calibrant._engines.arrays.quantiles import quantile_cuts
+from calibrant._engines.arrays.selection import n_threads
 from calibrant._engines.protocol import Findings
 
 # Columns that are copied out together: as many float32 as fill a cache line.
@@ -140,8 +141,8 @@ def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findi
     level[order] = np.cumsum(is_first) - 1
     sums = sums_by_index(level, values.size, u, z, w)
     if w is not None:  # a level that only rows of weight 0 hold is not a level
-        held = sums[:, 0] > 0
-        sums, cuts = sums[held], Cuts(values[held][1:])
+        nonempty = sums[:, 0] > 0
+        sums, cuts = sums[nonempty], Cuts(values[nonempty][1:])
     return BinTable(sums[None]), cuts, findings
 
 
@@ -155,8 +156,8 @@ def rank_order(
     through = np.cumsum(w[order])  # ranks are cumulative weights
     if not through[-1] > 0:
         raise InputError(NO_WEIGHT)
-    place = np.ceil(through * m / through[-1] * (1 - ROUNDING)) - 1
-    return order, np.clip(place, 0, m - 1).astype(np.intp)
+    bins = np.ceil(through * m / through[-1] * (1 - ROUNDING)) - 1
+    return order, np.clip(bins, 0, m - 1).astype(np.intp)
 
 
 def _by_rank(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:

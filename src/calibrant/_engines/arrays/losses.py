@@ -34,8 +34,8 @@ def loss_sums(samples: Samples, *, distribution: bool = False) -> tuple[LossSums
         lambda spans: _lane(samples, spans, distribution),
     )
     sums, findings = parts[0]
-    for more, found in parts[1:]:
-        sums, findings = sums + more, findings + found
+    for more, more_findings in parts[1:]:
+        sums, findings = sums + more, findings + more_findings
     return LossSums(sums, samples.n_classes, distribution), findings
 
 

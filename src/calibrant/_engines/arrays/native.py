@@ -32,14 +32,14 @@ def add_scalar(
     squares: bool,
     status: NDArray[np.int64],
 ) -> None:
-    place = (cuts.guarded, cuts.start, cuts.crowded)
+    lookup = (cuts.guarded, cuts.start, cuts.crowded)
     if weights is None:
         _kernels.add_unweighted(
-            sums, predictions, targets, *place, squares, scalar_block(cuts), status
+            sums, predictions, targets, *lookup, squares, scalar_block(cuts), status
         )
     else:
         numbers = targets.astype(np.float64, copy=False)
-        _kernels.add_weighted(sums, predictions, numbers, weights, *place, status)
+        _kernels.add_weighted(sums, predictions, numbers, weights, *lookup, status)
 
 
 def add_rows(
@@ -57,8 +57,8 @@ def add_rows(
     status: NDArray[np.int64],
 ) -> None:
     labels, rows = (targets, None) if targets.ndim == 1 else (None, targets)
-    place = (cuts.guarded, cuts.start, cuts.crowded)
+    lookup = (cuts.guarded, cuts.start, cuts.crowded)
     _kernels.add_rows(
-        predictions, labels, rows, weights, confidences, hits, classwise, losses, *place,
+        predictions, labels, rows, weights, confidences, hits, classwise, losses, *lookup,
         squares, tolerance, label_tolerance, LOG_FLOOR, status,
     )  # fmt: skip

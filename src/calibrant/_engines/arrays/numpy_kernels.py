@@ -171,9 +171,9 @@ def deposit_logits(
     status[N_LOGIT_CLIPPED] += np.count_nonzero((u < low) | (u > high))
     u = np.clip(u, low, high)
     h = u if from_logits else np.log(u / (1.0 - u))
-    place = h * nodes_per_unit + (plus.size - 1) // 2
-    _deposit(plus, place, w * z)
-    _deposit(minus, place, w * (1.0 - z))
+    position = h * nodes_per_unit + (plus.size - 1) // 2
+    _deposit(plus, position, w * z)
+    _deposit(minus, position, w * (1.0 - z))
 
 
 def deposit_units(
@@ -188,10 +188,10 @@ def deposit_units(
     if checked is None:
         return
     u, z, w = checked
-    place = u * (nodes.shape[1] - 4) + 1
+    position = u * (nodes.shape[1] - 4) + 1
     masses = (w * (z - u),) if nodes.shape[0] == 1 else (w, w * u, w * z)
     for row, mass in zip(nodes, masses, strict=True):
-        _deposit(row, place, mass)
+        _deposit(row, position, mass)
 
 
 def _in_unit(values: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -207,7 +207,7 @@ def _checked(
     *,
     clip_predictions: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Predictions, targets and weights without overshoot; None, and the row told, if one is bad."""
+    """Predictions, targets and weights without overshoot; None if a row is bad (recorded)."""
     good = good & _in_unit(targets)
     w = np.ones(u.size) if weights is None else weights
     good &= (w >= 0) & np.isfinite(w)
@@ -223,11 +223,11 @@ def _checked(
 
 
 def _deposit(
-    nodes: NDArray[np.float64], place: NDArray[np.float64], mass: NDArray[np.float64]
+    nodes: NDArray[np.float64], position: NDArray[np.float64], mass: NDArray[np.float64]
 ) -> None:
-    """Each mass to the four nodes around its place, with the weights of cubic interpolation."""
-    j = np.floor(place).astype(np.intp)
-    t = place - j
+    """Each mass to the four nodes around its position, with the weights of cubic interpolation."""
+    j = np.floor(position).astype(np.intp)
+    t = position - j
     a, b, c = t + 1.0, t - 1.0, t - 2.0
     parts = (-t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0)
     for offset, part in enumerate(parts, start=-1):

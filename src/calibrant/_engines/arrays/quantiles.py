@@ -156,30 +156,30 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
     ranges = _Ranges(_bits(ends)[hit], _bits(ends)[hit + 1], (through - mass)[hit], mass[hit])
 
     n_sub = max(64, 1 << ((1 << 16) // m).bit_length() - 1)
-    # The rows in the ranges, as far as their mass tells.
+    # The rows in the ranges, estimated from their mass.
     while _wide_mass(ranges) * samples.n / total > GATHER:
         ranges = _refine(ranges, sought, n_sub, read, wanted)
 
     values, masses = _gather(ranges, read, wanted, samples.weights is not None)
-    found = np.empty((3, m - 1))
+    at_edges = np.empty((3, m - 1))
     home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
     for j, i in enumerate(home):
         low, high, below = ranges.low[i], ranges.high[i], ranges.below[i]
         if high - low == 1:  # a single value: nothing to sort
-            found[:, j] = float(low.view(np.float64)), below, ranges.mass[i]
+            at_edges[:, j] = float(low.view(np.float64)), below, ranges.mass[i]
         else:
             a, b = np.searchsorted(_bits(values), (low, high))
             inside = below + np.cumsum(masses[a:b])
             s = min(int(np.searchsorted(inside, sought[j])), b - a - 1)
-            found[:, j] = values[a + s], inside[s] - masses[a + s], masses[a + s]
-    return _edges(found[0], found[1], found[2], total, m)
+            at_edges[:, j] = values[a + s], inside[s] - masses[a + s], masses[a + s]
+    return _edges(at_edges[0], at_edges[1], at_edges[2], total, m)
 
 
 def _held(mass: NDArray[np.float64], at: Any) -> NDArray[np.intp]:
-    """The cell at a place, or the nearest one that holds anything: sums may round either way."""
-    held = np.flatnonzero(mass)
-    place = np.minimum(np.searchsorted(held, at), held.size - 1)
-    return np.asarray(held[place], dtype=np.intp)
+    """The cell at a position, or the nearest that is not empty: sums may round either way."""
+    nonempty = np.flatnonzero(mass)
+    nearest = np.minimum(np.searchsorted(nonempty, at), nonempty.size - 1)
+    return np.asarray(nonempty[nearest], dtype=np.intp)
 
 
 def _wide_mass(ranges: _Ranges) -> float:
@@ -251,8 +251,8 @@ def _gather(
 
         def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
             buffer = np.empty((2, u.size))
-            found = ranks.gather(buffer[0], buffer[1], u, w, wanted, wide.low, wide.high)
-            parts.append((buffer[0, :found].copy(), buffer[1, :found].copy()))
+            n_gathered = ranks.gather(buffer[0], buffer[1], u, w, wanted, wide.low, wide.high)
+            parts.append((buffer[0, :n_gathered].copy(), buffer[1, :n_gathered].copy()))
 
         return parts, feed
 

@@ -120,8 +120,8 @@ def _one(samples: Samples, notion: Notion, shape: tuple[int, int], add: Callable
     # A deposit costs ten times a bin's sums: threads are worth it earlier.
     parts = in_lanes(samples.n, entries, rows, work, state_size=size // 8, threads_from=LANES_FROM)
     sums, findings, n_clipped = parts[0]
-    for more, found, clipped in parts[1:]:
-        sums, findings, n_clipped = sums + more, findings + found, n_clipped + clipped
+    for more, more_findings, clipped in parts[1:]:
+        sums, findings, n_clipped = sums + more, findings + more_findings, n_clipped + clipped
     return sums, findings, n_clipped
 
 

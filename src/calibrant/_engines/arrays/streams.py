@@ -1,4 +1,4 @@
-"""The sums of a stream: what an Accumulator keeps of samples held as arrays."""
+"""The sums of a stream: what an Accumulator keeps of samples in arrays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StreamSums:
     arrays: dict[str, NDArray[np.float64]]
     findings: Findings
     n_rows: int
-    # Rows that had no prediction or no label, and were left out because the caller said so.
+    # Rows without a prediction or a label, dropped at the request of the caller.
     n_missing: int = 0
 
 
@@ -66,9 +66,9 @@ def _scalars(
     if "top_cells" in holds:
         out["top_cells"], _ = scalar_sums(samples, "confidence", cuts)
     if "losses" in holds:
-        losses, found = loss_sums(samples, distribution=findings.soft)
+        losses, more = loss_sums(samples, distribution=findings.soft)
         out |= loss_arrays(losses)
-        findings = findings + Findings(n_log_clipped=found.n_log_clipped)
+        findings = findings + Findings(n_log_clipped=more.n_log_clipped)
     return out, findings
 
 

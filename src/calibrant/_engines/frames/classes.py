@@ -20,9 +20,9 @@ from calibrant._engines.frames.expressions import Expr, Frame, col, exact, numbe
 from calibrant._engines.frames.losses import ask_losses, losses_of
 from calibrant._engines.frames.partitions import stacked
 from calibrant._engines.frames.problem import clean, scalar
-from calibrant._engines.frames.quantiles import look_at, place_of
+from calibrant._engines.frames.quantiles import group_key, refinement_pass
 from calibrant._engines.frames.query import Query
-from calibrant._engines.refine import LookAtAll, Spans
+from calibrant._engines.refine import JointPass, Spans
 
 Array = NDArray[np.float64]
 
@@ -113,29 +113,30 @@ def _of_class(samples: FrameSamples, frame: Frame, r: int) -> Frame:
     return frame.select(*weights, u=col(f"p{r}"), z=target)
 
 
-def class_looks(samples: FrameSamples) -> LookAtAll[int]:
-    """A way to look again at the rows of each class whose predictions lie in given spans: a query
-    for as many classes as it can hold.
+def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
+    """Queries for the rows of each class whose predictions lie in given spans, grouped; each query
+    serves as many classes as it can.
     """
     names = prediction_names(samples)
 
-    def look(asked: dict[int, Spans], parts: int | None) -> dict[int, tuple[Array, Array, Array]]:
+    def read(asked: dict[int, Spans], parts: int | None) -> dict[int, tuple[Array, Array, Array]]:
         if not samples.multiclass:
-            return {r: look_at(samples, "binary")(*spans, parts) for r, spans in asked.items()}
+            binary = refinement_pass(samples, "binary")
+            return {r: binary(*spans, parts) for r, spans in asked.items()}
         out = {}
         for some in _in_queries(asked):
             long = _long(samples, {names[r] for r in some})
-            place: Expr = nw.lit(-1.0)
+            key: Expr = nw.lit(-1.0)
             for r, (low, high) in some.items():
-                own = place_of(low, high, parts)
-                place = nw.when(col("by0") == names[r]).then(own).otherwise(place)
-            groups = Query(long, "binary", by=("class",)).add_fields().grouped(place)
+                own = group_key(low, high, parts)
+                key = nw.when(col("by0") == names[r]).then(own).otherwise(key)
+            groups = Query(long, "binary", by=("class",)).add_fields().grouped(key)
             for r in some:
                 mine = groups.of((groups.columns["by0"] == names[r]) & (groups["key"] >= 0))
                 out[r] = mine["low"], mine["high"], mine.fields
         return out
 
-    return look
+    return read
 
 
 def _in_queries(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:

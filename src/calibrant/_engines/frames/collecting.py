@@ -1,4 +1,4 @@
-"""Bringing sums here: the only place where an engine is told to work."""
+"""Collecting sums: the only module in which an engine executes a query."""
 
 from __future__ import annotations
 

@@ -54,16 +54,16 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
 
 
 def _index(labels: tuple[Any, ...], target: Expr) -> Expr:
-    """The place of a label among the classes; -1 for a label that is none of them."""
+    """The index of a label among the classes; -1 for a label that is none of them."""
     text = isinstance(labels[0], str)
     label = target.cast(nw.String if text else Float64)
-    found = [
+    indices = [
         nw.when(label == (name if text else exact(name)))
         .then(nw.lit(r + 1.0))
         .otherwise(nw.lit(0.0))
         for r, name in enumerate(labels)
     ]
-    return total(found) - 1.0
+    return total(indices) - 1.0
 
 
 def missing(samples: FrameSamples) -> Expr:

@@ -78,7 +78,7 @@ def ask_logits(query: Query, spacing: float, eps: float) -> None:
         {"h_cell": floor(col("h_place"))},
         {"h_offset": col("h_place") - col("h_cell")},
     )
-    query.found["found_logit_clipped"] = number(moved)
+    query.finding_sums["found_logit_clipped"] = number(moved)
     query.logit_cell = col("h_cell")
     z = _target(query)
     _add_moments(query, "plus", query.weigh(z), "h_offset")
@@ -93,8 +93,8 @@ def logit_nodes(groups: Groups, n_nodes: int) -> Array:
 
 def ask_units(query: Query, cells: int, *, residual_only: bool = True) -> None:
     """Group by cells of the unit grid, and ask for the masses on it."""
-    place = col("u") * float(cells)
-    query.let({"u_cell": floor(place)}, {"u_offset": place - col("u_cell")})
+    position = col("u") * float(cells)
+    query.let({"u_cell": floor(position)}, {"u_offset": position - col("u_cell")})
     query.steps.append(col("u_cell"))
     u, z = col("u"), _target(query)
     masses = {"res": z - u} if residual_only else {"one": nw.lit(1.0), "rep": u, "tar": z}
@@ -118,14 +118,14 @@ def logit_grid(
     if notion == "classwise":
         from calibrant._engines.frames.classes import class_columns, matrix_sums
 
-        found = matrix_sums(samples).findings
+        findings = matrix_sums(samples).findings
         parts = [
             logit_grid(part, "binary", spacing, eps, whole=whole) for part in class_columns(samples)
         ]
         grids = [part[0] for part in parts]
         plus = np.concatenate([grid.plus for grid in grids])
         minus = np.concatenate([grid.minus for grid in grids])
-        return LogitGrid(spacing, plus, minus), found, sum(part[2] for part in parts)
+        return LogitGrid(spacing, plus, minus), findings, sum(part[2] for part in parts)
     query = Query(samples, notion)
     ask_logits(query, spacing, eps)
     groups = query.run()
@@ -141,10 +141,10 @@ def unit_grid(
     if notion == "classwise":
         from calibrant._engines.frames.classes import class_columns, matrix_sums
 
-        found = matrix_sums(samples).findings
+        findings = matrix_sums(samples).findings
         columns = class_columns(samples)
         grids = [unit_grid(c, "binary", cells, residual_only=residual_only)[0] for c in columns]
-        return UnitGrid(np.concatenate([grid.sums for grid in grids])), found
+        return UnitGrid(np.concatenate([grid.sums for grid in grids])), findings
     query = Query(samples, notion)
     ask_units(query, cells, residual_only=residual_only)
     groups = query.run()

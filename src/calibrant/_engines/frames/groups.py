@@ -1,7 +1,7 @@
 """Groups of rows and their sums, as they came back, and what they are put together to.
 
-A group's cell is that of its predictions by the interval rule itself; its place on the unit grid
-that of its smallest prediction; its place on the logit grid is part of its key.
+A group's cell is that of its predictions by the interval rule itself; its position on the unit grid
+that of its smallest prediction; its position on the logit grid is part of its key.
 """
 
 from __future__ import annotations

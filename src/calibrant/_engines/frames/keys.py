@@ -2,7 +2,7 @@
 
 Rows are grouped by sums of step functions, each of which never falls as the prediction grows and
 steps at every edge it is made for. Such a sum steps wherever one of its parts does: no group
-reaches over an edge, and one prediction of a group tells, by the rule itself, which bin the group
+reaches over an edge, and one prediction of a group shows, by the rule itself, which bin the group
 is in.
 """
 
@@ -70,18 +70,18 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
     for the cells near 0 and 1, eight per octave.
 
     The distance to the nearer end is brought to [2^-12, 2^-11] by powers of two, which is exact, in
-    strides of four octaves and then of one. Near 1 an edge belongs to the cell above it, so places
-    are rounded up there.
+    strides of four octaves and then of one. Near 1 an edge belongs to the cell above it, so
+    positions are rounded up there.
     """
     prediction, near, stride, scale = (
         col(f"{u}{name}") for name in ("", "_near", "_stride", "_scale")
     )
     far = exact(1.0 / N_LINEAR)
     nearer = nw.when(prediction >= 0.5).then(1.0 - prediction).otherwise(prediction)
-    place = near * scale * 2.0**15
-    down = floor(place)
-    up = down + number(place > down)
-    # Scales at least double from octave to octave, and an octave's places are at most 16.
+    position = near * scale * 2.0**15
+    down = floor(position)
+    up = down + number(position > down)
+    # Scales at least double from octave to octave, and an octave has at most 16 positions.
     lower, upper = down - 16.0 * scale, 16.0 * scale - up
     return [
         {f"{u}_near": nw.when(nearer < far).then(nearer).otherwise(far)},

@@ -50,7 +50,7 @@ def ask_losses(query: Query, *, distribution: bool = False) -> None:
         query.sums |= {"n": number(col("w") > 0.0), "w": col("w")}
     query.sums |= {name: query.weigh(loss) for name, loss in losses.items()}
     low = [number((a < exact(LOG_FLOOR)) & (b > 0.0)) for a, b in zip(p, q, strict=True)]
-    query.found["found_log_clipped"] = total(low)
+    query.finding_sums["found_log_clipped"] = total(low)
 
 
 def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:

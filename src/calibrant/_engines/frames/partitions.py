@@ -118,10 +118,10 @@ def _of_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | No
 
 def _together(parts: list[Any], keys: tuple[str, ...] | None) -> Any:
     """Parts put together: sums of equal groups added up, or rows one after another."""
-    held = [part for part in parts if len(part)] or parts[:1]
-    if len(held) == 1:
-        return held[0]
-    whole = nw.concat([nw.from_native(part) for part in held], how="vertical")
+    nonempty = [part for part in parts if len(part)] or parts[:1]
+    if len(nonempty) == 1:
+        return nonempty[0]
+    whole = nw.concat([nw.from_native(part) for part in nonempty], how="vertical")
     if keys is None:
         return whole.to_native()
     sums = [_ENDS.get(name, _SUM)(nw.col(name)) for name in whole.columns if name not in keys]

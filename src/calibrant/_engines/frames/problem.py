@@ -37,7 +37,7 @@ from calibrant._engines.frames.expressions import (
 
 
 def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
-    """Rows of probabilities and targets in [0, 1], with what was found out about each:
+    """Rows of probabilities and targets in [0, 1], with the findings about each:
 
     `found_ok` and `found_gone`; `found_clipped`, numbers brought back to [0, 1]; `found_off`, 1 for
     a row that sums to 1 only just; `found_fraction`, 1 for a target that is one.
@@ -143,14 +143,14 @@ def with_top_label(samples: FrameSamples, frame: Frame) -> Frame:
     """The largest prediction `u`, its class `top` (the lowest of equals), and its target `z`."""
     names, k = prediction_names(samples), samples.n_classes
     frame = frame.with_columns(u=nw.max_horizontal(*names))
-    places = [
+    indices = [
         nw.when(col(name) >= col("u"))
         .then(nw.lit(float(r)))
         .otherwise(nw.lit(float(k)))
         .alias(name)
         for r, name in enumerate(names)
     ]
-    frame = frame.with_columns(top=nw.min_horizontal(*places))
+    frame = frame.with_columns(top=nw.min_horizontal(*indices))
     if not samples.soft_rows:
         return frame.with_columns(z=number(col("q0") == col("top")))
     targets = [

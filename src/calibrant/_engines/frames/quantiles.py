@@ -1,4 +1,4 @@
-"""Bins that depend on the predictions themselves: of equal mass, and one for each prediction."""
+"""Bins that depend on the predictions: of equal mass, and one for each distinct prediction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calibrant._engines.cells import Cells
 from calibrant._engines.frames.expressions import Expr, col, exact, floor, some, total
 from calibrant._engines.frames.query import Query
 from calibrant._engines.protocol import Findings
-from calibrant._engines.refine import Look, quantile_groups
+from calibrant._engines.refine import RefinementPass, quantile_groups
 
 Array = NDArray[np.float64]
 
@@ -30,39 +30,37 @@ def quantile_table(
     if not sums[:, 1].sum() > 0:
         raise InputError(NO_WEIGHT)
     cuts = cells.cuts(samples.precision)
-    groups = quantile_groups(sums, cuts, m, look_at(samples, notion))
+    groups = quantile_groups(sums, cuts, m, refinement_pass(samples, notion))
     return groups.table, groups.cuts
 
 
-def look_at(samples: FrameSamples, notion: Notion) -> Look:
-    """A way to look again at the rows whose predictions lie in given spans."""
+def refinement_pass(samples: FrameSamples, notion: Notion) -> RefinementPass:
+    """A query for the rows whose predictions lie in given spans, grouped."""
 
-    def look(low: Array, high: Array, parts: int | None) -> tuple[Array, Array, Array]:
+    def read(low: Array, high: Array, parts: int | None) -> tuple[Array, Array, Array]:
         query = Query(samples, notion).add_fields()
-        # Other rows are one group more. A filter would be cheaper, were it not that engines move it
-        # to the front, and take all the steps to a prediction again for each of its comparisons.
-        groups = query.grouped(place_of(low, high, parts))
+        # Other rows are one group more. A filter would be cheaper, but engines move it to the
+        # front, and compute the prediction again for each of its comparisons.
+        groups = query.grouped(group_key(low, high, parts))
         inside = groups["key"] >= 0
         return groups["low"][inside], groups["high"][inside], groups.fields[inside]
 
-    return look
+    return read
 
 
-def place_of(low: Array, high: Array, parts: int | None) -> Expr:
-    """The prediction, or the number of the part of its span that it is in; -1 outside of all
-    spans.
-    """
+def group_key(low: Array, high: Array, parts: int | None) -> Expr:
+    """The prediction, or the number of the part of its span that it is in; -1 outside the spans."""
     u = col("u")
     spans = [(u >= exact(a)) & (u <= exact(b)) for a, b in zip(low, high, strict=True)]
     if parts is None:
         return nw.when(some(spans)).then(u).otherwise(nw.lit(-1.0))
-    places = [
+    keys = [
         nw.when(span)
         .then(floor((u - exact(a)) / exact(b - a) * float(parts)) + float(j * (parts + 1) + 1))
         .otherwise(nw.lit(0.0))
         for j, (a, b, span) in enumerate(zip(low, high, spans, strict=True))
     ]  # fmt: skip
-    return total(places) - 1.0
+    return total(keys) - 1.0
 
 
 def level_sets(
@@ -81,5 +79,5 @@ def level_sets(
     groups.check_rows()
     order = np.argsort(groups["low"], kind="stable")
     values, sums = groups["low"][order], groups.fields[order]
-    held = sums[:, 0] > 0  # a level that only rows of weight 0 hold is not a level
-    return BinTable(sums[held][None]), Cuts(values[held][1:]), groups.findings
+    nonempty = sums[:, 0] > 0  # a level that only rows of weight 0 have is not a level
+    return BinTable(sums[nonempty][None]), Cuts(values[nonempty][1:]), groups.findings

@@ -38,11 +38,11 @@ class Query:
     logit_cell: Expr | None = None
     # What to add up: of every group, and of all rows.
     sums: dict[str, Expr] = field(default_factory=dict)
-    found: dict[str, Expr] = field(default_factory=dict)
+    finding_sums: dict[str, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.frame = scalar(self.samples, self.notion, self.by)
-        self.found = {name: col(name) for name in findings(self.samples)}
+        self.finding_sums = {name: col(name) for name in findings(self.samples)}
 
     @property
     def weighted(self) -> bool:
@@ -123,7 +123,7 @@ class Query:
     def grouped(self, key: Expr, most: int | None = None) -> Groups:
         """The sums of rows with equal keys, of the first so many groups."""
         by = [f"by{j}" for j in range(len(self.by))]
-        sums = self.found | {name: value.cast(Float64) for name, value in self.sums.items()}
+        sums = self.finding_sums | {name: value.cast(Float64) for name, value in self.sums.items()}
         frame = self.frame
         for layer in self.layers:
             frame = frame.with_columns(**layer)

@@ -1,4 +1,4 @@
-"""Rows that cannot be measured: how many, why, and one of them to look at."""
+"""Rows that cannot be measured: how many, why, and one of them as an example."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WHY = {
 
 
 def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: int) -> None:
-    """An InputError if rows were found that are neither sound nor to be left out."""
+    """An InputError if there are rows that are neither sound nor to be dropped."""
     if n_rows == 0:
         raise InputError(_NOTHING)
     if n_rows == n_sound + n_missing:
@@ -66,13 +66,13 @@ def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: 
             rows, example = f"{count} of {n_rows:.0f} rows", _example(samples, name)
             if samples.labels is not None and name in ("class", "target"):
                 raise InputError(f"{rows} have {_not_in_classes(samples, example)}")
-            said, hint = _WHY[name]
-            raise InputError(f"{rows} {said}, such as {example}. {hint}")
+            problem, hint = _WHY[name]
+            raise InputError(f"{rows} {problem}, such as {example}. {hint}")
     raise InputError("the data changed while they were read: measure a copy nobody writes to")
 
 
 def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:
-    """What is wrong with a label where the labels of all classes have been told."""
+    """What is wrong with a label where the labels of all classes are given."""
     label, known = example[samples.targets[0]], samples.labels or ()
     hint = nearest(label, [str(name) for name in known])
     return f"a y_true that is not in classes, such as {label!r}: {hint}"

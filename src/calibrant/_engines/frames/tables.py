@@ -30,7 +30,7 @@ from calibrant._engines.cells import Cells
 from calibrant._engines.frames.classes import (
     class_cells,
     class_columns,
-    class_looks,
+    class_refinement_pass,
     class_sums,
     matrix_sums,
 )
@@ -97,7 +97,7 @@ def classwise_table(
 @dataclass
 class ClassQuantiles:
     """The quantile bins of each class against the rest, or of the one problem of (n,) predictions:
-    one query for the cells of all, then a closer look for all.
+    one query for the cells of all, then refinement passes for all.
     """
 
     samples: FrameSamples
@@ -125,7 +125,7 @@ class ClassQuantiles:
         }
         if not above and len(problems) < len(self._sums):
             raise InputError(NO_WEIGHT)
-        refine(problems, class_looks(self.samples))
+        refine(problems, class_refinement_pass(self.samples))
         return problems
 
 

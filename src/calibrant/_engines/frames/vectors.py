@@ -53,19 +53,19 @@ def vector_table(
     frame = frame.select("top", "u", "w", *residuals, key=steps)
     ends = [col("u").min().alias("low"), col("u").max().alias("high")]
     sums = [col(name).sum() for name in ("w", *residuals)]
-    found = collected(frame.group_by("top", "key").agg(*sums, *ends))
-    at = cuts.find(found["low"].to_numpy())
-    index = found["top"].to_numpy().astype(np.intp) * cuts.m + at
+    groups = collected(frame.group_by("top", "key").agg(*sums, *ends))
+    at = cuts.find(groups["low"].to_numpy())
+    index = groups["top"].to_numpy().astype(np.intp) * cuts.m + at
     table = VectorTable(np.zeros(d * cuts.m), np.zeros((d * cuts.m, d)))
-    np.add.at(table.sum_w, index, found["w"].to_numpy())
-    np.add.at(table.residual, index, found.select(*residuals).to_numpy())
+    np.add.at(table.sum_w, index, groups["w"].to_numpy())
+    np.add.at(table.residual, index, groups.select(*residuals).to_numpy())
     if rule.drops_one:
         table.residual[cuts.m - 1 :: cuts.m] = 0.0  # in no bin, but of the weight
     return table, findings
 
 
 def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
-    """Sound rows with the place `top` and the size `u` of their largest coordinate, and w times
+    """Sound rows with the index `top` and the size `u` of their largest coordinate, and w times
     prediction less target, `d0`, `d1`, ...
     """
     frame = clean(samples).filter(col("ok"))
@@ -88,14 +88,14 @@ def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
     }
     frame = frame.select(w=weight, **units, **residuals)
     frame = frame.with_columns(u=largest(list(units)))
-    places = [
+    indices = [
         nw.when(col(name) >= col("u"))
         .then(nw.lit(float(j)))
         .otherwise(nw.lit(float(len(units))))
         .alias(name)
         for j, name in enumerate(units)
     ]
-    return frame.with_columns(top=smallest(places), u=clipped(col("u")))
+    return frame.with_columns(top=smallest(indices), u=clipped(col("u")))
 
 
 def _mean(probabilities: list[object], values: Array) -> object:

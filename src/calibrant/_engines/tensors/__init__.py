@@ -1,4 +1,4 @@
-"""The engine of samples held as torch tensors: every name that `dispatch.Engine` asks for.
+"""The engine of samples in torch tensors: every name of the protocol `dispatch.Engine`.
 
 Tensors are summed on their device, in blocks of rows, in float64; sums and counters alone come to
 the host, in one transfer a pass. `rows.row_pass` is the one read of (n, k) predictions.

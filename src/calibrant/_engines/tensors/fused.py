@@ -115,11 +115,11 @@ class _Read:
             self._long_rows()
         else:
             by_class = self._rows(classwise)
-        held = [self.found.double()]
-        held += [self._losses()] if losses else []
-        held += [self._top_label(confidence)] if confidence is not None else []
-        held += [by_class] if by_class is not None else []
-        host = iter(_brought(held))
+        pieces = [self.found.double()]
+        pieces += [self._losses()] if losses else []
+        pieces += [self._top_label(confidence)] if confidence is not None else []
+        pieces += [by_class] if by_class is not None else []
+        host = iter(_brought(pieces))
         bad, n_clipped, n_off = next(host)
         if bad < self.n:
             raise BadRow(self.start + int(bad))
@@ -129,8 +129,8 @@ class _Read:
             *loss[2:7], n_log = next(host)
         bins = next(host) if confidence is not None else None
         table = next(host) if classwise is not None else None
-        found = Findings(int(n_clipped), int(n_off), int(n_log))
-        return MatrixSums(table, bins, loss if losses else None, found)
+        findings = Findings(int(n_clipped), int(n_off), int(n_log))
+        return MatrixSums(table, bins, loss if losses else None, findings)
 
     def _rows(self, classwise: Cuts | None) -> Tensor | None:
         """Rows that fit the registers; with classes, n, u, u^2, z and uz of each class and bin."""
@@ -238,12 +238,12 @@ def _edges_on(device: torch.device, inner: bytes) -> Tensor:
     return torch.tensor(np.append(np.frombuffer(inner), np.inf), device=device)
 
 
-def _brought(held: list[Tensor]) -> list[NDArray[np.float64]]:
+def _brought(pieces: list[Tensor]) -> list[NDArray[np.float64]]:
     """Tensors as arrays on the host, in one transfer."""
-    ends = np.cumsum([part.numel() for part in held])[:-1]
-    whole = torch.cat([part.reshape(-1) for part in held]).cpu().numpy()
+    ends = np.cumsum([part.numel() for part in pieces])[:-1]
+    whole = torch.cat([part.reshape(-1) for part in pieces]).cpu().numpy()
     return [
-        array.reshape(part.shape) for array, part in zip(np.split(whole, ends), held, strict=True)
+        array.reshape(part.shape) for array, part in zip(np.split(whole, ends), pieces, strict=True)
     ]
 
 

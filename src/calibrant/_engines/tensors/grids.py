@@ -33,10 +33,10 @@ class LogitMasses:
         tally.count(N_LOGIT_CLIPPED, (block.u < low) | (block.u > high))
         u = block.u.clamp(low, high)
         h = u if self.raw else torch.log(u / (1.0 - u))
-        place = h * (1.0 / self.spacing) + (self.sums.shape[1] - 1) // 2
+        position = h * (1.0 / self.spacing) + (self.sums.shape[1] - 1) // 2
         wz = block.z if block.w is None else block.w * block.z
         rest = 1.0 - block.z if block.w is None else block.w * (1.0 - block.z)
-        _deposit(self.sums, place, (wz, rest))
+        _deposit(self.sums, position, (wz, rest))
 
 
 class UnitMasses:
@@ -50,9 +50,9 @@ class UnitMasses:
     def add(self, block: Scalars, tally: Tally) -> None:
         u = sigmoid(block.u) if self.raw else block.u
         w = torch.ones_like(u) if block.w is None else block.w
-        place = u * (self.sums.shape[1] - 4) + 1
+        position = u * (self.sums.shape[1] - 4) + 1
         one = len(self.sums) == 1
-        _deposit(self.sums, place, (w * (block.z - u),) if one else (w, w * u, w * block.z))
+        _deposit(self.sums, position, (w * (block.z - u),) if one else (w, w * u, w * block.z))
 
 
 def is_raw(samples: TensorSamples) -> bool:
@@ -113,10 +113,10 @@ def _deposited(
     return sums, findings, int(status[N_LOGIT_CLIPPED])
 
 
-def _deposit(nodes: Tensor, place: Tensor, masses: tuple[Tensor, ...]) -> None:
-    """Each mass to the four nodes around its place, with the weights of cubic interpolation."""
-    j = place.floor()
-    t = place - j
+def _deposit(nodes: Tensor, position: Tensor, masses: tuple[Tensor, ...]) -> None:
+    """Each mass to the four nodes around its position, with the weights of cubic interpolation."""
+    j = position.floor()
+    t = position - j
     a, b, c = t + 1.0, t - 1.0, t - 2.0
     parts = (-t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0)
     first = j.long() - 1

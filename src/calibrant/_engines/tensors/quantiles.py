@@ -1,4 +1,4 @@
-"""Bins of equal mass and level sets, by sorting a column where it lies."""
+"""Bins of equal mass and level sets, by sorting a column on its device."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
         return order, (ranks * m + n - 1) // n - 1
     through = w[order].cumsum(dim=0)  # ranks are cumulative weights
     # Without any weight the quotient is not a number; the caller finds that out from the sums.
-    place = (through * m / through[-1] * (1 - ROUNDING)).ceil() - 1
-    return order, place.nan_to_num(0.0).clamp(0, m - 1).long()
+    bins = (through * m / through[-1] * (1 - ROUNDING)).ceil() - 1
+    return order, bins.nan_to_num(0.0).clamp(0, m - 1).long()
 
 
 def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:

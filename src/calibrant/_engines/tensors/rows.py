@@ -78,10 +78,10 @@ def plain_row_pass(
             loss[:N_PROPER] += row_losses(rows, top, tally)
         if by_class is not None:
             by_class.add(rows)
-    held = [loss]
-    held += [top_sums.result()] if top_sums is not None else []
-    held += [by_class.sums.result()] if by_class is not None else []
-    findings, arrays = resolved(tally, *held)
+    sums = [loss]
+    sums += [top_sums.result()] if top_sums is not None else []
+    sums += [by_class.sums.result()] if by_class is not None else []
+    findings, arrays = resolved(tally, *sums)
     table = None
     if classwise is not None:
         table = arrays.pop().reshape(k, classwise.m, len(FIELDS))

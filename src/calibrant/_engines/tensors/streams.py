@@ -1,4 +1,4 @@
-"""The sums of a stream: what an Accumulator keeps of samples held as tensors."""
+"""The sums of a stream: what an Accumulator keeps of samples in tensors."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def _scalars(
     if "top_cells" in holds:
         out["top_cells"], _ = scalar_sums(samples, "confidence", cuts)
     if "losses" in holds:
-        losses, found = loss_sums(samples, distribution=findings.soft)
+        losses, more = loss_sums(samples, distribution=findings.soft)
         out |= loss_arrays(losses)
-        findings = findings + Findings(n_log_clipped=found.n_log_clipped)
+        findings = findings + Findings(n_log_clipped=more.n_log_clipped)
     return out, findings
 
 

@@ -74,8 +74,8 @@ def _level_sets(whole: Scalars, tally: Tally) -> tuple[BinTable, Cuts, Findings]
     sums_here = _sums_by_index(index, values.numel(), ordered)
     findings, (sums, levels) = resolved(tally, sums_here, values)
     if whole.w is not None:  # a level that only rows of weight 0 hold is not a level
-        held = sums[:, 0] > 0
-        sums, levels = sums[held], levels[held]
+        nonempty = sums[:, 0] > 0
+        sums, levels = sums[nonempty], levels[nonempty]
     return BinTable(sums[None]), Cuts(levels[1:]), findings
 
 

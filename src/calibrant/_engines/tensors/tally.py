@@ -54,6 +54,6 @@ def bring_back(tally: Tally, *sums: Tensor) -> tuple[NDArray[np.int64], list[NDA
 
 
 def resolved(tally: Tally, *sums: Tensor) -> tuple[Findings, list[NDArray[np.float64]]]:
-    """What was found, and the sums, in one transfer; a BadRow if there was one."""
+    """The findings and the sums, in one transfer; a BadRow if there was one."""
     status, out = bring_back(tally, *sums)
     return Findings.from_status(status), out

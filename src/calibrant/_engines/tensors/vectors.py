@@ -1,4 +1,4 @@
-"""Sums per cell for vector predictions held as tensors; `engines.vectors` says what the cells
+"""Sums per cell for vector predictions in tensors; `arrays.vectors` describes what the cells
 are.
 """
 
@@ -122,9 +122,9 @@ def _levels(
 ) -> tuple[VectorTable, Findings]:
     parts = [property_.of(rows) for rows in row_blocks(samples, tally)]
     u, z, w = (torch.cat(part) for part in zip(*parts, strict=True))
-    found, where = torch.unique(u + 0.0, dim=0, return_inverse=True)  # -0.0 and 0.0 are one
-    weight = torch.zeros(len(found), dtype=torch.float64, device=u.device)
-    residual = torch.zeros_like(found)
+    levels, where = torch.unique(u + 0.0, dim=0, return_inverse=True)  # -0.0 and 0.0 are one
+    weight = torch.zeros(len(levels), dtype=torch.float64, device=u.device)
+    residual = torch.zeros_like(levels)
     _add(weight, residual, where, u - z, w)
     findings, (sum_w, sums) = resolved(tally, weight, residual)
     return VectorTable(sum_w, sums), findings

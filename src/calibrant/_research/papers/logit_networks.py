@@ -47,40 +47,42 @@ def _errors(predictor: Predictor, bins: tuple[int, ...]) -> list[tuple[float, ..
     ]
 
 
-def differences(found: Columns) -> Columns:
+def differences(errors: Columns) -> Columns:
     """Mean and standard deviation over predictors of |ECE - other|, by set and bins."""
-    sets, bins = np.array(found["set"]), np.array(found["bins"])
+    sets, bins = np.array(errors["set"]), np.array(errors["bins"])
     columns: dict[str, list[Any]] = {"set": [], "predictors": [], "bins": []}
-    for rows in dict.fromkeys(found["set"]):
-        for m in dict.fromkeys(found["bins"]):
+    for rows in dict.fromkeys(errors["set"]):
+        for m in dict.fromkeys(errors["bins"]):
             here = (sets == rows) & (bins == m)
             columns["set"].append(rows)
             columns["predictors"].append(int(here.sum()))
             columns["bins"].append(m)
             for other in OTHERS:
-                gaps = np.abs(np.array(found["binned ECE"]) - np.array(found[other]))[here]
+                gaps = np.abs(np.array(errors["binned ECE"]) - np.array(errors[other]))[here]
                 columns.setdefault(other, []).append(float(gaps.mean()))
                 columns.setdefault(f"{other} sd", []).append(float(gaps.std()))
     return columns
 
 
-def by_predictor(found: Columns, at: int = 10) -> Columns:
+def by_predictor(errors: Columns, at: int = 10) -> Columns:
     """One row a predictor: its errors at ten bins, and the mean differences over the others.
 
     One bin stands apart, as in the paper's figures: it measures the mean prediction alone.
     """
-    names, bins = np.array(found["predictor"]), np.array(found["bins"])
-    sets = np.array(found["set"])
+    names, bins = np.array(errors["predictor"]), np.array(errors["bins"])
+    sets = np.array(errors["set"])
     columns: dict[str, list[Any]] = {"set": [], "predictor": [], "n": []}
-    for rows, name in dict.fromkeys(zip(found["set"], found["predictor"], strict=True)):
+    for rows, name in dict.fromkeys(zip(errors["set"], errors["predictor"], strict=True)):
         here = (names == name) & (sets == rows)
         chosen = int(np.flatnonzero(here & (bins == at))[0])
         columns["set"].append(rows)
         columns["predictor"].append(name)
-        columns["n"].append(found["n"][chosen])
+        columns["n"].append(errors["n"][chosen])
         for measure in ("binned ECE", *OTHERS):
-            columns.setdefault(measure, []).append(found[measure][chosen])
+            columns.setdefault(measure, []).append(errors[measure][chosen])
         for other in OTHERS:
-            gaps = np.abs(np.array(found["binned ECE"]) - np.array(found[other]))[here & (bins > 1)]
+            gaps = np.abs(np.array(errors["binned ECE"]) - np.array(errors[other]))[
+                here & (bins > 1)
+            ]
             columns.setdefault(f"|ECE - {other}|", []).append(float(gaps.mean()))
     return columns

@@ -54,27 +54,27 @@ def pool_files(folder: Path) -> list[Path]:
     """The files of a pool, every one of them known to hold logits."""
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder: a pool is a folder of .npz files")
-    found = []
+    files_with_logits = []
     for path in sorted(folder.glob("*.npz")):
-        with np.load(path) as held:
-            names = set(held.files)
+        with np.load(path) as arrays:
+            names = set(arrays.files)
         if {"logits", "labels"} <= names or {"val_logits", "test_logits"} <= names:
-            found.append(path)
-    if not found:
+            files_with_logits.append(path)
+    if not files_with_logits:
         raise InputError(
             f"{folder} holds no pool: no .npz file in it has val_logits and test_logits, or logits "
             "and labels"
         )
-    return found
+    return files_with_logits
 
 
 def read_trace(path: Path) -> Trace:
     """One file's logits, split where it has no validation rows of its own."""
-    with np.load(path) as held:
-        if "val_logits" in held:
-            parts = [held[n] for n in ("val_logits", "val_labels", "test_logits", "test_labels")]
+    with np.load(path) as arrays:
+        if "val_logits" in arrays:
+            parts = [arrays[n] for n in ("val_logits", "val_labels", "test_logits", "test_labels")]
         else:
-            logits, labels = held["logits"], held["labels"]
+            logits, labels = arrays["logits"], arrays["labels"]
             if logits.shape[0] != labels.shape[0]:
                 raise InputError(
                     f"{path.name}: logits has {logits.shape[0]} rows and labels {labels.shape[0]}"
@@ -158,12 +158,12 @@ def _measured_file(path: Path) -> list[dict[str, Any]]:
 def measure_pool(
     folder: Path, *, workers: int = 1, done: Callable[[int, int], None] | None = None
 ) -> list[dict[str, Any]]:
-    """A row per predictor of a pool; `done` is told how many files of how many are through."""
+    """A row per predictor of a pool; `done` gets the number of finished files and of all."""
     files = pool_files(folder)
     check_pool(files)
     rows: list[dict[str, Any]] = []
-    for i, part in enumerate(_in_order(files, workers)):
-        rows += part
+    for i, measured_rows in enumerate(_in_order(files, workers)):
+        rows += measured_rows
         if done is not None:
             done(i + 1, len(files))
     return rows

@@ -1,4 +1,4 @@
-"""A folder of saved predictions: what real predictors said, and what happened.
+"""A folder of saved predictions: what real predictors predicted, and what happened.
 
 Each .npz file holds one predictor, by one of the pairs of names below, or several on the same rows:
 `<model>_conf` and `<model>_pred`, top-label confidences and predicted classes, beside `labels`.
@@ -36,7 +36,7 @@ ACCEPTED = ", ".join(f"{r!r} with {z!r}" for r, z, _ in _PAIRS) + (
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """One predictor's predictions, (n,) or (n, k), and the labels they are held against."""
+    """One predictor's predictions, (n,) or (n, k), and the labels they are compared with."""
 
     name: str
     rows: str  # the set it belongs to
@@ -54,10 +54,10 @@ class Predictions:
 
     @property
     def sets(self) -> dict[str, list[Predictor]]:
-        found: dict[str, list[Predictor]] = {}
+        sets: dict[str, list[Predictor]] = {}
         for predictor in self.predictors:
-            found.setdefault(predictor.rows, []).append(predictor)
-        return found
+            sets.setdefault(predictor.rows, []).append(predictor)
+        return sets
 
 
 def read_predictions(data: str | os.PathLike[str]) -> Predictions:
@@ -67,7 +67,7 @@ def read_predictions(data: str | os.PathLike[str]) -> Predictions:
     if folder is None or not folder.is_dir():
         raise InputError(f"data={str(data)!r} is not a folder: name one with .npz files in it")
     paths = sorted(folder.glob("*.npz"))
-    found: list[tuple[bytes, Predictor]] = []
+    keyed: list[tuple[bytes, Predictor]] = []
     left_out: dict[str, str] = {}
     for path in paths:
         try:
@@ -79,16 +79,16 @@ def read_predictions(data: str | os.PathLike[str]) -> Predictions:
         predictors = _of_file(path, arrays)
         if not predictors:
             left_out[path.name] = "no predictions with labels: it has " + ", ".join(sorted(arrays))
-        found += predictors
-    for _, predictor in found:
+        keyed += predictors
+    for _, predictor in keyed:
         _check_values(predictor)
-    if not found:
+    if not keyed:
         why = next((f" ({k}: {v})" for k, v in left_out.items()), "; it has no .npz file")
         raise InputError(
             f"data={str(data)!r} has no predictions that can be read{why}. Each .npz must hold "
             f"{ACCEPTED}"
         )
-    return Predictions(_in_sets(found), left_out)
+    return Predictions(_in_sets(keyed), left_out)
 
 
 def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predictor]]:
@@ -98,15 +98,15 @@ def _of_file(path: Path, arrays: Mapping[str, Array]) -> list[tuple[bytes, Predi
     if models and "labels" in arrays:
         labels = arrays["labels"]
         key = _same_rows(labels, 0)
-        found = []
+        keyed = []
         for model in models:
             predictions, predicted = arrays[f"{model}_conf"], arrays[f"{model}_pred"]
             _check(path, f"{model}_conf", predictions, labels, "labels")
             _check(path, f"{model}_pred", predicted, labels, "labels")
-            found.append(
+            keyed.append(
                 (key, Predictor(model, path.stem, predicted == labels, predictions, False))
             )
-        return found
+        return keyed
     for name, label_name, from_logits in _PAIRS:
         if name in arrays and label_name in arrays:
             predictions, labels = arrays[name], arrays[label_name]
@@ -130,7 +130,7 @@ def _check(path: Path, name: str, predictions: Array, labels: Array, label_name:
 
 
 def _check_values(predictor: Predictor) -> None:
-    """One cheap pass over every value: what is wrong is said now, and where."""
+    """One cheap pass over every value: an error names the file and the row."""
     try:
         ece(predictor.labels, predictor.predictions, bins=1, from_logits=predictor.from_logits)
     except InputError as error:
@@ -145,12 +145,12 @@ def _same_rows(labels: Array, classes: int) -> bytes:
     )
 
 
-def _in_sets(found: list[tuple[bytes, Predictor]]) -> tuple[Predictor, ...]:
+def _in_sets(keyed: list[tuple[bytes, Predictor]]) -> tuple[Predictor, ...]:
     """Name each set after its file, or after how the names of its predictors begin."""
     names: dict[bytes, list[str]] = {}
-    for key, predictor in found:
+    for key, predictor in keyed:
         names.setdefault(key, []).append(predictor.rows or predictor.name)
-    return tuple(replace(p, rows=_common_beginning(names[key])) for key, p in found)
+    return tuple(replace(p, rows=_common_beginning(names[key])) for key, p in keyed)
 
 
 def _common_beginning(names: list[str]) -> str:

@@ -145,12 +145,12 @@ def ranked(columns: Columns) -> RankRobustness:
     return rank_robustness(errors, {name: np.asarray(columns[name]) for name in LOSSES})
 
 
-def table_1(found: RankRobustness, setting: int) -> Columns:
+def table_1(ranks: RankRobustness, setting: int) -> Columns:
     """Table 1 as measured, beside the paper's; `setting` 0 is within-model, 1 cross-model."""
     columns: Columns = {"error": [], "first": [], "second": [], "measured": [], "paper": []}
     for (error, first, second), printed in TABLE_1.items():
         label = "classification_error" if first == "loss" else f"{error}({first})"
-        row = next(r for r in found.rows if r.first == label and r.second == f"{error}({second})")
+        row = next(r for r in ranks.rows if r.first == label and r.second == f"{error}({second})")
         value, margin = printed[setting]
         columns["error"].append(error)
         columns["first"].append("classification error" if first == "loss" else f"{first} bins")
@@ -161,27 +161,27 @@ def table_1(found: RankRobustness, setting: int) -> Columns:
     return columns
 
 
-def dominance(found: RankRobustness) -> Columns:
+def dominance(ranks: RankRobustness) -> Columns:
     """The rank correlation of each error with the order of the maximum dominance set."""
     columns: Columns = {"error": list(ERRORS)}
     for m in BIN_COUNTS:
-        values = {r.second: r.value for r in found.rows if r.relation == "dominance"}
+        values = {r.second: r.value for r in ranks.rows if r.relation == "dominance"}
         columns[f"{m} bins"] = [values[f"{e}({m})"] for e in ERRORS]
     return columns
 
 
-def least_of(found: RankRobustness, error: str) -> float:
+def least_of(ranks: RankRobustness, error: str) -> float:
     """The smallest rank correlation of an error with itself at another number of bins."""
-    return min(r.value for r in found.select(measure=error, relation="bins") if r.value is not None)
+    return min(r.value for r in ranks.select(measure=error, relation="bins") if r.value is not None)
 
 
 def _pool_section(name: str, columns: Columns) -> Section:
-    found = ranked(columns)
+    ranks = ranked(columns)
     setting = 1 if name == "cross" else 0
-    least = {error: least_of(found, error) for error in ERRORS}
+    least = {error: least_of(ranks, error) for error in ERRORS}
     flips = [error for error, value in least.items() if value < 0]
     order = sorted(least, key=lambda error: -least[error])
-    held = (
+    robustness = (
         f"Between numbers of bins the rank correlation falls to {least['conf_ece']:.3f} for "
         f"ConfECE, {least['conf_ce']:.3f} for ConfCE, {least['conf_ce_corrected']:.3f} for "
         f"corrected ConfCE and {least['classwise_ce']:.3f} for classwise LinCE: the order of "
@@ -193,21 +193,21 @@ def _pool_section(name: str, columns: Columns) -> Section:
         "within-model setting."
     )  # fmt: skip
     return Section(
-        f"The pool {name}: {found.n:,} predictors",
+        f"The pool {name}: {ranks.n:,} predictors",
         (
             "Each predictor is scaled by a temperature fitted on its validation rows; losses and "
-            f"errors are of the test rows. {len(found.chain)} predictors form the maximum "
+            f"errors are of the test rows. {len(ranks.chain)} predictors form the maximum "
             "dominance set, the longest line of predictors each better than the next on all five "
             "losses.",
-            held,
+            robustness,
             flipped,
         ),
         (
             Table(f"{name}_table_1", "Spearman rank correlations beside the paper's table 1, which "
-                  "is of other networks on CIFAR-100.", table_1(found, setting)),
+                  "is of other networks on CIFAR-100.", table_1(ranks, setting)),
             Table(f"{name}_dominance", "Rank correlation with the dominance order.",
-                  dominance(found)),
-            Table(f"{name}_correlations", "Every rank correlation.", found.columns(),
+                  dominance(ranks)),
+            Table(f"{name}_correlations", "Every rank correlation.", ranks.columns(),
                   on_page=False),
         ),
         (
@@ -218,7 +218,7 @@ def _pool_section(name: str, columns: Columns) -> Section:
                    "mean: points are checkpoints, lines kernel regressions (figures 3 and 6).",
                    partial(draw_trends, columns)),
             Figure(f"{name}_dominance", "The truthful errors along the maximum dominance set "
-                   "(figures 2 and 5).", partial(draw_dominance, columns, found.chain)),
+                   "(figures 2 and 5).", partial(draw_dominance, columns, ranks.chain)),
             Figure(f"{name}_assumption", "Errors over the loss that they equal for calibrated "
                    "predictors, over n: the dotted line (figure 4).",
                    partial(draw_assumption, columns)),
