@@ -8,14 +8,12 @@ for anything. A command must succeed: one that is shown to fail says so with `ec
 from __future__ import annotations
 
 import doctest
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+
+from shell_lines import run_line
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -58,16 +56,12 @@ def _run_session(fence: Fence, name: str, scope: dict[str, Any]) -> tuple[int, l
 
 
 def _run_console(fence: Fence, name: str, _: dict[str, Any]) -> tuple[int, list[str]]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     commands = _COMMAND.findall(fence.text)
     wrong = []
     for command, wanted in commands:
-        done = subprocess.run(
-            ["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "PATH": path},
-        )  # fmt: skip
-        same = doctest.OutputChecker().check_output(wanted, done.stdout, doctest.ELLIPSIS)
-        if done.returncode or not same:
+        code, printed = run_line(command)
+        same = doctest.OutputChecker().check_output(wanted, printed, doctest.ELLIPSIS)
+        if code or not same:
             where = f"{name}, line {fence.line + 1}: $ {command}\n"
-            wrong.append(f"{where}wanted\n{wanted}\ngot (exit {done.returncode})\n{done.stdout}")
+            wrong.append(f"{where}wanted\n{wanted}\ngot (exit {code})\n{printed}")
     return len(commands), wrong

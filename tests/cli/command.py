@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant._cli import main
+from shell_lines import run_main
 
 INSTALLED = str(Path(sys.executable).with_name("calibrant"))
 
@@ -31,13 +30,9 @@ LABELS = (rng.random(N)[:, None] > SOFTER.cumsum(axis=1)).sum(axis=1)
 
 
 def run(*arguments, cwd="."):
-    """The command in this process: a process of its own takes a second to import everything."""
+    """The command in this process, to its end."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = main([*map(str, arguments)])
-        except SystemExit as end:
-            code = end.code
+    code = run_main([*map(str, arguments)], cwd, out, err)
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from needs import need
+from shell_lines import run_line
 
 GUIDE = Path(__file__).parents[2] / "docs" / "command-line.md"
 
@@ -24,15 +22,9 @@ def sessions():
 
 def test_the_guide_says_what_happens(tmp_path):
     need("pyarrow")
-    # The command that is installed beside this Python, whatever else is on the path.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     checker, tried = doctest.OutputChecker(), 0
     for command, expected in sessions():
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=tmp_path, env={**os.environ, "PATH": path}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120,
-        )  # fmt: skip
-        printed = done.stdout.rstrip() + "\n"
+        printed = run_line(command, tmp_path)[1].rstrip() + "\n"
         same = checker.check_output(expected, printed, doctest.ELLIPSIS)
         assert same, f"$ {command}\n{printed}\nis not\n{expected}"
         tried += 1

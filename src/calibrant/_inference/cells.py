@@ -157,6 +157,8 @@ class Drawn:
     wu: Array
     wz: Array
     wz2: Array
+    # Sums of w and wu by bin, where many draws share these.
+    shared: tuple[Array, Array] | None = None
 
     @property
     def u(self) -> Array:
@@ -165,9 +167,15 @@ class Drawn:
     def tables(self) -> BinTable:
         """Bin tables, a draw being a class of the result."""
         cells = self.cells
+        w, wu = self.shared or (cells.by_bin(self.w), cells.by_bin(self.wu))
+        wz = cells.by_bin(self.wz)
+        wz2 = wz if self.wz2 is self.wz else cells.by_bin(self.wz2)
+        if np.array_equal(cells.w2, cells.w):  # rows of weight 1: their squares are they
+            return drawn_tables(w, w, wu, wz, wz2, wz)
         each = np.divide(cells.w2, cells.w, out=np.zeros(cells.size), where=cells.w > 0)
-        columns = (self.w, self.w * each, self.wu, self.wz, self.wz2, self.wz * each)
-        return drawn_tables(*(cells.by_bin(column) for column in columns))
+        return drawn_tables(
+            w, cells.by_bin(self.w * each), wu, wz, wz2, cells.by_bin(self.wz * each)
+        )
 
 
 def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array) -> BinTable:
@@ -184,5 +192,5 @@ def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Arr
 
 def as_seen(cells: Cells) -> Drawn:
     """The data themselves, as one draw."""
-    row = (cells.w, cells.w * cells.u, cells.wz, cells.wz2)
-    return Drawn(cells, *(column[None] for column in row))
+    wu = cells.w * cells.u
+    return Drawn(cells, cells.w[None], wu[None], cells.wz[None], cells.wz2[None])

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -253,17 +253,23 @@ class Family:
         rng = np.random.default_rng((self.seed, 3))
         if self.outcomes and self.problem.w is None:
             hits = rng.binomial(self._rows, self._rates(shape, t)).astype(np.float64)
-            return Drawn(cells, self._w, self._wu, hits, hits)
+            return Drawn(cells, self._w, self._wu, hits, hits, self._shared)
         if self.outcomes:
             rates = self._rates(shape, t)
             noise = outcome_noise(
                 self.problem, cells, rates, self.n_draws, rng, single_rows=SINGLE_ROWS_OF_MEMBER
             )
             wz = self._w * rates + noise
-            return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0))
+            return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0), self._shared)
         wz = self._wu + self._w * self._gaps(shape, t) + self._noise
         mean = np.divide(wz, self._w, out=np.zeros_like(wz), where=self._w > 0)
-        return Drawn(cells, self._w, self._wu, wz, self._spread + self._w * mean**2)
+        wz2 = self._spread + self._w * mean**2
+        return Drawn(cells, self._w, self._wu, wz, wz2, self._shared)
+
+    @cached_property
+    def _shared(self) -> tuple[Array, Array]:
+        """What all members have in common, by bin."""
+        return self.cells.by_bin(self._w), self.cells.by_bin(self._wu)
 
 
 def family_of(
