@@ -32,7 +32,6 @@ from calibrant._engines.arrays.passes import (
     whole_problem,
 )
 from calibrant._engines.arrays.quantiles import quantile_cuts
-from calibrant._engines.arrays.selection import n_threads
 from calibrant._engines.protocol import Findings
 
 # Columns that are copied out together: as many float32 as fill a cache line.
