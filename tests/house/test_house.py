@@ -6,8 +6,10 @@ import ast
 import inspect
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import numpy as np
 import pytest
 
@@ -17,6 +19,13 @@ from calibrant._core.errors import InputError, UnknownOption
 from calibrant._measures.statistics import STATISTICS, Statistics
 
 SOURCE = Path(cal.__file__).parent
+
+
+def test_no_module_imports_itself_through_others():
+    """The contract of rooms looks at siblings; a package and its module may make a circle too."""
+    graph = grimp.build_graph("calibrant")
+    modules = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    TopologicalSorter(modules).prepare()  # raises CycleError, which names the modules
 
 
 def test_importing_costs_no_heavy_package():

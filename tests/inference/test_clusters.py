@@ -152,7 +152,9 @@ def test_groups_without_effect_are_an_error(tmp_path):
 def test_streams_refuse_them_with_a_reason():
     for stream in (cal.Accumulator(), cal.Monitor()):
         more = {"time": "2026-01-05"} if isinstance(stream, cal.Monitor) else {}
-        with pytest.raises(InputError, match="no option 'groups': clusters change the uncertainty of a value"):
+        with pytest.raises(
+            InputError, match="no option 'groups': clusters change the uncertainty of a value"
+        ):
             stream.update([0, 1], [0.2, 0.7], groups=[0, 1], **more)
     for function in (cal.ece, cal.conventions, cal.bin_sensitivity, cal.debiased_l2):
         with pytest.raises(InputError, match="no option 'groups': clusters"):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-INTERRUPTED = 130
+from calibrant._cli.exit_codes import INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from calibrant._cli import (
-    INTERRUPTED,
     audit,
     check,
     compare,
@@ -27,7 +26,8 @@ from calibrant._cli import (
     reproduce,
     scale,
 )
-from calibrant._cli.parsing import NOT_DONE, Parser
+from calibrant._cli.exit_codes import INTERRUPTED, NOT_DONE
+from calibrant._cli.parsing import Parser
 from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.version import __version__
 

@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from calibrant._cli.exit_codes import NOT_DONE
 from calibrant._core.errors import InputError, nearest
 
 # Not argparse's 2, which is a check's "undecided".
-NOT_DONE = 3
 
 
 class Parser(argparse.ArgumentParser):

@@ -114,7 +114,7 @@ class Samples(RowSamples[NDArray[Any]]):
     Only `calibrant._data` makes these. Nothing is copied or converted until a block is asked for.
     """
 
-    engine: ClassVar[str] = "calibrant._engines.arrays"
+    engine: ClassVar[str] = "calibrant._engines.arrays.engine"
 
     def own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """What belongs to these rows of something that has a value for each row as given."""
