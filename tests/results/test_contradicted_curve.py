@@ -83,4 +83,4 @@ def test_the_page_does_not_draw_it_unasked(crowded, smooth):
     assert 'id="show-curve" autocomplete' in page and "Trust the bins" in page
     page = cal.report(*smooth).to_html()
     assert 'id="show-curve" checked' in page and "Trust the bins" not in page
-    assert "its band knows nothing of that bias" in page
+    assert "its band does not include that bias" in page

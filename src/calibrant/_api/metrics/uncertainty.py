@@ -430,7 +430,7 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
             f"{int(np.argmax(missing))}: every row needs a cluster; its own if it belongs to none"
         )
     index = as_groups(array, n)
-    if int(index.max()) < 1:
+    if index.size and int(index.max()) < 1:
         raise InputError("groups must hold at least two groups: one alone cannot be resampled")
     return index
 
