@@ -22,10 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, _end)
     from calibrant._cli.command import run
 
-    try:
+    def restore() -> None:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        return run(arguments)
+
+    try:
+        return run(arguments, restore)
     except KeyboardInterrupt:
         if not ours:
             raise

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from calibrant._cli import (
@@ -40,8 +40,13 @@ _AFTER_HELP = (
 )
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, and turn whatever happens into an exit code and at most one message."""
+def run(
+    arguments: Sequence[str] | None = None, on_loaded: Callable[[], object] = lambda: None
+) -> int:
+    """Run a command, and turn whatever happens into an exit code and at most one message.
+
+    `on_loaded` is called once what may not be interrupted is imported.
+    """
     _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     options: Any = None
@@ -53,6 +58,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if options.command is None:
             parser.print_help()
             return NOT_DONE
+        import numpy  # noqa: F401 - an interrupt in its compiled start is lost, or breaks it
+
+        on_loaded()
         with warnings.catch_warnings():
             _show_warnings(debug=options.debug)
             code = options.run(options)
@@ -63,9 +71,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return int(getattr(options, "code", 0))
     except KeyboardInterrupt:
+        # Maybe in the middle of importing NumPy, which cannot be imported again: nothing here may.
         return _ended("interrupted", INTERRUPTED, debug="--debug" in given)
     except Exception as error:
-        return _ended(_error_message(error), NOT_DONE, debug="--debug" in given)
+        from calibrant._cli.terminal import visible
+
+        return _ended(visible(_error_message(error)), NOT_DONE, debug="--debug" in given)
 
 
 def _open_streams() -> None:
@@ -123,10 +134,10 @@ def _error_message(error: Exception) -> str:
 
 
 def _ended(message: str, code: int, *, debug: bool) -> int:
-    from calibrant._cli.terminal import visible
-
     if debug:
         import traceback
+
+        from calibrant._cli.terminal import visible
 
         for part in traceback.format_exception(*sys.exc_info()):
             # The places have lines of their own; of a message no line break is one.
@@ -136,7 +147,7 @@ def _ended(message: str, code: int, *, debug: bool) -> int:
         sys.stdout.flush()
     except OSError:  # a full disk
         _drop_output()
-    print(f"calibrant: {visible(message)}", file=sys.stderr)
+    print(f"calibrant: {message}", file=sys.stderr)
     return code
 
 
