@@ -53,7 +53,9 @@ if TYPE_CHECKING:
         CalibrantWarning,
         InputError,
         MissingExtra,
+        NotDefined,
         StateError,
+        UnknownOption,
     )
     from calibrant._data.readers.read_rows import read_file
     from calibrant._inference.robustness import rank_robustness
@@ -114,6 +116,7 @@ __all__ = [
     "MissingExtra",
     "Monitor",
     "NoiseFloor",
+    "NotDefined",
     "PlattScaling",
     "Quantile",
     "RankRobustness",
@@ -122,6 +125,7 @@ __all__ = [
     "SmoothCurve",
     "StateError",
     "TemperatureScaling",
+    "UnknownOption",
     "VectorScaling",
     "Verdict",
     "Windows",
@@ -241,7 +245,9 @@ _NAMES = {
         "CalibrantWarning",
         "InputError",
         "MissingExtra",
+        "NotDefined",
         "StateError",
+        "UnknownOption",
     ),
     "calibrant._data.readers.read_rows": ("read_file",),
     "calibrant._inference.robustness": ("rank_robustness",),

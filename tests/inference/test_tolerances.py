@@ -327,3 +327,8 @@ def test_clusters_needed_are_named():
     assert f"in {found.clusters_needed:,} clusters like these" in str(found)
     held = cal.check(y, p, groups=clusters, at_most={"ece": 0.02}, **FAST)
     assert json.loads(held.to_json())["limits"][0]["clusters_needed"] > 40
+
+
+def test_small_numbers_keep_their_digits_where_others_need_more():
+    numbers = (0.05501, 0.0498, 0.06, 0.004056)
+    assert distinct_numbers(numbers, (0.05,), places=3) == ["0.0550", "0.0498", "0.0600", "0.00406"]

@@ -136,7 +136,8 @@ def test_known_error_of_a_network() -> None:
     clipped = np.minimum(losses, -math.log(1e-12))
     assert (losses > clipped).sum() == 1
     assert any(
-        note.startswith("1 predictions below 1e-12 of what happened") for note in result.notes
+        note.startswith("1 prediction below 1e-12 for what happened counts")
+        for note in result.notes
     )
     assert result["log_loss"] == pytest.approx(clipped.mean(), rel=1e-12)
     assert result["log_loss"] == pytest.approx(0.4275, abs=5e-5)
@@ -159,7 +160,7 @@ def test_exact_zeros_and_ones_are_counted_and_told() -> None:
     assert (at_label == 0).any()
     assert (rows == 1).any()
     result = cal.evaluate(labels, rows)
-    told = f"{int((at_label < 1e-12).sum())} predictions below 1e-12 of what happened"
+    told = f"{int((at_label < 1e-12).sum())} predictions below 1e-12 for what happened"
     assert any(note.startswith(told) for note in result.notes)
     confidences = rows.max(axis=1)
     last = result.reliability.columns()["n"][-1]

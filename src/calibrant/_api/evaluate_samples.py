@@ -265,9 +265,10 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
             f"{findings.n_rows_off_simplex} rows of y_proba sum to 1 only within the tolerance"
         )
     if findings.n_log_clipped:
+        one = findings.n_log_clipped == 1
         notes.append(
-            f"{findings.n_log_clipped} predictions below 1e-12 of what happened count as "
-            "1e-12 in the log loss"
+            f"{findings.n_log_clipped} {'prediction' if one else 'predictions'} below 1e-12 for "
+            f"what happened {'counts' if one else 'count'} as 1e-12 in the log loss"
         )
     if n_logits_clipped:
         notes.append(

@@ -76,7 +76,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     }
     print_table(columns, "Hard labels and the teacher's soft labels side by side")
     print_table(compared.columns(), "Before and after temperature scaling, fitted to other rows")
-    print_table(compared.ranked("ece"), "How sure the difference in ece is")
+    print_table(compared.ranked("ece"), "How sure the difference in ECE is")
     shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
     print_table(shown, "What other tools would call ECE (top label)")
 

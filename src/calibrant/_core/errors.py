@@ -44,13 +44,33 @@ class InputError(CalibrantError, ValueError):
 
 
 class NotDefined(InputError):
-    """A measure has no value for these data, sound as they are: an evaluation of everything leaves
-    it out with a note.
+    """A measure has no value for these data, sound as they are.
+
+    An evaluation of everything goes on without that measure, and says so in a note.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> try:
+    ...     cal.tace([0, 1], [0.0, 0.0], threshold=0.5)
+    ... except cal.NotDefined:
+    ...     print("no prediction is above the threshold")
+    no prediction is above the threshold
     """
 
 
 class UnknownOption(InputError, TypeError):
-    """A keyword that the function does not have."""
+    """A keyword that the function does not have. It is a `TypeError` too.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> try:
+    ...     cal.ece([0, 1], [0.2, 0.7], bin=10)
+    ... except cal.UnknownOption as error:
+    ...     print(error)
+    ece() has no option 'bin': did you mean 'bins'?
+    """
 
 
 class StateError(CalibrantError):
@@ -106,13 +126,18 @@ class CalibrantWarning(UserWarning):
     --------
     >>> import warnings
     >>> import calibrant as cal
-    >>> warnings.simplefilter("error", cal.CalibrantWarning)  # treat each as an error
-    >>> warnings.resetwarnings()
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", cal.CalibrantWarning)  # treat each as an error
+    ...     cal.ece([0, 1], [0.2, 0.7], bins=10)
+    0.25
     """
 
 
 # Tracebacks name what users can import and catch.
-for _kind in (CalibrantError, InputError, StateError, MissingExtra, CalibrantWarning):
+for _kind in (
+    CalibrantError, InputError, NotDefined, UnknownOption, StateError, MissingExtra,
+    CalibrantWarning,
+):  # fmt: skip
     _kind.__module__ = "calibrant"
 
 

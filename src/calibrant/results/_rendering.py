@@ -31,13 +31,15 @@ def distinct_numbers(
     values: Sequence[float], beside: Sequence[float] = (), places: int = 4
 ) -> list[str]:
     """Numbers of one sentence, with enough digits to differ from each other and from those
-    `beside` them, which are printed in full (`in_full`): a reader sees what decides.
+    `beside` them, which are printed in full (`in_full`): a reader sees what decides. Small numbers
+    get more digits only if that is not enough.
     """
     for more in range(15):
-        texts = [_with_digits(value, more, places) for value in values]
-        pairs = [*zip(values, map(float, texts), strict=True), *((b, b) for b in beside)]
-        if all(x < y for a, x in pairs for b, y in pairs if _is_below(a, b)):
-            return texts
+        for small in sorted({0, more}):
+            texts = [_with_digits(v, small if abs(v) < 0.01 else more, places) for v in values]
+            pairs = [*zip(values, map(float, texts), strict=True), *((b, b) for b in beside)]
+            if all(x < y for a, x in pairs for b, y in pairs if _is_below(a, b)):
+                return texts
     return [in_full(value) for value in values]
 
 
