@@ -21,7 +21,7 @@ from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixe
 from calibrant._core.errors import InputError
 from calibrant._data.samples import BadRow
 from calibrant._data.to_samples import to_samples, to_samples_in_place
-from calibrant._engines import arrays as array_engine
+from calibrant._engines.arrays import engine as array_engine
 from calibrant._engines.arrays.selection import available, engine, kernels
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import Engine, engine_of

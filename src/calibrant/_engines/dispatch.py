@@ -24,7 +24,7 @@ from calibrant._engines.protocol import Findings
 
 
 class Engine(Protocol):
-    """What every engine can sum. The package `arrays` is the reference."""
+    """What every engine can sum. The module `arrays.engine` is the reference."""
 
     def scalar_sums(
         self, samples: Any, notion: Notion, cuts: Cuts, *, squares: bool = True
