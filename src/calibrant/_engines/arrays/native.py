@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from calibrant._core.binning import Cuts
 from calibrant._data.links import LOG_FLOOR
-from calibrant._engines.arrays import _kernels, _losses, _ranks, _smooth
+from calibrant._engines.arrays import _kernels, _losses, _order, _ranks, _smooth
 from calibrant._engines.protocol import scalar_block
 
 name = "native"
 
 # The search for quantiles, built together with the kernels or not at all.
 ranks = _ranks
+# The ordering of predictions, likewise.
+order = _order
 
 deposit_logits = _smooth.deposit_logits
 deposit_units = _smooth.deposit_units
