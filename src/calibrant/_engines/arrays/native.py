@@ -21,6 +21,7 @@ ranks = _ranks
 # The ordering of predictions, likewise.
 order = _order
 
+fold = _order.fold
 deposit_logits = _smooth.deposit_logits
 deposit_units = _smooth.deposit_units
 
