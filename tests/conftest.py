@@ -21,7 +21,7 @@ TESTS = Path(__file__).parent
 # Folders whose tests share what is made once: pages, and the browser that opens them.
 TOGETHER = ("report_page", "site")
 # What takes a process longest comes first, so that at the end no process waits for another.
-FIRST = ("inference/test_coverage.py", "audits/test_audit.py", "site", "spark")
+FIRST = ("audits/test_audit.py", "inference/test_coverage.py", "site", "report_page", "spark")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
