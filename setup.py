@@ -31,7 +31,7 @@ def extensions() -> list[Extension]:
             # Without contraction x * x + s is the same bits on every processor, in every loop.
             extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
         )
-        for name in ("_kernels", "_ranks", "_smooth")
+        for name in ("_draws", "_kernels", "_ranks", "_smooth")
     ]
     built = cythonize(modules, language_level=3)
     for extension in built:

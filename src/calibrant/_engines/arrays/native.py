@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from calibrant._core.binning import Cuts
 from calibrant._data.links import LOG_FLOOR
-from calibrant._engines.arrays import _kernels, _ranks, _smooth
+from calibrant._engines.arrays import _draws, _kernels, _ranks, _smooth
 from calibrant._engines.protocol import scalar_block
 
 name = "native"
 
 # The search for quantiles, built together with the kernels or not at all.
 ranks = _ranks
+# Passes over many drawn samples; see `draws`.
+draws = _draws
 
 deposit_logits = _smooth.deposit_logits
 deposit_units = _smooth.deposit_units
