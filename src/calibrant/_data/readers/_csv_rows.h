@@ -72,7 +72,7 @@ static int64_t read_csv_rows(
         }
         if (p < end) {
             p += *p == '\r';
-            if (*p++ != '\n') return -1;
+            if (p < end && *p++ != '\n') return -1;
         }
         row++;
     }

@@ -68,9 +68,10 @@ def blocks_of(header: Header, size: int) -> Iterator[Block | None]:
                     return
                 text, begun = text[start:], True
             end, is_open = _rows_end(header, text)
-            # What comes last ends with the file, whether its line ends or not; but a quote that is
-            # never closed is not for here.
-            end = end if more or is_open else len(text)
+            if not more:
+                # Here rows end with the file, whether the line does or not; but where a quote is
+                # never closed is not for here to say.
+                end = 0 if is_open else len(text)
             if end:
                 yield Block(text[:end], now - at)
                 at = now
@@ -97,10 +98,11 @@ def _behind_header(header: Header, text: bytes) -> int | None:
 
 def _rows_end(header: Header, text: bytes) -> tuple[int, bool]:
     """How far the whole rows of a text reach, and whether it ends within quotes."""
-    if b'"' not in text:
-        return text.rfind(b"\n") + 1, False
-    end, is_open = scanner().last_row_end(text, header.delimiter)
-    return int(end), bool(is_open)
+    end, is_open = text.rfind(b"\n") + 1, False
+    if b'"' in text:
+        end, is_open = scanner().last_row_end(text, header.delimiter)
+    # Arrow ends a row here too, and then passes over the line end that follows.
+    return len(text) if text.endswith(b"\r") and not is_open else end, is_open
 
 
 def scanned(
