@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import ROUNDING, MiddleRanks
+from calibrant._core.level_table import LevelTable
 from calibrant._measures.binned import binned_error
 
 # Bins that a sweep looks at together.
@@ -21,8 +22,12 @@ def ks_error(levels: BinTable) -> float:
     """The largest partial sum of residuals in order of predictions: ``max_t |sum_{u<=t} R| /
     W``.
     """
-    partial = np.cumsum(levels.residual, axis=1)
-    largest = np.maximum(partial.max(axis=1), -partial.min(axis=1))
+    through = largest = np.zeros(levels.n_classes)
+    for stretch in levels.stretches():
+        partial = np.cumsum(stretch.residual, axis=1)
+        partial += through[:, None]
+        most = np.maximum(partial.max(axis=1), -partial.min(axis=1))
+        largest, through = np.maximum(largest, most), partial[:, -1].copy()
     return float((largest / levels.total_weight).mean())
 
 
@@ -36,17 +41,24 @@ def sweep_bins(levels: BinTable) -> BinTable:
 
     They have the sums that an error is made of: of weights, predictions and targets.
     """
-    w, wu, wz = levels.sum_w[0], levels.sum_wu[0], levels.sum_wz[0]
-    if not w.all():  # cells of a stream may be empty
-        some = w > 0
-        w, wu, wz = w[some], wu[some], wz[some]
-    ranks = MiddleRanks.of(w)
-    through = np.zeros(w.size + 1)
-    np.cumsum(wz, out=through[1:])
-    m = _first_fall(ranks, through) - 1
-    merged = np.zeros((m, len(FIELDS)))
-    for name, column in (("sum_w", w), ("sum_wu", wu), ("sum_wz", wz)):
-        merged[:, FIELDS.index(name)] = _merged(column, ranks.firsts(m))
+    if not levels.sum_w[0].all():  # cells of a stream may be empty
+        levels = BinTable(levels.sums[:1, levels.sum_w[0] > 0], has_squares=levels.has_squares)
+    ranks = levels.ranks if isinstance(levels, LevelTable) else MiddleRanks.of(levels.sum_w[0])
+    through = np.zeros(levels.n_bins + 1)
+    np.cumsum(levels.sum_wz[0], out=through[1:])
+    firsts = ranks.firsts(_first_fall(ranks, through) - 1)
+    merged = np.zeros((firsts.size - 1, len(FIELDS)))
+    start = 0
+    for stretch in levels.stretches():
+        # The bins that begin before the stretch ends, from the one that it begins in.
+        end = start + stretch.n_bins
+        first, last = np.searchsorted(firsts, start, side="right") - 1, np.searchsorted(firsts, end)
+        begins = np.maximum(firsts[first : last + 1], start) - start
+        begins[-1] = min(begins[-1], stretch.n_bins)
+        for name in ("sum_w", "sum_wu", "sum_wz"):
+            column = getattr(stretch, name)[0]
+            merged[first:last, FIELDS.index(name)] += _merged(column, begins)
+        start = end
     return BinTable(merged[None], has_squares=False)
 
 

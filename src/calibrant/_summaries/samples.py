@@ -22,6 +22,7 @@ from calibrant._core.binning import (
 )
 from calibrant._core.errors import InputError, NotDefined, check_weight_total, one_of
 from calibrant._core.grid import LogitGrid
+from calibrant._core.level_table import LevelTable
 from calibrant._core.loss_sums import LossSums
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
@@ -31,6 +32,7 @@ from calibrant._engines.arrays.counting import class_tables, stack
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
+from calibrant._measures.ordered import merge_levels
 from calibrant._measures.smooth import LS_SIGMA
 from calibrant._measures.statistics import Statistics
 from calibrant._summaries.smooth import SmoothSummary
@@ -125,6 +127,8 @@ class Summary:
         with explained(self.samples):
             table, cuts, findings = self.engine.bin_table(self.samples, notion, rule)
         self._note(findings)
+        if notion == self.scalar and rule == self.fixed and not self._fused:
+            self.__dict__.setdefault("bins", table)  # whoever asks for these bins has them
         return self._checked(table), cuts
 
     @property
@@ -170,11 +174,35 @@ class Summary:
     @cached_property
     def quantile_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass."""
-        return self.table(self.scalar, self.quantile)
+        levels = self._ordered
+        if levels is None or not isinstance(self.quantile, Quantile):
+            return self.table(self.scalar, self.quantile)
+        if self.samples.multiclass:  # rows of many classes take longer to read than levels
+            return self._checked(merge_levels(levels.sums[0], self.quantile.m))
+        return self._checked(BinTable(self._sums(levels.quantile_cuts(self.quantile.m))[None]))
+
+    @property
+    def _ordered(self) -> LevelTable | None:
+        """The level sets, where all measures are asked for and equal predictions share a bin: what
+        is in order already need not be searched for quantiles.
+        """
+        by_rank = isinstance(self.quantile, Quantile) and self.quantile.ties == "rank"
+        if not self.together or by_rank or not isinstance(self.samples, Samples):
+            return None
+        return self.levels if isinstance(self.levels, LevelTable) else None
+
+    def _sums(self, cuts: Cuts) -> NDArray[np.float64]:
+        """The scalar problem in given cuts: (bins, fields)."""
+        with explained(self.samples):
+            sums, findings = self.engine.scalar_sums(self.samples, self.scalar, cuts)
+        self._note(findings)
+        return sums
 
     @cached_property
     def confidence_bins(self) -> BinTable:
         """The top-label problem in bins of equal mass."""
+        if self.scalar == "confidence":
+            return self.quantile_bins
         return self.table("confidence", self.quantile)
 
     @cached_property
@@ -276,6 +304,8 @@ class Summary:
     def above(self, threshold: float) -> BinTable:
         """Predictions above a threshold in bins of equal mass, for each class that has any."""
         samples, engine = self.samples, self.engine
+        if not samples.multiclass and self._ordered is not None:
+            return self._above_in_order(self._ordered, threshold)
         rule = equal_mass_rule(self.quantile)
         with explained(samples):
             self.table(self.scalar, EqualWidth(1))  # every row is sound, and has a weight
@@ -291,6 +321,15 @@ class Summary:
         if table is None:
             raise NotDefined(none_above(threshold))
         return table
+
+    def _above_in_order(self, levels: LevelTable, threshold: float) -> BinTable:
+        # Compared in the predictions' own precision, as rows are.
+        kept = levels.above(float(np.asarray(threshold, dtype=self.samples.precision)))
+        if not kept.n_bins:
+            raise NotDefined(none_above(threshold))
+        inner = kept.quantile_cuts(equal_mass_rule(self.quantile).m).inner
+        sums = self._sums(Cuts(np.append(kept.mean_u[0, :1], inner)))
+        return BinTable(sums[None, 1:])
 
 
 def none_above(threshold: float) -> str:

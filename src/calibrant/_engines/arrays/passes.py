@@ -106,10 +106,9 @@ def scalar_blocks(
 
 def fold_to_top_label(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """A binary block as a two-class top-label problem; at 1/2 the lower class, 0, is predicted."""
-    z = block.targets.astype(np.float64)
-    upper = block.predictions > 0.5
-    u = np.where(upper, block.predictions, 1 - block.predictions)
-    return u, np.where(upper, z, 1.0 - z)
+    u, z = np.empty_like(block.predictions), np.empty(block.predictions.size)
+    kernels().fold(u, z, block.predictions, block.targets)
+    return u, z
 
 
 def raise_bad(status: NDArray[np.int64], start: int) -> None:
