@@ -58,4 +58,4 @@ dist: $(VENV)/.test
 	$(BIN)/python -m build --outdir $(DIST) .
 
 clean:
-	rm -rf $(VENV) $(DIST) build src/*.egg-info src/calibrant/_engines/arrays/*.c src/calibrant/_engines/arrays/*.so
+	rm -rf $(VENV) $(DIST) build src/*.egg-info $(wildcard src/calibrant/*/*/*.c src/calibrant/*/*/*.so)
