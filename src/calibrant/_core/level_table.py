@@ -69,9 +69,9 @@ class LevelTable(BinTable):
         beyond = np.nextafter(u[-1], np.inf)  # where the bins after the last level begin
         return Cuts(np.where(firsts < u.size, u[np.minimum(firsts, u.size - 1)], beyond))
 
-    def above(self, threshold: float) -> LevelTable:
-        """The levels above a threshold."""
-        return self._slice(int(np.searchsorted(self._columns[0], threshold, side="right")), None)
+    def from_edge(self, edge: float) -> LevelTable:
+        """The levels at an edge and above it."""
+        return self._slice(int(np.searchsorted(self._columns[0], edge)), None)
 
     def stretches(self) -> Iterator[BinTable]:
         for start in range(0, self.n_bins, STRETCH):

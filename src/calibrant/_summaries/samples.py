@@ -32,7 +32,6 @@ from calibrant._engines.arrays.counting import class_tables, stack
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
-from calibrant._measures.ordered import merge_levels
 from calibrant._measures.smooth import LS_SIGMA
 from calibrant._measures.statistics import Statistics
 from calibrant._summaries.smooth import SmoothSummary
@@ -177,8 +176,6 @@ class Summary:
         levels = self._ordered
         if levels is None or not isinstance(self.quantile, Quantile):
             return self.table(self.scalar, self.quantile)
-        if self.samples.multiclass:  # rows of many classes take longer to read than levels
-            return self._checked(merge_levels(levels.sums[0], self.quantile.m))
         return self._checked(BinTable(self._sums(levels.quantile_cuts(self.quantile.m))[None]))
 
     @property
@@ -304,8 +301,8 @@ class Summary:
     def above(self, threshold: float) -> BinTable:
         """Predictions above a threshold in bins of equal mass, for each class that has any."""
         samples, engine = self.samples, self.engine
-        if not samples.multiclass and self._ordered is not None:
-            return self._above_in_order(self._ordered, threshold)
+        if isinstance(samples, Samples) and not samples.multiclass:
+            return self._rows_above(samples, threshold)
         rule = equal_mass_rule(self.quantile)
         with explained(samples):
             self.table(self.scalar, EqualWidth(1))  # every row is sound, and has a weight
@@ -322,14 +319,25 @@ class Summary:
             raise NotDefined(none_above(threshold))
         return table
 
-    def _above_in_order(self, levels: LevelTable, threshold: float) -> BinTable:
-        # Compared in the predictions' own precision, as rows are.
-        kept = levels.above(float(np.asarray(threshold, dtype=self.samples.precision)))
-        if not kept.n_bins:
+    def _rows_above(self, samples: Samples, threshold: float) -> BinTable:
+        """The rows of a binary problem above a threshold, read where they are and not copied."""
+        rule = equal_mass_rule(self.quantile)
+        # Compared in the predictions' own precision, as bins are.
+        edge = np.nextafter(float(np.asarray(threshold, dtype=samples.precision)), np.inf)
+        if self._ordered is not None:
+            above = self._ordered.from_edge(edge)
+            inner = above.quantile_cuts(rule.m).inner if above.n_bins else None
+        else:
+            self._checked(self.table(self.scalar, EqualWidth(1)))
+            with explained(samples):
+                rows = self.engine.rows_above(samples, threshold)
+                if rule.ties == "rank" and rows is not None:
+                    return self.engine.bin_table(rows, "binary", rule)[0]
+                cuts = None if rows is None else self.engine.bin_table(rows, "binary", rule)[1]
+            inner = None if cuts is None else cuts.inner
+        if inner is None:
             raise NotDefined(none_above(threshold))
-        inner = kept.quantile_cuts(equal_mass_rule(self.quantile).m).inner
-        sums = self._sums(Cuts(np.append(kept.mean_u[0, :1], inner)))
-        return BinTable(sums[None, 1:])
+        return BinTable(self._sums(Cuts(np.append(edge, inner)))[None, 1:])
 
 
 def none_above(threshold: float) -> str:
