@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable
+from calibrant._core.bin_tables import BinTable, OrderedLevels
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,13 @@ def decompose(
     for part in parts[1:]:
         total = total + part
     return total
+
+
+def decompose_isotonic(levels: BinTable) -> BrierDecomposition:
+    """The parts of the isotonic decomposition, from level sets."""
+    if isinstance(levels, OrderedLevels):
+        levels = levels.pooled()
+    return decompose(levels, isotonic_fit(levels))
 
 
 def isotonic_fit(levels: BinTable) -> NDArray[np.float64]:

@@ -18,7 +18,6 @@ import triton
 from numpy.typing import NDArray
 from torch import Tensor
 
-from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._data.samples import BadRow
@@ -26,6 +25,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors import kernels
+from calibrant._engines.tensors.sums import fields_of_labels
 
 # Rows of one launch: places in lists and tables stay within 32 bits.
 ROWS = 1 << 26
@@ -68,6 +68,17 @@ def row_pass(
         total = part if total is None else total + part
     assert total is not None
     return total
+
+
+def confidences(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
+    """Each row's confidence in float32 and whether its top label is right, on the device."""
+    u, hit, findings = [], [], Findings()
+    for start in range(0, samples.n, ROWS):
+        read = _Read(samples, start, min(start + ROWS, samples.n))
+        findings = findings + read.sums(None, None, False).findings
+        u.append(read.u)
+        hit.append(read.hit)
+    return (u[0], hit[0], findings) if len(u) == 1 else (torch.cat(u), torch.cat(hit), findings)
 
 
 @dataclass(eq=False)
@@ -189,7 +200,7 @@ class _Read:
         n[:, 0] = self.n - n[:, 1:].sum(dim=1)
         u[:, 0] = column
         unknown = torch.full_like(u, float("nan"))
-        return _fields(n, u, unknown, table[:, :, 1, 0], table[:, :, 1, 1])
+        return fields_of_labels(n, u, unknown, table[:, :, 1, 0], table[:, :, 1, 1])
 
     def _long_rows(self) -> None:
         kernels.read_long_rows[(self.n,)](
@@ -200,7 +211,7 @@ class _Read:
 
     def _edges(self, cuts: Cuts) -> Tensor:
         """Inner edges, and one that nothing reaches, so that there always is one."""
-        return _edges_on(self.device, cuts.inner.tobytes())
+        return edges_on(self.device, cuts.inner.tobytes())
 
     def _top_label(self, cuts: Cuts) -> Tensor:
         """n, u, u^2, z and uz of the top label in bins."""
@@ -229,11 +240,12 @@ class _Read:
                 K=self.k, STRIDE=self.x.stride(0),
                 CHUNK=min(1024, triton.next_power_of_2(self.k)), STEPS=m.bit_length(),
             )  # fmt: skip
-        return _fields(*table.sum(dim=0)[:m].unbind(1))
+        return fields_of_labels(*table.sum(dim=0)[:m].unbind(1))
 
 
 @lru_cache(maxsize=16)
-def _edges_on(device: torch.device, inner: bytes) -> Tensor:
+def edges_on(device: torch.device, inner: bytes) -> Tensor:
+    """Inner edges, and one that nothing reaches, so that there always is one."""
     # Kept: a transfer from here would wait for the kernels before it.
     return torch.tensor(np.append(np.frombuffer(inner), np.inf), device=device)
 
@@ -254,10 +266,3 @@ def _at_least(cuts: Cuts | None) -> float:
     edge = float(cuts.inner[0])
     single = np.float32(edge)
     return float(single if single >= edge else np.nextafter(single, np.float32(np.inf)))
-
-
-def _fields(n: Tensor, u: Tensor, u2: Tensor, z: Tensor, uz: Tensor) -> Tensor:
-    """The fields of a BinTable: every weight is 1, every target 0 or 1."""
-    fields = {"n": n, "sum_w": n, "sum_w2": n, "sum_wu": u, "sum_wz": z}
-    fields |= {"sum_wu2": u2, "sum_wuz": uz, "sum_wz2": z, "sum_w2z": z}
-    return torch.stack([fields[name] for name in FIELDS], dim=-1)
