@@ -14,6 +14,7 @@ import argparse
 import json
 import statistics
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.cells import Cells
 from calibrant._engines.tensors import fused
 from calibrant._engines.tensors.rows import plain_row_pass
+from calibrant.scaling import TemperatureScaling
 
 DOUBLE = np.dtype(np.float64)
 BINS = fixed_cuts(EqualWidth(15), DOUBLE)
@@ -199,6 +201,22 @@ def whole_calls() -> list[dict[str, object]]:
     figures += calls(
         "10^6 x 1,000 bfloat16 logits", ROW_CALLS, rows.targets, rows.predictions, from_logits=True
     )
+    return figures + fit_calls()
+
+
+def fit_calls() -> list[dict[str, object]]:
+    """Temperature scaling, whose loss has its minimum inside (top labels) or at an end (random)."""
+    rows, figures = logits_of(200_000, 1000, torch.bfloat16), []
+    print("\nTemperatureScaling.fit, 200,000 x 1,000 bfloat16 logits")
+    for what, y in (
+        ("six labels of ten are the top one", rows.targets),
+        ("random labels", torch.randint(0, 1000, (rows.n,), device="cuda")),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # random labels: the temperature runs to its end
+            took = milliseconds(lambda: TemperatureScaling().fit(y, rows.predictions), 3)  # noqa: B023
+        figures.append({"data": "200,000 x 1,000 bfloat16", "what": f"fit, {what}", "ms": took})
+        print(f"  {what:36} {took:9.2f} ms", flush=True)
     return figures
 
 
