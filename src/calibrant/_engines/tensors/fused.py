@@ -81,6 +81,15 @@ def confidences(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
     return (u[0], hit[0], findings) if len(u) == 1 else (torch.cat(u), torch.cat(hit), findings)
 
 
+def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
+    """Each row's largest logit and 1 over the sum of exponentials below it, once every row is known
+    to be sound.
+    """
+    read = _Read(samples, 0, samples.n, norms=True)
+    findings = read.sums(None, None, False).findings
+    return read.top, read.share, findings
+
+
 @dataclass(eq=False)
 class _Read:
     """A run of rows on its way through the kernels."""
@@ -88,6 +97,8 @@ class _Read:
     samples: TensorSamples
     start: int
     stop: int
+    # Whether to keep what makes probabilities of logits: each row's largest, and 1 over the sum.
+    norms: bool = False
 
     def __post_init__(self) -> None:
         self.x = self.samples.predictions[self.start : self.stop]
@@ -152,8 +163,9 @@ class _Read:
         # No row of probabilities has m entries above 1/m; other edges may be lower.
         first_edge = _at_least(classwise)
         room = rows_each * min(self.groups, int(1.001 / first_edge) + 1)
-        each = self.n if classwise is not None else 1
-        top, share = (self._empty(each, torch.float32) for _ in range(2))
+        each = self.n if classwise is not None or self.norms else 1
+        self.top, self.share = (self._empty(each, torch.float32) for _ in range(2))
+        top, share = self.top, self.share
         column = self._empty(programs, wide, torch.float32) if classwise is not None else top
         listed = self._empty(programs, torch.int32)
         entries = self._empty(programs * room if classwise is not None else 1, torch.int32)
@@ -165,6 +177,7 @@ class _Read:
             K=self.k, STRIDE=stride, GROUPS=self.groups, WIDTH=self.width, ALIGNED=self._aligned,
             LOGITS=logits, CLASSWISE=classwise is not None,
             MASKED=wide != self.k and self.x.dtype == torch.float16,
+            NORMS=classwise is not None or self.norms,
             num_warps=max(1, wide // 1024),
         )  # fmt: skip
         if classwise is None:

@@ -132,6 +132,12 @@ def classwise_table(
         total = read(samples, fixed_cuts(rule, samples.precision), None, False)
         assert total.classwise is not None
         return without_dropped(total.classwise, rule, squares), total.findings
+    if isinstance(rule, Quantile) and rule.ties == "together" and has_kernels(samples.predictions):
+        from calibrant._engines.tensors.class_quantiles import class_quantiles, fits
+
+        if fits(samples, rule.m):
+            sums, findings = class_quantiles(samples, rule.m, squares=squares)
+            return BinTable(sums, has_squares=squares), findings
     # Rows are checked as rows before they are taken apart.
     findings = row_pass(samples, None, None, False).findings
     if isinstance(rule, Quantile) and rule.ties == "together" and samples.n:
