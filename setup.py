@@ -22,16 +22,17 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    headers = glob.glob("src/calibrant/_engines/arrays/*.h")
+    room = "src/calibrant/_engines/arrays"
+    headers = glob.glob(f"{room}/*.h")
     modules = [
         Extension(
-            f"calibrant._engines.arrays.{name}",
-            [f"src/calibrant/_engines/arrays/{name}.pyx"],
+            f"calibrant._engines.arrays.{os.path.basename(source)[:-4]}",
+            [source],
             depends=headers,
             # Without contraction x * x + s is the same bits on every processor, in every loop.
             extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
         )
-        for name in ("_kernels", "_ranks", "_smooth")
+        for source in sorted(glob.glob(f"{room}/*.pyx"))
     ]
     built = cythonize(modules, language_level=3)
     for extension in built:

@@ -24,7 +24,8 @@ def ks_error(levels: BinTable) -> float:
     if isinstance(levels, OrderedLevels):
         return levels.largest_partial_residual() / float(levels.total_weight[0])
     partial = np.cumsum(levels.residual, axis=1)
-    return float((np.abs(partial).max(axis=1) / levels.total_weight).mean())
+    largest = np.maximum(partial.max(axis=1), -partial.min(axis=1))
+    return float((largest / levels.total_weight).mean())
 
 
 def sweep_error(levels: BinTable, norm: str = "l1") -> float:
@@ -33,20 +34,57 @@ def sweep_error(levels: BinTable, norm: str = "l1") -> float:
 
 
 def sweep_bins(levels: BinTable) -> BinTable:
-    """The equal-mass bins at which a sweep over their number stops: one before the first fall."""
-    order = levels if isinstance(levels, OrderedLevels) else _Levels(levels.sums[0])
-    at_once = FAR_AT_ONCE if isinstance(levels, OrderedLevels) else AT_ONCE
-    first = 2
-    while first <= order.n_levels:
-        # Several numbers at a time, about that many bins in all: most sweeps end within a few
-        # dozen.
+    """The equal-mass bins at which a sweep over their number stops: one before the first fall.
+
+    They have the sums that an error is made of: of weights, predictions and targets.
+    """
+    if isinstance(levels, OrderedLevels):
+        return levels.merged(_first_fall(levels, FAR_AT_ONCE) - 1)
+    w, wu, wz = levels.sum_w[0], levels.sum_wu[0], levels.sum_wz[0]
+    if not w.all():  # cells of a stream may be empty
+        some = w > 0
+        w, wu, wz = w[some], wu[some], wz[some]
+    order = _Levels(w, wz)
+    m = _first_fall(order, AT_ONCE) - 1
+    merged = np.zeros((m, len(FIELDS)))
+    for name, column in (("sum_w", w), ("sum_wu", wu), ("sum_wz", wz)):
+        merged[:, FIELDS.index(name)] = _merged(column, order.ranks.firsts(m))
+    return BinTable(merged[None], has_squares=False)
+
+
+class _Levels:
+    """Level sets as `OrderedLevels` describes them, in memory."""
+
+    def __init__(self, w: NDArray[np.float64], wz: NDArray[np.float64]) -> None:
+        self.ranks = MiddleRanks.of(w)
+        self.n_levels = w.size
+        self._targets = np.cumsum(wz)
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        return np.array([self.ranks.total, self._targets[-1]])
+
+    def before(self, j: NDArray[np.float64], m: NDArray[np.float64]) -> NDArray[np.float64]:
+        at = self.ranks.begins(j, m)
+        last = np.maximum(at - 1, 0)
+        through = np.stack([self.ranks.through[last], self._targets[last]])
+        return np.where(at > 0, through, 0.0)
+
+
+def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
+    """The least number of bins at which some mean target is below that of the bin before, or one
+    more than there are distinct predictions.
+    """
+    first, most = 2, order.n_levels
+    while first <= most:
+        # Several numbers at a time, so many bins in all: most sweeps end within a few dozen.
         more = max(1, int(math.sqrt(first * first + 2 * at_once)) - first)
-        tried = np.arange(first, min(first + more, order.n_levels + 1))
+        tried = np.arange(first, min(first + more, most + 1))
         falls = _falls(order, tried)
         if falls.any():
-            return order.merged(int(tried[falls.argmax()]) - 1)
+            return int(tried[falls.argmax()])
         first = int(tried[-1]) + 1
-    return order.merged(order.n_levels)
+    return most + 1
 
 
 def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -66,31 +104,14 @@ def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> NDArray[
     return np.bincount(owner[nonempty][1:][falls], minlength=tried.size) > 0
 
 
-class _Levels:
-    """Level sets (levels x fields) in the terms of `OrderedLevels`."""
-
-    def __init__(self, sums: NDArray[np.float64]) -> None:
-        self.sums = sums[sums[:, 1] > 0]
-        self.n_levels = len(self.sums)
-        self._ranks = MiddleRanks.of(self.sums[:, 1])
-        self._before = np.zeros((2, self.n_levels + 1))
-        np.cumsum(self.sums[:, [1, 4]].T, axis=1, out=self._before[:, 1:])
-
-    @property
-    def totals(self) -> NDArray[np.float64]:
-        return self._before[:, -1]
-
-    def before(self, j: NDArray[np.float64], m: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._before[:, self._ranks.begins(j, m)]
-
-    def merged(self, m: int) -> BinTable:
-        return merge_levels(self.sums, m)
+def _merged(column: NDArray[np.float64], firsts: NDArray[np.intp]) -> NDArray[np.float64]:
+    """A column of level sets, or rows of them, put together into bins that begin at `firsts`."""
+    nonempty = firsts[:-1] < firsts[1:]
+    merged = np.zeros((firsts.size - 1, *column.shape[1:]))
+    merged[nonempty] = np.add.reduceat(column, firsts[:-1][nonempty], axis=0)
+    return merged
 
 
 def merge_levels(sums: NDArray[np.float64], m: int) -> BinTable:
     """Level sets (levels x fields) put together into m equal-mass bins."""
-    firsts = MiddleRanks.of(sums[:, 1]).firsts(m)
-    nonempty = firsts[:-1] < firsts[1:]
-    merged = np.zeros((m, len(FIELDS)))
-    merged[nonempty] = np.add.reduceat(sums, firsts[:-1][nonempty], axis=0)
-    return BinTable(merged[None])
+    return BinTable(_merged(sums, MiddleRanks.of(sums[:, 1]).firsts(m))[None])

@@ -25,7 +25,7 @@ def _mean_loss(
     data: Any,
 ) -> float:
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
-    return Summary(samples).losses.mean(name)
+    return Summary(samples).mean_loss(name)
 
 
 @public

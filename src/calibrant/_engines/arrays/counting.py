@@ -23,6 +23,7 @@ from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
+from calibrant._engines.arrays.ordering import level_table, stable_order
 from calibrant._engines.arrays.passes import (
     THREADS_FROM,
     in_threads,
@@ -129,27 +130,15 @@ def without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> Bin
 
 
 def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findings]:
-    u, z, w, findings = whole_problem(samples, notion)
-    order = np.argsort(u, kind="stable")
-    ordered = u[order]
-    is_first = np.append(True, ordered[1:] != ordered[:-1])
-    values = ordered[is_first]
-    cuts = Cuts(values[1:])
-    # The interval rule by ranks: a search among as many edges as rows would be ten times slower.
-    level = np.empty(u.size, dtype=np.intp)
-    level[order] = np.cumsum(is_first) - 1
-    sums = sums_by_index(level, values.size, u, z, w)
-    if w is not None:  # a level that only rows of weight 0 hold is not a level
-        nonempty = sums[:, 0] > 0
-        sums, cuts = sums[nonempty], Cuts(values[nonempty][1:])
-    return BinTable(sums[None]), cuts, findings
+    levels, findings = level_table(samples, notion)
+    return levels, Cuts(levels.mean_u[0, 1:]), findings
 
 
 def rank_order(
     u: NDArray[np.float64], w: NDArray[np.float64] | None, m: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows in order of predictions, and the bin of each, in that order, by rank."""
-    order = np.argsort(u, kind="stable")
+    order = stable_order(u)
     if w is None:
         return order, rank_bins(u.size, m)
     through = np.cumsum(w[order])  # ranks are cumulative weights
