@@ -27,7 +27,7 @@ from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
-from calibrant._engines.arrays.counting import stack
+from calibrant._engines.arrays.counting import class_tables, stack
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
@@ -276,19 +276,21 @@ class Summary:
     def above(self, threshold: float) -> BinTable:
         """Predictions above a threshold in bins of equal mass, for each class that has any."""
         samples, engine = self.samples, self.engine
+        rule = equal_mass_rule(self.quantile)
         with explained(samples):
-            if samples.multiclass:
-                self._note(engine.matrix_sums(samples).findings)
-                columns: Iterable[Any] = engine.class_columns(samples)
+            self.table(self.scalar, EqualWidth(1))  # every row is sound, and has a weight
+            if samples.multiclass and isinstance(samples, Samples):
+                table = class_tables(samples, rule, every=False, threshold=threshold)[1]
             else:
-                columns = [samples]
-            self._checked(self.table(self.scalar, EqualWidth(1)))
-            kept = [rows for c in columns if (rows := engine.rows_above(c, threshold)) is not None]
-            rule = equal_mass_rule(self.quantile)
-            tables = [engine.bin_table(part, "binary", rule)[0] for part in kept]
-        if not tables:
+                columns: Iterable[Any] = (
+                    engine.class_columns(samples) if samples.multiclass else [samples]
+                )
+                parts = (engine.rows_above(column, threshold) for column in columns)
+                tables = [engine.bin_table(p, "binary", rule)[0] for p in parts if p is not None]
+                table = stack(tables) if tables else None
+        if table is None:
             raise NotDefined(none_above(threshold))
-        return stack(tables)
+        return table
 
 
 def none_above(threshold: float) -> str:
