@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +151,64 @@ def pool_runs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
         if firsts.size > 0.9 * mean.size:
             return columns
         columns = np.add.reduceat(columns, firsts, axis=1)
+
+
+class OrderedLevels(BinTable):
+    """Level sets in order that lie elsewhere: far too many to be brought here for what one measure
+    reads of them. What is asked of them in another way brings them all.
+    """
+
+    def __init__(self, whole: Callable[[], NDArray[np.float64]], total: float) -> None:
+        object.__setattr__(self, "_whole", whole)
+        object.__setattr__(self, "_total", total)
+        object.__setattr__(self, "dropped", np.zeros((1, len(FIELDS))))
+        object.__setattr__(self, "has_squares", True)
+        self._whole: Callable[[], NDArray[np.float64]]
+        self._total: float
+
+    @cached_property
+    def sums(self) -> NDArray[np.float64]:
+        """Every level (1, levels, fields)."""
+        return self._whole()
+
+    def of_class(self, r: int) -> BinTable:
+        return self
+
+    @property
+    def n_classes(self) -> int:
+        return 1
+
+    @property
+    def total_weight(self) -> NDArray[np.float64]:
+        return np.array([self._total])
+
+    @property
+    @abstractmethod
+    def n_levels(self) -> int:
+        """Distinct predictions."""
+
+    @property
+    @abstractmethod
+    def totals(self) -> NDArray[np.float64]:
+        """The sums of w and w z over all levels."""
+
+    @abstractmethod
+    def before(self, j: NDArray[np.float64], m: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sums of w and w z before the bins j of m bins of equal mass, (2, bins); bins are
+        counted from 0, and j is above 0.
+        """
+
+    @abstractmethod
+    def largest_partial_residual(self) -> float:
+        """The largest absolute sum of residuals up to the end of a level."""
+
+    @abstractmethod
+    def merged(self, m: int) -> BinTable:
+        """The levels put together into m bins of equal mass."""
+
+    @abstractmethod
+    def pooled(self) -> BinTable:
+        """Levels of one block of the isotonic fit put together, some or all of them."""
 
 
 def squared(sums: NDArray[np.float64]) -> bool:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable, pool_runs
+from calibrant._core.bin_tables import BinTable, OrderedLevels, pool_runs
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def decompose(table: BinTable) -> BrierDecomposition:
 def decompose_isotonic(levels: BinTable) -> BrierDecomposition:
     """The parts where each level is given what an increasing least-squares fit gives it."""
     if levels not in _KEPT:
-        parts = [_isotonic(levels.of_class(r)) for r in range(levels.n_classes)]
+        table = levels.pooled() if isinstance(levels, OrderedLevels) else levels
+        parts = [_isotonic(table.of_class(r)) for r in range(table.n_classes)]
         _KEPT[levels] = _sum(parts)
     return _KEPT[levels]
 

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from calibrant._core.binning import Cuts
 from calibrant._data.links import LOG_FLOOR
-from calibrant._engines.arrays import _kernels, _losses, _order, _ranks, _smooth, _uniform
+from calibrant._engines.arrays import (
+    _classes,
+    _draws,
+    _kernels,
+    _losses,
+    _order,
+    _ranks,
+    _smooth,
+    _uniform,
+)
 from calibrant._engines.protocol import scalar_block
 
 name = "native"
@@ -20,6 +29,10 @@ name = "native"
 ranks = _ranks
 # The ordering of predictions, likewise.
 order = _order
+# Bins of equal mass of every class.
+classes = _classes
+# Passes over many drawn samples; see `draws`.
+draws = _draws
 
 fold = _order.fold
 uniform_error = _uniform.uniform_error

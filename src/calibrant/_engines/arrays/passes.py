@@ -162,6 +162,24 @@ def whole_problem(
     return u, z, w, findings
 
 
+def top_label_problem(
+    samples: Samples,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Findings]:
+    """Confidence and target of the top label of (n, k) predictions, in full, from one read."""
+    u, z = np.empty(samples.n), np.empty(samples.n)
+    engine = kernels()
+
+    def work(spans: list[Span]) -> Findings:
+        status = new_status()
+        for start, a, b, _ in scalar_blocks(samples, "confidence", spans, engine, status):
+            u[start : start + a.size] = a
+            z[start : start + a.size] = b
+        return Findings.from_status(status)
+
+    k = samples.n_classes
+    return u, z, sum(in_lanes(samples.n, k, row_block(k), work), Findings())
+
+
 @dataclass(frozen=True, eq=False)
 class MatrixSums:
     """All that one read of probability rows gives."""
