@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,13 @@ class Blocks:
     index: NDArray[np.intp]
     size: int
     clustered: bool
+    _kept: dict[tuple[int, int], Array] = field(default_factory=dict)
+
+    def resamples(self, n_draws: int, seed: int) -> Array:
+        """How often each block is in each of the resamples that all errors over classes share."""
+        if (n_draws, seed) not in self._kept:
+            self._kept[n_draws, seed] = self.counts(n_draws, np.random.default_rng((seed, 1)))
+        return self._kept[n_draws, seed]
 
     def counts(self, n_draws: int, rng: np.random.Generator, weights: Array | None = None) -> Array:
         """How often each block is in each resample; one without any weight is the sample itself."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from calibrant._core.binning import Quantile, Rule
 from calibrant._data.links import logit
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import bin_table, rank_order
+from calibrant._engines.arrays.draws import fit_isotonic, rising_bins
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import summed
@@ -24,6 +27,8 @@ Array = NDArray[np.float64]
 # matter, wider cells do: within one the variance of an outcome is off by less than 1 % of itself.
 FINE = 1.0 / 64.0
 COARSE = 1.0 / 2.0
+# So few rows have all but a cell each: measures that choose their own bins are then those of rows.
+FEW_ROWS, FINEST = 1000, 1.0 / 4096.0
 # Beyond this logit all predictions share a cell.
 CELL_LIMIT = 14.0
 
@@ -48,9 +53,14 @@ class Problem:
         return np.ones(self.n) if self.w is None else self.w
 
     @cached_property
+    def counts_once(self) -> bool:
+        """Whether every row that counts has the weight 1."""
+        return self.w is None or bool(((self.w == 0.0) | (self.w == 1.0)).all())
+
+    @cached_property
     def fine_cells(self) -> Cells:
         """Cells in which predictions are all but equal."""
-        return cells_of(self, FINE)
+        return cells_of(self, FINE if self.n > FEW_ROWS else FINEST)
 
     @cached_property
     def coarse_cells(self) -> Cells:
@@ -90,7 +100,8 @@ def table_of(problem: Problem) -> BinTable:
 class Cells:
     """Rows of one bin with nearly the same prediction, in the order of predictions.
 
-    `index` is each row's cell; `bins`, `n`, `w`, `u` (the mean prediction) and `wz` are of cells.
+    `index` is each row's cell; `bins`, `n` (rows of some weight), `w`, `u` (the mean prediction)
+    and `wz` are of cells.
     """
 
     index: NDArray[np.intp]
@@ -102,6 +113,8 @@ class Cells:
     u: Array
     wz: Array
     wz2: Array
+    # What was made of `u`, by its maker.
+    made: dict[Callable[[Array], Any], Any] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -138,9 +151,10 @@ def cells_of(problem: Problem, width: float) -> Cells:
     bins = np.zeros(size, dtype=np.intp)
     bins[index] = problem.bins
     w = problem.weights
-    n = np.bincount(index, minlength=size).astype(np.float64)
+    rows = np.bincount(index, minlength=size).astype(np.float64)
+    n = rows if problem.w is None else summed(index, (w > 0).astype(np.float64), size)
     weight = summed(index, w, size)
-    plain = summed(index, problem.u, size) / n
+    plain = summed(index, problem.u, size) / rows
     u = np.divide(summed(index, w * problem.u, size), weight, out=plain, where=weight > 0)
     wz = summed(index, w * problem.z, size)
     wz2 = summed(index, w * problem.z**2, size)
@@ -163,6 +177,26 @@ class Drawn:
     @property
     def u(self) -> Array:
         return self.cells.u
+
+    def first(self, n_draws: int) -> Drawn:
+        """The first draws."""
+        some = slice(0, n_draws)
+        return Drawn(self.cells, self.w[some], self.wu[some], self.wz[some], self.wz2[some])
+
+    def once(self, make: Callable[[Array], Any]) -> Any:
+        """What depends on the predictions alone, made once for all draws of the same cells."""
+        made = self.cells.made
+        if make not in made:
+            made[make] = make(self.u)
+        return made[make]
+
+    def isotonic(self) -> Array:
+        """The rising means that fit the targets best, (draws, cells)."""
+        return fit_isotonic(self.w, self.wz)
+
+    def rising_bins(self) -> NDArray[np.int32]:
+        """Each cell's bin, of the most bins of equal mass whose mean targets never fall."""
+        return rising_bins(self.w, self.wz)
 
     def tables(self) -> BinTable:
         """Bin tables, a draw being a class of the result."""

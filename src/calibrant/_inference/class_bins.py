@@ -70,7 +70,7 @@ def full_bins(samples: Samples, rule: Rule) -> tuple[ClassBins, int] | None:
     w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     weights = np.broadcast_to(w[:, None], p.shape)
     return ClassBins(
-        index, (int(cells.max()) + 1) * k, p, z, np.array(weights), y, y is not None
+        index, (int(cells.max()) + 1) * k, p, z, np.array(weights), y, y is not None, alike=k
     ), k
 
 

@@ -8,12 +8,13 @@ prediction; one label moves the residuals of a whole row, so rows are drawn and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._engines.arrays.draws import Labels, count_labels, draw_labels
 from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import BLOCK_ENTRIES, DRAWN_LABELS
 from calibrant._inference.family import (
@@ -34,9 +35,38 @@ FEW_EVENTS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
+class Luck:
+    """Labels drawn for all classes at once, the same for every error: if the predictions are right,
+    and if what a temperature makes of them is.
+    """
+
+    predictions: Array
+    # The rows recalibrated by a temperature, where one could be fitted.
+    recalibrated: Array | None
+    seed: int
+    _drawn: dict[tuple[str, int], Labels] = field(default_factory=dict)
+
+    def rates(self, what: str) -> Array:
+        """The chances of labels, (n, k)."""
+        own = what == "noise" and self.recalibrated is not None
+        rates = self.recalibrated if own else self.predictions
+        assert rates is not None
+        out: Array = rates / np.maximum(rates.sum(axis=1, keepdims=True), 1e-300)
+        return out
+
+    def labels(self, what: str, n_draws: int) -> Labels:
+        """Labels drawn from these chances, (draws, n)."""
+        if (what, n_draws) not in self._drawn:
+            rng = np.random.default_rng((self.seed, 3 if what == "noise" else 6))
+            self._drawn[what, n_draws] = draw_labels(self.rates(what), n_draws, rng)
+        return self._drawn[what, n_draws]
+
+
+@dataclass(frozen=True, eq=False)
 class ClassBins:
     """Rows with a bin for each class: `index`, `u`, `z` and `w` are (n, k), w 0 where a row is
-    not counted; `y` are labels, or None where targets are soft.
+    not counted; `y` are labels, or None where targets are soft. Each `alike` bins, one after the
+    other, hold the same rows.
     """
 
     index: NDArray[np.intp]
@@ -46,6 +76,7 @@ class ClassBins:
     w: Array
     y: NDArray[np.intp] | None
     hard: bool
+    alike: int = 1
 
     @property
     def n(self) -> int:
@@ -58,6 +89,20 @@ class ClassBins:
     @cached_property
     def weight(self) -> Array:
         return self.sums(self.w)
+
+    def weight_of_blocks(self, blocks: Blocks) -> Array:
+        """Weights by block and bin, bins of the same rows as one."""
+        k = self.alike
+        if k == 1:
+            return self.of_blocks(blocks, self.w)
+        first = self.index[:, 0] // k
+        return blocks.sums(first, self.size // k, self.w[:, 0])
+
+    def of_labels(self, labels: Labels) -> Array:
+        """The weight of labels drawn for all rows, by bin: (draws, bins)."""
+        rows = self.w.max(axis=1)
+        index = np.where(self.w > 0, self.index, -1).astype(np.int32)
+        return count_labels(labels, index, self.size, None if (rows == 1.0).all() else rows)
 
     @cached_property
     def squares(self) -> Array:
@@ -83,12 +128,12 @@ class ClassFamily:
     blocks: Blocks
     n_draws: int
     seed: int
-    # The rows recalibrated by a temperature, where one could be fitted.
-    recalibrated: Array | None = None
+    luck: Luck | None = None
     common: bool = False
 
     def __post_init__(self) -> None:
         p = self.bins
+        self.recalibrated = None if self.luck is None else self.luck.recalibrated
         self.gap = p.mean(p.z - p.u)
         self.outcomes = p.y is not None and not self.blocks.clustered and not self.common
         self.small = self.blocks.size * p.size <= BLOCK_ENTRIES
@@ -128,24 +173,23 @@ class ClassFamily:
         """The weight of every bin in each resample of the rows."""
         if not self.small:
             return np.broadcast_to(self.bins.weight, (self.n_draws, self.bins.size))
-        rng = np.random.default_rng((self.seed, 1))
-        return self.blocks.counts(self.n_draws, rng) @ self.bins.of_blocks(self.blocks, self.bins.w)
+        counts = self.blocks.resamples(self.n_draws, self.seed)
+        weights = counts @ self.bins.weight_of_blocks(self.blocks)
+        return weights if self.bins.alike == 1 else np.repeat(weights, self.bins.alike, axis=1)
 
     @cached_property
     def _noise(self) -> Array:
         """How residuals scatter about their means."""
         p, rng = self.bins, np.random.default_rng((self.seed, 3))
         centre = thresholded(self.gap, self.scale, 1.0)
-        if self.outcomes and p.n * self.n_draws <= DRAWN_LABELS:
+        if self.luck is not None and self.outcomes and p.n * self.n_draws <= DRAWN_LABELS:
             # Where bins hold a row or two, what they saw is luck: the smooth fit tells the rates.
-            rates = p.u if self.recalibrated is None else self.recalibrated
-            rates = rates / np.maximum(rates.sum(axis=1, keepdims=True), 1e-300)
-            return self._label_noise(rates, self.n_draws, rng)
+            return self._label_noise(self.luck, "noise", self.n_draws)
         if not self.small:
             out: Array = rng.standard_normal((self.n_draws, p.size)) * (self.scale * p.weight)
             return out
         away = p.of_blocks(self.blocks, p.w * (p.z - p.u - centre[p.index]))
-        counts = self.blocks.counts(self.n_draws, np.random.default_rng((self.seed, 1)))
+        counts = self.blocks.resamples(self.n_draws, self.seed)
         wider = np.sqrt(self.blocks.size / max(1.0, self.blocks.size - 1.0))
         noise: Array = wider * ((counts - 1.0) @ away)
         if self.outcomes:
@@ -160,9 +204,8 @@ class ClassFamily:
     def null(self, n_draws: int) -> Array:
         """Residuals of every bin when the predictions are right."""
         p, rng = self.bins, np.random.default_rng((self.seed, 6))
-        if self.outcomes and p.n * n_draws <= DRAWN_LABELS:
-            rates = p.u / np.maximum(p.u.sum(axis=1, keepdims=True), 1e-300)
-            return self._label_noise(rates, n_draws, rng)
+        if self.luck is not None and self.outcomes and p.n * n_draws <= DRAWN_LABELS:
+            return self._label_noise(self.luck, "null", n_draws)
         if self.outcomes:
             each = np.divide(p.squares, p.weight, out=np.ones(p.size), where=p.weight > 0)
             trials = np.maximum(1, np.rint(p.weight / each)).astype(np.int64)
@@ -175,22 +218,11 @@ class ClassFamily:
             return wide
         return self.blocks.signs(n_draws, rng) @ p.of_blocks(self.blocks, p.w * (p.z - p.u))
 
-    def _label_noise(self, rates: Array, n_draws: int, rng: np.random.Generator) -> Array:
-        """Residuals of labels drawn from rows of rates, about their means."""
+    def _label_noise(self, luck: Luck, what: str, n_draws: int) -> Array:
+        """Residuals of drawn labels, about their means."""
         p = self.bins
-        n, k = rates.shape
-        through = np.cumsum(rates, axis=1)
-        through /= through[:, -1:]
-        flat = (through + np.arange(n)[:, None]).ravel()
-        expected = p.sums(p.w * rates)
-        rows = np.arange(n)
-        out = np.empty((n_draws, p.size))
-        for i in range(n_draws):
-            y = np.minimum(np.searchsorted(flat, rows + rng.random(n), side="right"), n * k - 1)
-            # Rounding may put a row's draw into its neighbour.
-            y = np.clip(y - rows * k, 0, k - 1)
-            out[i] = np.bincount(p.index[rows, y], p.w[rows, y], p.size)
-        out -= expected
+        out = p.of_labels(luck.labels(what, n_draws))
+        out -= p.sums(p.w * luck.rates(what))
         return out
 
     # --- members ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.family import Limits, invert
@@ -64,13 +65,13 @@ def discrimination_limits(
         cells.wz[nonempty] / cells.w[nonempty], weights=cells.w[nonempty]
     ).x
     base = float(cells.wz.sum() / cells.w.sum())
-    plain = problem.hard and problem.w is None and not blocks.clustered
+    plain = problem.hard and problem.counts_once and not blocks.clustered
     rng = np.random.default_rng((seed, 1))
     noise: Array | None = None
     if plain:
         n = int(cells.n.sum())
-        rows = rng.multinomial(n, cells.n / n, n_draws)
-        weight = rows.astype(np.float64)
+        outcomes = Outcomes(rng.multinomial(n, cells.n / n, n_draws), n_draws, (seed, 3))
+        weight = outcomes.rows.astype(np.float64)
     else:
         counts = blocks.counts(n_draws, rng, problem.weights)
         w = problem.weights
@@ -86,10 +87,10 @@ def discrimination_limits(
 
     def member(_shape: str, t: float) -> tuple[float, Array]:
         rates = np.clip(base - t * (fit - base), 0.0, 1.0)
-        again = np.random.default_rng((seed, 3))
         if plain:
-            drawn = again.binomial(rows, rates).astype(np.float64)
+            drawn = outcomes.draw(rates)
         elif noise is None:
+            again = np.random.default_rng((seed, 3))
             drawn = weight * rates + outcome_noise(problem, cells, rates, n_draws, again)
         else:
             drawn = weight * rates + noise

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._data.links import logit, sigmoid
+from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks, blocks_of
 from calibrant._inference.budget import SINGLE_ROWS_OF_MEMBER
 from calibrant._inference.cells import Cells, Drawn, Problem
@@ -123,10 +124,12 @@ class Family:
         self.last = float(seen.max(initial=1.0)) + 1.0
         self.smooth_gap = self._smooth_gap()
         rng = np.random.default_rng((self.seed, 1))
-        if self.outcomes and p.w is None:
+        if self.outcomes and p.counts_once:
             n = int(cells.n.sum())
-            self._rows = rng.multinomial(n, cells.n / n, self.n_draws)
-            self._w = self._rows.astype(np.float64)
+            rows = rng.multinomial(n, cells.n / n, self.n_draws)
+            # The same random numbers in every member: limits vary smoothly with t.
+            self._outcomes = Outcomes(rows, self.n_draws, (self.seed, 3))
+            self._w = rows.astype(np.float64)
             self._wu = self._w * cells.u
             return
         counts = self.blocks.counts(self.n_draws, rng, p.weights)
@@ -249,13 +252,11 @@ class Family:
 
     def _drawn(self, shape: str, t: float) -> Drawn:
         cells = self.cells
-        # The same random numbers in every member: limits vary smoothly with t.
-        rng = np.random.default_rng((self.seed, 3))
-        if self.outcomes and self.problem.w is None:
-            hits = rng.binomial(self._rows, self._rates(shape, t)).astype(np.float64)
+        if self.outcomes and self.problem.counts_once:
+            hits = self._outcomes.draw(self._rates(shape, t))
             return Drawn(cells, self._w, self._wu, hits, hits, self._shared)
         if self.outcomes:
-            rates = self._rates(shape, t)
+            rates, rng = self._rates(shape, t), np.random.default_rng((self.seed, 3))
             noise = outcome_noise(
                 self.problem, cells, rates, self.n_draws, rng, single_rows=SINGLE_ROWS_OF_MEMBER
             )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._data.samples import Samples
+from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS
 from calibrant._inference.cells import Cells, Drawn, Problem
@@ -29,9 +30,9 @@ def null_drawn(
     """Samples of a scalar problem whose predictions are right."""
     wu = cells.w * cells.u
     if problem.hard and not blocks.clustered:
-        if problem.w is None:
-            rows = cells.n.astype(np.int64)
-            wz = rng.binomial(rows, cells.u, (n_draws, cells.size)).astype(np.float64)
+        if problem.counts_once:
+            rows = cells.n.astype(np.int64)[None]
+            wz = Outcomes(rows, n_draws, rng).draw(np.clip(cells.u, 0.0, 1.0))
         else:
             wz = wu + outcome_noise(problem, cells, cells.u, n_draws, rng)
         wz2 = wz

@@ -91,7 +91,7 @@ class Resampler:
             return None
         if measure.table_formula is None:
             return None
-        if measure.equal_mass:
+        if measure.equal_mass and equal_mass_rule(self.quantile) != self.quantile:
             key = (key[0], "equal mass")
         if self.samples.multiclass:  # the scalar problem is that of the top label: one for both
             key = ("scalar", key[1])

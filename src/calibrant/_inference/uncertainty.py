@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule, equal_mass_rule
+from calibrant._engines.arrays.draws import MOST_LABELS
 from calibrant._inference.blocks import summed
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.budget import TABLE_ENTRIES, few_draws, many_draws
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, table_of
 from calibrant._inference.class_bins import class_bins, full_bins, recalibrated
-from calibrant._inference.classes import ClassFamily, Errors
+from calibrant._inference.classes import ClassFamily, Errors, Luck
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.family import SHAPES, Family, Limits, family_of, invert
 from calibrant._inference.means import (
@@ -63,6 +64,7 @@ class Uncertainty(Resampler):
     _classes: dict[Any, tuple[ClassFamily, int] | None] = field(default_factory=dict)
     _null: dict[Any, Any] = field(default_factory=dict)
     _wholes: dict[Any, Any] = field(default_factory=dict)
+    _luck: Luck | None = None
 
     # --- intervals -------------------------------------------------------------------------------
 
@@ -327,8 +329,13 @@ class Uncertainty(Resampler):
         if bins is None:
             return None
         own, k = bins
-        rates = recalibrated(own, self.samples)
-        return ClassFamily(own, self.blocks, self._many_draws, self.seed, rates), k
+        luck = None
+        # Labels can be drawn of all classes, and not of some of them alone.
+        if own.u.shape[1] == self.samples.n_classes <= MOST_LABELS:
+            if self._luck is None:
+                self._luck = Luck(own.u, recalibrated(own, self.samples), self.seed)
+            luck = self._luck
+        return ClassFamily(own, self.blocks, self._many_draws, self.seed, luck), k
 
     # --- noise floors ----------------------------------------------------------------------------
 
@@ -345,7 +352,7 @@ class Uncertainty(Resampler):
         if binned is not None and not self.soft and self.groups is None:
             exact = null_mean(measure, binned[1])
         seen = self._on_null_scale(measure, value)
-        scale = value / seen if seen > 0 and measure.cell_formula is not None else 1.0
+        scale = value / seen if seen > 0 and self._of_cells(measure) is not None else 1.0
         better = measure.higher_is_better
         p, p_low = upper_tail(drawn, seen), lower_tail(drawn, seen)
         return NoiseFloor(
@@ -363,10 +370,17 @@ class Uncertainty(Resampler):
 
     def _on_null_scale(self, measure: Measure, value: float) -> float:
         """The value as the null is drawn: on cells, where measures are not of bins."""
-        of_cells = measure.cell_formula
+        of_cells = self._of_cells(measure)
         if self.binned(measure) is None and of_cells is not None:
             return float(of_cells(as_seen(self.plain_problem.fine_cells))[0])
         return value
+
+    def _of_cells(self, measure: Measure) -> Callable[[Drawn], Array] | None:
+        """The formula over cells, if a null is drawn there: residuals that scatter as they did are
+        those of errors alone.
+        """
+        scatter = self.soft or self.groups is not None
+        return None if scatter and not measure.is_error else measure.cell_formula
 
     def _null_values(self, measure: Measure) -> tuple[Array, str] | None:
         """The measure's value in samples whose predictions are right, and how they were drawn."""
@@ -375,18 +389,18 @@ class Uncertainty(Resampler):
         binned, formula, of_cells = (
             self.binned(measure),
             measure.table_formula,
-            measure.cell_formula,
+            self._of_cells(measure),
         )
         if binned is not None and formula is not None:
-            key, problem = binned
-            drawn = self._null_drawn(key, problem, problem.fine_cells, self.n_resamples)
+            problem = binned[1]
+            drawn = self._null_drawn(problem, problem.fine_cells)
             return formula(drawn.tables()), method
         if of_cells is not None:
             key_: Any = ("null", measure.name)
             if key_ not in self._null:
                 problem = self.plain_problem
-                cells = self._null_drawn("cells", problem, problem.fine_cells, self._many_draws)
-                self._null[key_] = of_cells(cells)
+                drawn = self._null_drawn(problem, problem.fine_cells)
+                self._null[key_] = of_cells(drawn.first(self._many_draws))
             return self._null[key_], method
         classes = self._class_family(measure)
         if classes is not None:
@@ -400,16 +414,21 @@ class Uncertainty(Resampler):
             return None
         return self._null_rows(measure)
 
-    def _null_drawn(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Drawn:
-        if ("drawn", key) not in self._null:
+    def _null_drawn(self, problem: Problem, cells: Cells) -> Drawn:
+        key = ("drawn", id(cells))
+        if key not in self._null:
+            n_draws = max(self.n_resamples, self._many_draws)
             rng = np.random.default_rng((self.seed, 5))
-            self._null["drawn", key] = null_drawn(problem, cells, self.blocks, n_draws, rng)
-        drawn: Drawn = self._null["drawn", key]
+            self._null[key] = null_drawn(problem, cells, self.blocks, n_draws, rng)
+        drawn: Drawn = self._null[key]
         return drawn
 
     def _null_rows(self, measure: Measure) -> tuple[Array, str]:
         """Whole samples drawn row by row: predictions equal to the distributions of labels."""
-        group = tuple(m for m in self.measures if m.statistic == measure.statistic)
+        group = tuple(
+            m for m in self.measures
+            if m.statistic == measure.statistic and self._of_cells(m) is None
+        )  # fmt: skip
         group = group if measure in group else (*group, measure)
         key = ("rows", measure.statistic, len(group))
         if key not in self._null:

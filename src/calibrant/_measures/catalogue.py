@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
-from calibrant._measures.decomposition import decompose, isotonic_fit
+from calibrant._measures.decomposition import decompose, decompose_isotonic
 from calibrant._measures.measure import GROUPS, Claim, Claims, Group, Listed, Measure, Shape
 from calibrant._measures.of_cells import (
+    brier_discriminations,
     brier_miscalibrations,
+    brier_uncertainties,
     ks_errors,
     ls_eces,
     smooth_eces,
@@ -81,8 +83,7 @@ _MULTI: tuple[Shape, ...] = ("multiclass",)
 
 def _isotonic(part: str) -> Callable[[Statistics], float]:
     def compute(summary: Statistics) -> float:
-        parts = decompose(summary.levels, isotonic_fit(summary.levels))
-        return float(getattr(parts, part))
+        return float(getattr(decompose_isotonic(summary.levels), part))
 
     return compute
 
@@ -263,11 +264,12 @@ _ENTRIES: tuple[Measure, ...] = (
             "uncertainty less the Brier score of the isotonic recalibration", "scalar", _BOTH,
             "levels", 0, 0.25, _NONE, _CORP, "brier_decomposition", _isotonic("discrimination"),
             higher_is_better=True, group="decomposition", attribute="discrimination",
-            interval="discrimination"),
+            interval="discrimination", of_cells=brier_discriminations),
     Measure("brier_uncertainty", "Brier score: uncertainty",
             "the Brier score of always reporting the mean target", "scalar", _BOTH, "levels",
             0, 0.25, _NONE, _CORP, "brier_decomposition", _uncertainty, group="decomposition",
-            attribute="uncertainty", interval="rate", needs_order=False),
+            attribute="uncertainty", interval="rate", needs_order=False,
+            of_cells=brier_uncertainties),
     # --- whole distributions ---
     Measure("dist_ce", "distribution calibration error", "(1/W) sum w (1/2) sum_r |p_r - q_r|",
             "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, _BAAN, "dist_ce",

@@ -7,13 +7,12 @@ does to the other. Everything here is (draws, cells); u, the mean prediction of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._measures.ordered import sweep_error
 from calibrant._measures.smooth import LS_SIGMA, TAIL
 
 Array = NDArray[np.float64]
@@ -23,8 +22,12 @@ _LOGIT_END = 13.815510557964274  # of 1e-6
 # Nodes for each bandwidth of a smoothed integrand: enough to compare samples by.
 _NODES_PER_SIGMA = 6
 _NODES_PER_BANDWIDTH = 8
-_MOST_NODES = 2048
-_FEWEST_NODES = 128
+_NODES = (128, 512, 2048)
+_FEWEST_NODES, _MOST_NODES = _NODES[0], _NODES[-1]
+# Where the search for a bandwidth begins, how near to it (as a share of itself) it ends, and steps.
+_FIRST_WIDTH, _CLOSE, _MOST_STEPS = 0.05, 1e-4, 40
+# A frequency times a bandwidth beyond which nothing is left: exp(-7.5^2 / 2) is 6e-13.
+_SPECTRUM = 7.5
 
 
 class CellSums(Protocol):
@@ -39,6 +42,15 @@ class CellSums(Protocol):
     @property
     def wz(self) -> Array: ...
 
+    def once(self, make: Callable[[Array], Any]) -> Any:
+        """What depends on the predictions u alone, made once for all draws of the same cells."""
+
+    def isotonic(self) -> Array:
+        """The rising means that fit the targets best, (draws, cells)."""
+
+    def rising_bins(self) -> NDArray[np.int32]:
+        """Each cell's bin, of the most bins of equal mass whose mean targets never fall."""
+
 
 def ks_errors(sums: CellSums) -> Array:
     """The largest partial sum of residuals, of each draw."""
@@ -49,16 +61,11 @@ def ks_errors(sums: CellSums) -> Array:
 
 def isotonic_parts(sums: CellSums) -> tuple[Array, Array]:
     """Miscalibration and discrimination of the Brier score, of each draw."""
-    from scipy.optimize import isotonic_regression
-
     total = sums.w.sum(axis=1)
     base = sums.wz.sum(axis=1) / total
-    after = np.empty(total.size)
-    for i, (w, wz) in enumerate(zip(sums.w, sums.wz, strict=True)):
-        nonempty = w > 0
-        fit = isotonic_regression(wz[nonempty] / w[nonempty], weights=w[nonempty]).x
-        after[i] = float((w[nonempty] * fit - 2.0 * wz[nonempty]) @ fit) / total[i]
-    before = (sums.u * (sums.wu - 2.0 * sums.wz)).sum(axis=1) / total
+    fit = sums.isotonic()
+    after = np.einsum("ij,ij->i", sums.w * fit - 2.0 * sums.wz, fit) / total
+    before = ((sums.wu - 2.0 * sums.wz) @ sums.u) / total
     return np.maximum(before - after, 0.0), np.maximum(-(base**2) - after, 0.0)
 
 
@@ -67,9 +74,25 @@ def brier_miscalibrations(sums: CellSums) -> Array:
     return isotonic_parts(sums)[0]
 
 
+def brier_discriminations(sums: CellSums) -> Array:
+    """What the isotonic recalibration gains over always predicting the mean, of each draw."""
+    return isotonic_parts(sums)[1]
+
+
+def brier_uncertainties(sums: CellSums) -> Array:
+    """The Brier score of always predicting the mean target, of each draw of hard labels."""
+    base: Array = sums.wz.sum(axis=1) / sums.w.sum(axis=1)
+    return base * (1.0 - base)
+
+
 def sweep_errors(sums: CellSums) -> Array:
     """The error of a sweep over the number of bins, of each draw."""
-    return each_draw(sums, sweep_error)
+    bins = sums.rising_bins()
+    n_draws, m = len(bins), int(bins.max()) + 1
+    key = bins + m * np.arange(n_draws)[:, None]
+    gaps = np.bincount(key.ravel(), (sums.wu - sums.wz).ravel(), n_draws * m)
+    out: Array = np.abs(gaps).reshape(n_draws, m).sum(axis=1) / sums.w.sum(axis=1)
+    return out
 
 
 def each_draw(sums: CellSums, formula: Callable[[BinTable], float]) -> Array:
@@ -99,10 +122,20 @@ def levels_of_draws(sums: CellSums) -> BinTable:
 
 def ls_eces(sums: CellSums) -> Array:
     """The logit-smoothed error of each draw."""
+    targets, weights, step = sums.once(_logit_kernels)
+    # z (1 - rho) - (1 - z) rho, point by point.
+    difference = targets @ sums.wz.T
+    difference -= weights @ sums.w.T
+    out: Array = step * np.abs(difference).sum(axis=0) / sums.w.sum(axis=1)
+    return out
+
+
+def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
+    """What a cell at u adds to each node for its targets and for its weight; the nodes' step."""
     from scipy.sparse import csr_array
 
     sigma = LS_SIGMA
-    u = np.clip(sums.u, 1e-15, 1.0 - 1e-15)
+    u = np.clip(u, 1e-15, 1.0 - 1e-15)
     h = np.clip(np.log(u) - np.log1p(-u), -_LOGIT_END, _LOGIT_END)
     step = sigma / _NODES_PER_SIGMA
     first = np.floor(h.min() / step) - np.ceil(TAIL / 2 * _NODES_PER_SIGMA)
@@ -114,60 +147,98 @@ def ls_eces(sums: CellSums) -> Array:
     t = (first + nodes) * step
     kernel = np.exp(-0.5 * ((t - h[:, None]) / sigma) ** 2) / (sigma * np.sqrt(2.0 * np.pi))
     up = 1.0 / (1.0 + np.exp(-t))
-    rows = np.repeat(np.arange(h.size), 2 * reach + 1)
-    shape = (h.size, n_nodes)
+    columns = np.repeat(np.arange(h.size), 2 * reach + 1)
 
     def spread(values: Array) -> csr_array:
-        return csr_array((values.ravel(), (rows, nodes.ravel())), shape=shape)
+        where = (nodes.ravel(), columns)
+        return csr_array((values.ravel(), where), shape=(n_nodes, h.size))
 
-    # z (1 - rho) - (1 - z) rho, point by point.
-    difference = (spread(kernel * (1.0 - up)).T @ sums.wz.T
-                  - spread(kernel * up).T @ (sums.w - sums.wz).T)  # fmt: skip
-    out: Array = step * np.abs(difference).sum(axis=0) / sums.w.sum(axis=1)
-    return out
+    return spread(kernel), spread(kernel * up), step
 
 
 def smooth_eces(sums: CellSums) -> Array:
     """The smooth error of each draw, at its fixed point."""
-    cells = _FEWEST_NODES
+    cells, widths = _FEWEST_NODES, np.full(len(sums.wz), _FIRST_WIDTH)
     while True:
-        widths = _smooth_eces(sums, cells)
+        widths = _smooth_eces(sums, cells, widths)
         # The narrowest bandwidth must still span some nodes.
         if cells >= _MOST_NODES or float(widths.min()) * cells >= _NODES_PER_BANDWIDTH:
             return widths
         cells *= 4
 
 
-def _smooth_eces(sums: CellSums, cells: int) -> Array:
+def _smooth_eces(sums: CellSums, cells: int, guess: Array) -> Array:
     from scipy import fft
-    from scipy.sparse import csr_array
 
     total = sums.w.sum(axis=1)
-    position = np.clip(sums.u, 0.0, 1.0) * cells
-    left = np.minimum(position.astype(np.intp), cells - 1)
-    share = position - left
-    index = np.arange(left.size)
-    both = (np.concatenate([index, index]), np.concatenate([left, left + 1]))
-    deposit = csr_array((np.concatenate([1.0 - share, share]), both), shape=(left.size, cells + 1))
     residual = sums.wz - sums.wu
-    mass = (deposit.T @ residual.T).T
+    mass = (sums.once(_UNIT_DEPOSITS[cells]) @ residual.T).T
     mass[:, [0, -1]] *= 2.0
     cosines = fft.dct(mass, type=1, axis=1) / 2.0
     squares = -0.5 * (np.pi * np.arange(cells + 1)) ** 2
 
-    def error(width: Array) -> Array:
-        damped = cosines * np.exp(squares * width[:, None] ** 2)
+    def excess(of: NDArray[np.intp], x: Array) -> Array:
+        """The logarithm of the error at the width exp(x), less x."""
+        # Frequencies that the narrowest width damps to nothing are not there.
+        some = min(cells, int(_SPECTRUM / (np.pi * np.exp(x.min())))) + 1
+        damped = np.zeros((of.size, cells + 1))
+        damped[:, :some] = cosines[of, :some] * np.exp(squares[:some] * np.exp(2.0 * x)[:, None])
         damped[:, -1] *= 2.0
-        f = np.abs(fft.dct(damped, type=1, axis=1))
-        f[:, [0, -1]] *= 0.5
-        out: Array = f.sum(axis=1) / (cells * total)
+        f = np.abs(fft.dct(damped, type=1, axis=1, overwrite_x=True))
+        error = (f.sum(axis=1) - 0.5 * (f[:, 0] + f[:, -1])) / (cells * total[of])
+        out: Array = np.log(np.maximum(error, 1e-300)) - x
         return out
 
-    # More noise never enlarges the error, so it crosses its own width once.
-    low, high = np.full(total.size, 0.5 / cells), np.ones(total.size)
-    for _ in range(13):
-        width = np.sqrt(low * high)
-        above = error(width) > width
-        low, high = np.where(above, width, low), np.where(above, high, width)
+    widths = np.exp(_falling_root(excess, np.log(np.maximum(guess, 0.5 / cells)), 0.5 / cells))
     # Without any residual there is nothing to smooth.
-    return np.where(np.abs(residual).max(axis=1) > 1e-14 * total, np.sqrt(low * high), 0.0)
+    return np.where(np.abs(residual).max(axis=1) > 1e-14 * total, widths, 0.0)
+
+
+def _falling_root(
+    excess: Callable[[NDArray[np.intp], Array], Array], x: Array, least: float
+) -> Array:
+    """Where functions that fall by 1 or more for every 1 cross 0, from log(least) to 0.
+
+    More noise never enlarges an error, so that it crosses its own width once, and is as near to it
+    as the two differ. Secants, kept between the ends known so far.
+    """
+    low, high = np.full(x.size, np.log(least)), np.zeros(x.size)
+    slope, left = np.full(x.size, -2.0), np.arange(x.size)
+    before, y_before = np.full(x.size, np.nan), np.full(x.size, np.nan)
+    for _ in range(_MOST_STEPS):
+        y = excess(left, x[left])
+        at = x[left]
+        low[left] = np.where(y > 0, at, low[left])
+        high[left] = np.where(y > 0, high[left], at)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            secant = (y - y_before[left]) / (at - before[left])
+        known = np.isfinite(secant)
+        slope[left] = np.where(known, np.minimum(secant, -1.0), slope[left])
+        before[left], y_before[left] = at, y
+        after = at - y / slope[left]
+        far = np.abs(y) > _CLOSE
+        outside = far & ((after <= low[left]) | (after >= high[left]))
+        x[left] = np.where(outside, 0.5 * (low[left] + high[left]), after)
+        left = left[far & (high[left] - low[left] > _CLOSE)]
+        if not left.size:
+            break
+    return x
+
+
+def _unit_deposit(cells: int) -> Callable[[Array], Any]:
+    def deposit(u: Array) -> Any:
+        """What a cell at u adds to the two nodes about it."""
+        from scipy.sparse import csr_array
+
+        position = np.clip(u, 0.0, 1.0) * cells
+        left = np.minimum(position.astype(np.intp), cells - 1)
+        share = position - left
+        index = np.arange(left.size)
+        both = (np.concatenate([left, left + 1]), np.concatenate([index, index]))
+        values = np.concatenate([1.0 - share, share])
+        return csr_array((values, both), shape=(cells + 1, left.size))
+
+    return deposit
+
+
+_UNIT_DEPOSITS = {cells: _unit_deposit(cells) for cells in _NODES}

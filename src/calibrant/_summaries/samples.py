@@ -22,6 +22,7 @@ from calibrant._core.binning import (
 )
 from calibrant._core.errors import InputError, NotDefined, check_weight_total, one_of
 from calibrant._core.grid import LogitGrid
+from calibrant._core.level_table import LevelTable
 from calibrant._core.loss_sums import LossSums
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
@@ -129,6 +130,8 @@ class Summary:
         with explained(self.samples):
             table, cuts, findings = self.engine.bin_table(self.samples, notion, rule)
         self._note(findings)
+        if notion == self.scalar and rule == self.fixed and not self._fused:
+            self.__dict__.setdefault("bins", table)  # whoever asks for these bins has them
         return self._checked(table), cuts
 
     @property
@@ -184,7 +187,7 @@ class Summary:
         self._note(findings)
         return replace(samples, predictions=top, targets=hit, from_logits=False), "binary"
 
-    def _ordered(self, rule: Rule) -> BinTable:
+    def _in_bins(self, rule: Rule) -> BinTable:
         """The scalar problem in bins that come from its predictions, or in any others."""
         problem, notion = self._problem
         if rule.is_fixed:  # edges meet predictions in the precision in which they came
@@ -197,7 +200,27 @@ class Summary:
     @cached_property
     def quantile_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass."""
-        return self._ordered(self.quantile)
+        levels = self._ordered
+        if levels is None or not isinstance(self.quantile, Quantile):
+            return self._in_bins(self.quantile)
+        return self._checked(BinTable(self._sums(levels.quantile_cuts(self.quantile.m))[None]))
+
+    @property
+    def _ordered(self) -> LevelTable | None:
+        """The level sets, where all measures are asked for and equal predictions share a bin: what
+        is in order already need not be searched for quantiles.
+        """
+        by_rank = isinstance(self.quantile, Quantile) and self.quantile.ties == "rank"
+        if not self.together or by_rank or not isinstance(self.samples, Samples):
+            return None
+        return self.levels if isinstance(self.levels, LevelTable) else None
+
+    def _sums(self, cuts: Cuts) -> NDArray[np.float64]:
+        """The scalar problem in given cuts: (bins, fields)."""
+        with explained(self.samples):
+            sums, findings = self.engine.scalar_sums(*self._problem, cuts)
+        self._note(findings)
+        return sums
 
     @cached_property
     def confidence_bins(self) -> BinTable:
@@ -209,7 +232,7 @@ class Summary:
     @cached_property
     def levels(self) -> BinTable:
         """The scalar problem by distinct prediction."""
-        return self._ordered(LevelSets())
+        return self._in_bins(LevelSets())
 
     @cached_property
     def class_bins(self) -> BinTable:
@@ -271,6 +294,15 @@ class Summary:
         self._note(findings)
         return self._weighed(out)
 
+    def mean_loss(self, name: str) -> float:
+        """One proper loss, without the others where that is faster."""
+        if self._fused or "losses" in self.__dict__:
+            return self.losses.mean(name)
+        with explained(self.samples):
+            out, findings = self.engine.loss_sums(self.samples, only=name)
+        self._note(findings)
+        return self._weighed(out).mean(name)
+
     @cached_property
     def distribution(self) -> LossSums:
         """Sums of distances between prediction and target distributions."""
@@ -318,6 +350,8 @@ class Summary:
     def above(self, threshold: float) -> BinTable:
         """Predictions above a threshold in bins of equal mass, for each class that has any."""
         samples, engine = self.samples, self.engine
+        if isinstance(samples, Samples) and not samples.multiclass:
+            return self._rows_above(samples, threshold)
         rule = equal_mass_rule(self.quantile)
         if self._shared and threshold == THRESHOLD:
             return self._some_above(self._class_tables[1], threshold)
@@ -338,6 +372,26 @@ class Summary:
         if table is None:
             raise NotDefined(none_above(threshold))
         return table
+
+    def _rows_above(self, samples: Samples, threshold: float) -> BinTable:
+        """The rows of a binary problem above a threshold, read where they are and not copied."""
+        rule = equal_mass_rule(self.quantile)
+        # Compared in the predictions' own precision, as bins are.
+        edge = np.nextafter(float(np.asarray(threshold, dtype=samples.precision)), np.inf)
+        if self._ordered is not None:
+            above = self._ordered.from_edge(edge)
+            inner = above.quantile_cuts(rule.m).inner if above.n_bins else None
+        else:
+            self._checked(self.table(self.scalar, EqualWidth(1)))
+            with explained(samples):
+                rows = self.engine.rows_above(samples, threshold)
+                if rule.ties == "rank" and rows is not None:
+                    return self.engine.bin_table(rows, "binary", rule)[0]
+                cuts = None if rows is None else self.engine.bin_table(rows, "binary", rule)[1]
+            inner = None if cuts is None else cuts.inner
+        if inner is None:
+            raise NotDefined(none_above(threshold))
+        return BinTable(self._sums(Cuts(np.append(edge, inner)))[None, 1:])
 
 
 def none_above(threshold: float) -> str:

@@ -15,7 +15,9 @@ from calibrant._engines.tensors.rows import row_losses, row_pass
 from calibrant._engines.tensors.tally import Tally, resolved
 
 
-def loss_sums(samples: TensorSamples, *, distribution: bool = False) -> tuple[LossSums, Findings]:
+def loss_sums(
+    samples: TensorSamples, *, distribution: bool = False, only: str | None = None
+) -> tuple[LossSums, Findings]:
     """Sums of the proper losses; of the distances between distributions too, on request."""
     if samples.multiclass and not distribution:
         total = row_pass(samples, None, None, True)

@@ -1,0 +1,209 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, embedsignature=True
+"""Compiled passes over many drawn samples: outcomes, labels, isotonic fits, rising bins.
+
+A row of each array is one draw, a column a cell. `calibrant._engines.arrays.draws` has the same in
+NumPy, number for number.
+"""
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.stdlib cimport free, malloc
+
+cdef enum:
+    STEP = 256  # rows at a time, so that what belongs to them stays at hand
+    FEW = 24  # classes that are counted rather than searched
+
+
+def count_outcomes(
+    double[:, ::1] hits, const uint32_t[:, ::1] numbers, const int64_t[:, ::1] rows,
+    const double[::1] bounds,
+):
+    """Write how many of the numbers of each cell lie below its bound; cells have so many `rows`."""
+    cdef Py_ssize_t d, c, i, at, last = rows.shape[0] - 1, count
+    cdef int64_t n
+    cdef double bound
+    with nogil:
+        for d in range(hits.shape[0]):
+            at = 0
+            for c in range(hits.shape[1]):
+                n = rows[d if d < last else last, c]
+                bound = bounds[c]
+                count = 0
+                for i in range(at, at + n):
+                    count += numbers[d, i] < bound
+                hits[d, c] = count
+                at += n
+
+
+def draw_labels(uint16_t[:, ::1] labels, const double[:, ::1] through, const double[:, ::1] numbers):
+    """Write the class that each number falls into, of rows of cumulative chances (n, k - 1)."""
+    cdef Py_ssize_t d, i, r, block, start, end, n = through.shape[0], k = through.shape[1]
+    cdef Py_ssize_t a, b, middle, y
+    cdef double x
+    with nogil:
+        for block in range((n + STEP - 1) // STEP):
+            start = block * STEP
+            end = min(start + STEP, n)
+            for d in range(labels.shape[0]):
+                for i in range(start, end):
+                    x = numbers[d, i]
+                    if k <= FEW:
+                        y = 0
+                        for r in range(k):
+                            y += through[i, r] <= x
+                    else:
+                        a = 0
+                        b = k
+                        while a < b:
+                            middle = (a + b) >> 1
+                            if through[i, middle] <= x:
+                                a = middle + 1
+                            else:
+                                b = middle
+                        y = a
+                    labels[d, i] = <uint16_t> y
+
+
+def count_labels(
+    double[:, ::1] sums, const uint16_t[:, ::1] labels, const int32_t[:, ::1] index,
+    const double[::1] weights,
+):
+    """Add the weight (or 1) of each row to the bin that its label has there; below 0 is none."""
+    cdef Py_ssize_t d, i, block, start, end, n = index.shape[0]
+    cdef int32_t at
+    cdef bint weighted = weights is not None
+    with nogil:
+        for block in range((n + STEP - 1) // STEP):
+            start = block * STEP
+            end = min(start + STEP, n)
+            for d in range(labels.shape[0]):
+                for i in range(start, end):
+                    at = index[i, labels[d, i]]
+                    if at >= 0:
+                        sums[d, at] += weights[i] if weighted else 1.0
+
+
+def fit_isotonic(double[:, ::1] fits, const double[:, ::1] w, const double[:, ::1] wz):
+    """Write the rising means that fit wz / w best, of each draw; 0 where a cell has no weight."""
+    cdef Py_ssize_t d, c, i, size = w.shape[1], top
+    cdef double* weight = <double*> malloc((size + 1) * sizeof(double))
+    cdef double* total = <double*> malloc((size + 1) * sizeof(double))
+    cdef Py_ssize_t* first = <Py_ssize_t*> malloc((size + 1) * sizeof(Py_ssize_t))
+    cdef double mean
+    if weight == NULL or total == NULL or first == NULL:
+        free(weight)
+        free(total)
+        free(first)
+        raise MemoryError
+    with nogil:
+        for d in range(w.shape[0]):
+            top = 0
+            for c in range(size):
+                fits[d, c] = 0.0
+                if not w[d, c] > 0.0:
+                    continue
+                weight[top] = w[d, c]
+                total[top] = wz[d, c]
+                first[top] = c
+                # A pool whose mean is not above that of the one before joins it.
+                while top > 0 and total[top - 1] * weight[top] >= total[top] * weight[top - 1]:
+                    weight[top - 1] += weight[top]
+                    total[top - 1] += total[top]
+                    top -= 1
+                top += 1
+            first[top] = size
+            for i in range(top):
+                mean = total[i] / weight[i]
+                for c in range(first[i], first[i + 1]):
+                    if w[d, c] > 0.0:
+                        fits[d, c] = mean
+    free(weight)
+    free(total)
+    free(first)
+
+
+cdef inline double place_of(double doubled, double m, double twice, double less) noexcept nogil:
+    """Where a level lies among m bins: the formula of `calibrant._core.binning.MiddleRanks`."""
+    return doubled * m / twice * less
+
+
+cdef inline Py_ssize_t begin_of(
+    const double* doubled, Py_ssize_t size, Py_ssize_t a, double j, double m, double twice,
+    double less,
+) noexcept nogil:
+    """The first level from `a` on whose place among m bins is above j."""
+    cdef Py_ssize_t b = size, middle
+    cdef double bound = j * twice / m
+    while a < b:
+        middle = (a + b) >> 1
+        if doubled[middle] < bound:
+            a = middle + 1
+        else:
+            b = middle
+    while a > 0 and place_of(doubled[a - 1], m, twice, less) > j:
+        a -= 1
+    while a < size and place_of(doubled[a], m, twice, less) <= j:
+        a += 1
+    return a
+
+
+def rising_bins(
+    int32_t[:, ::1] bins, const double[:, ::1] w, const double[:, ::1] wz, double rounding
+):
+    """Write each cell's bin, of the most bins of equal mass whose mean targets never fall.
+
+    The number of bins is raised until the first fall, draw by draw.
+    """
+    cdef Py_ssize_t d, c, size = w.shape[1], n, m, j, at, last, best
+    cdef double* doubled = <double*> malloc((size + 1) * sizeof(double))
+    cdef double* weight = <double*> malloc((size + 1) * sizeof(double))
+    cdef double* target = <double*> malloc((size + 1) * sizeof(double))
+    cdef double twice, before, mean, less = 1.0 - rounding
+    cdef bint falls, some
+    if doubled == NULL or weight == NULL or target == NULL:
+        free(doubled)
+        free(weight)
+        free(target)
+        raise MemoryError
+    with nogil:
+        for d in range(w.shape[0]):
+            n = 0
+            weight[0] = 0.0
+            target[0] = 0.0
+            for c in range(size):
+                if w[d, c] > 0.0:
+                    weight[n + 1] = weight[n] + w[d, c]
+                    target[n + 1] = target[n] + wz[d, c]
+                    doubled[n] = 2.0 * (weight[n + 1] - w[d, c]) + w[d, c]
+                    n += 1
+            twice = 2.0 * weight[n]
+            best = max(n, 1)
+            for m in range(2, n + 1):
+                falls = False
+                some = False
+                before = 0.0
+                last = 0
+                for j in range(1, m + 1):
+                    at = n if j == m else begin_of(doubled, n, last, j, m, twice, less)
+                    if at > last:
+                        mean = (target[at] - target[last]) / (weight[at] - weight[last])
+                        if some and mean - before < -rounding:
+                            falls = True
+                            break
+                        before = mean
+                        some = True
+                        last = at
+                if falls:
+                    best = m - 1
+                    break
+            at = 0
+            j = 0
+            for c in range(size):
+                bins[d, c] = <int32_t> j
+                if w[d, c] > 0.0:
+                    while j + 1 < best and place_of(doubled[at], best, twice, less) > j + 1:
+                        j += 1
+                    bins[d, c] = <int32_t> j
+                    at += 1
+    free(doubled)
+    free(weight)
+    free(target)

@@ -1,0 +1,179 @@
+"""Passes over many drawn samples: outcomes, labels, isotonic fits, rising bins.
+
+A row of each array is one draw, a column a cell. Compiled where built, and else in NumPy with the
+same random numbers, so that a seed gives the same result on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import ROUNDING, MiddleRanks
+from calibrant._engines.arrays.selection import kernels
+from calibrant._measures.ordered import sweep_bins
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.uint16]
+
+# Random numbers made at a time, and kept for the next call.
+AT_A_TIME = 1 << 18
+KEPT = 1 << 23
+# Classes that a drawn label has room for.
+MOST_LABELS = 1 << 16
+# A cell's outcomes are counted one by one up to so many, and drawn as a binomial beyond.
+FEW_ROWS = 24
+_NUMBERS = 2.0**32
+
+
+def _compiled() -> Any:
+    """The compiled passes, or None where NumPy is in use."""
+    return getattr(kernels(), "draws", None)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Outcomes of so many rows (draws or 1, cells), drawn again and again for other rates.
+
+    A number for each row is cheaper than a binomial for each cell where cells have few rows. Every
+    call has the same numbers: another population in the same luck.
+    """
+
+    rows: NDArray[np.int64]
+    n_draws: int
+    seed: tuple[int, ...] | np.random.Generator
+
+    def draw(self, rates: Array) -> Array:
+        """How many of the rows of each cell have the outcome 1: (draws, cells)."""
+        shape = (self.n_draws, self.rows.shape[1])
+        if not self._one_by_one:
+            drawn = np.random.default_rng(self.seed).binomial(self.rows, rates, shape)
+            return drawn.astype(np.float64)
+        hits = np.empty(shape)
+        bounds = np.ascontiguousarray(rates * _NUMBERS, dtype=np.float64)
+        compiled = _compiled()
+        count = count_outcomes if compiled is None else compiled.count_outcomes
+        start = 0
+        for numbers in self._numbers if self._keeps else self._parts():
+            end = start + len(numbers)
+            rows = self.rows if len(self.rows) == 1 else self.rows[start:end]
+            count(hits[start:end], numbers, rows, bounds)
+            start = end
+        return hits
+
+    @property
+    def _n(self) -> int:
+        return int(self.rows[0].sum())
+
+    @property
+    def _one_by_one(self) -> bool:
+        return self._n <= FEW_ROWS * int(self.rows.shape[1])
+
+    @property
+    def _keeps(self) -> bool:
+        return len(self.rows) > 1 and self._n * self.n_draws <= KEPT
+
+    @cached_property
+    def _numbers(self) -> list[NDArray[np.uint32]]:
+        return list(self._parts())
+
+    def _parts(self) -> Iterator[NDArray[np.uint32]]:
+        rng, step = np.random.default_rng(self.seed), max(1, AT_A_TIME // max(1, self._n))
+        for start in range(0, self.n_draws, step):
+            some = min(step, self.n_draws - start)
+            yield rng.integers(0, 1 << 32, (some, self._n), dtype=np.uint32)
+
+
+def count_outcomes(
+    hits: Array, numbers: NDArray[np.uint32], rows: NDArray[np.int64], bounds: Array
+) -> None:
+    """Write how many of the numbers of each cell lie below its bound."""
+    for d, row in enumerate(numbers):
+        of_cell = rows[min(d, len(rows) - 1)]
+        through = np.zeros(row.size + 1)
+        np.cumsum(row < np.repeat(bounds, of_cell), out=through[1:])
+        ends = np.cumsum(of_cell)
+        hits[d] = through[ends] - through[ends - of_cell]
+
+
+def draw_labels(rates: Array, n_draws: int, rng: np.random.Generator) -> Labels:
+    """Labels of rows of rates (n, k) that add up to 1: (draws, n)."""
+    n, k = rates.shape
+    through = np.ascontiguousarray(np.cumsum(rates, axis=1)[:, : k - 1])
+    labels = np.empty((n_draws, n), dtype=np.uint16)
+    step, compiled = max(1, AT_A_TIME // max(1, n)), _compiled()
+    for start in range(0, n_draws, step):
+        part = labels[start : start + step]
+        numbers = rng.random(part.shape)
+        if compiled is not None:
+            compiled.draw_labels(part, through, numbers)
+        else:
+            for d, row in enumerate(numbers):
+                part[d] = (through <= row[:, None]).sum(axis=1)
+    return labels
+
+
+def count_labels(
+    labels: Labels, index: NDArray[np.int32], size: int, weights: Array | None
+) -> Array:
+    """The weight (or number) of labels in each bin: (draws, size).
+
+    `index` (n, k) is the bin that a row adds to if it has the label; below 0 it adds to none.
+    """
+    sums = np.zeros((len(labels), size))
+    compiled = _compiled()
+    if compiled is not None:
+        compiled.count_labels(sums, labels, np.ascontiguousarray(index), weights)
+        return sums
+    rows = np.arange(len(index))
+    for d, y in enumerate(labels):
+        at = index[rows, y]
+        some = at >= 0
+        sums[d] = np.bincount(at[some], None if weights is None else weights[some], size)
+    return sums
+
+
+def fit_isotonic(w: Array, wz: Array) -> Array:
+    """The rising means that fit wz / w best, of each draw; 0 where a cell has no weight."""
+    fits = np.zeros(w.shape)
+    compiled = _compiled()
+    if compiled is not None:
+        compiled.fit_isotonic(fits, np.ascontiguousarray(w), np.ascontiguousarray(wz))
+        return fits
+    from scipy.optimize import isotonic_regression
+
+    for d, (weight, target) in enumerate(zip(w, wz, strict=True)):
+        some = weight > 0
+        if some.any():
+            mean = target[some] / weight[some]
+            fits[d, some] = isotonic_regression(mean, weights=weight[some]).x
+    return fits
+
+
+def rising_bins(w: Array, wz: Array) -> NDArray[np.int32]:
+    """Each cell's bin, of the most bins of equal mass whose mean targets never fall.
+
+    Their number is raised until the first fall, draw by draw (Roelofs et al., 2022).
+    """
+    bins = np.zeros(w.shape, dtype=np.int32)
+    compiled = _compiled()
+    if compiled is not None:
+        compiled.rising_bins(bins, np.ascontiguousarray(w), np.ascontiguousarray(wz), ROUNDING)
+        return bins
+    for d, (weight, target) in enumerate(zip(w, wz, strict=True)):
+        some = weight > 0
+        if not some.any():
+            continue
+        levels = np.zeros((1, int(some.sum()), len(FIELDS)))
+        for name, column in (("n", weight), ("sum_w", weight), ("sum_wz", target)):
+            levels[0, :, FIELDS.index(name)] = column[some]
+        m = sweep_bins(BinTable(levels, has_squares=False)).n_bins
+        firsts = MiddleRanks.of(weight[some]).firsts(m)
+        bins[d, some] = np.repeat(np.arange(m), np.diff(firsts))
+    return bins

@@ -1,0 +1,198 @@
+"""Passes over many drawn samples: compiled ones and NumPy's give the same, and what they say."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._engines.arrays import draws
+from calibrant._engines.arrays.selection import available, engine
+from calibrant._measures import of_cells
+from calibrant._measures.ordered import sweep_bins, sweep_error
+
+both = pytest.mark.skipif("native" not in available(), reason="the kernels were not built")
+CASES = (
+    "plain",
+    "crowded",
+    "empty cells",
+    "one cell",
+    "one row",
+    "weights",
+    "all alike",
+    "falling",
+)
+
+
+def cells(case, n_draws=12):
+    """Weights and targets of cells, (draws, cells)."""
+    rng = np.random.default_rng(len(case))
+    size = 1 if case in ("one cell", "one row") else 60
+    rows = rng.integers(1, 9, (n_draws, size))
+    if case == "crowded":
+        rows[:, 7] = 500
+    if case == "empty cells":
+        rows *= rng.random(rows.shape) < 0.4
+        rows[:, 0] = 0
+        rows[:, 3] = 1
+    if case == "one row":
+        rows[:] = 1
+    rates = np.sort(rng.random(size))[:: -1 if case == "falling" else 1]
+    hits = rng.binomial(rows, np.clip(rates, 0, 1)).astype(float)
+    w = rows.astype(float)
+    if case == "all alike":
+        hits = np.where(np.arange(n_draws)[:, None] % 2, w, 0.0)
+    if case == "weights":
+        factor = rng.random(w.shape)
+        w, hits = w * factor, hits * factor
+    return w, hits
+
+
+def on(name, function, *given):
+    with engine(name):
+        return function(*given)
+
+
+@both
+@pytest.mark.parametrize("case", CASES)
+def test_isotonic_fits(case):
+    w, wz = cells(case)
+    fast = on("native", draws.fit_isotonic, w, wz)
+    np.testing.assert_allclose(fast, on("numpy", draws.fit_isotonic, w, wz), rtol=1e-12, atol=1e-14)
+    some = w[0] > 0
+    fit = isotonic_regression(wz[0, some] / w[0, some], weights=w[0, some]).x
+    np.testing.assert_allclose(fast[0, some], fit, rtol=1e-12, atol=1e-14)
+    assert (fast[w == 0] == 0).all()
+
+
+@both
+@pytest.mark.parametrize("case", CASES)
+def test_rising_bins(case):
+    w, wz = cells(case)
+    fast = on("native", draws.rising_bins, w, wz)
+    slow = on("numpy", draws.rising_bins, w, wz)
+    np.testing.assert_array_equal(fast[w > 0], slow[w > 0])
+    for d, some in enumerate(w > 0):
+        levels = np.zeros((1, int(some.sum()), len(FIELDS)))
+        for name, column in (("n", w), ("sum_w", w), ("sum_wz", wz)):
+            levels[0, :, FIELDS.index(name)] = column[d, some]
+        table = sweep_bins(BinTable(levels, has_squares=False))
+        np.testing.assert_allclose(
+            np.bincount(fast[d, some], wz[d, some], table.n_bins), table.sum_wz[0], atol=1e-9
+        )
+
+
+@both
+@pytest.mark.parametrize("case", ["plain", "empty cells", "weights", "one row"])
+def test_views_are_read_as_they_are(case):
+    w, wz = cells(case)
+    turned, wide = np.asfortranarray(wz), np.broadcast_to(w[0], wz.shape)
+    for function in (draws.fit_isotonic, draws.rising_bins):
+        plain = on("native", function, np.array(wide), np.array(wz))
+        np.testing.assert_array_equal(on("native", function, wide, turned), plain)
+
+
+@both
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("n_draws", [1, 300])
+def test_outcomes_are_the_same_numbers(many, n_draws):
+    rng = np.random.default_rng(3)
+    share = rng.dirichlet(np.ones(40))
+    rows = rng.multinomial(5000 if many else 400, share, n_draws)
+    rates = np.concatenate([[0.0, 1.0, 1e-9], rng.random(37)])
+    drawn = draws.Outcomes(rows, n_draws, (4, 3))
+    first = on("native", drawn.draw, rates)
+    np.testing.assert_array_equal(
+        on("numpy", draws.Outcomes(rows, n_draws, (4, 3)).draw, rates), first
+    )
+    np.testing.assert_array_equal(drawn.draw(rates), first)
+    assert (first[:, 0] == 0).all() and (first[:, 1] == rows[:, 1]).all()
+    assert (first <= rows).all() and (first >= 0).all()
+    # The same luck: outcomes rise with their rates, if one number a row decides.
+    if not many:
+        assert (drawn.draw(np.minimum(rates + 0.1, 1.0)) >= first).all()
+
+
+@pytest.mark.parametrize("name", available())
+@pytest.mark.parametrize("n", [3, 4000])
+def test_outcomes_follow_the_binomial(name, n):
+    """Mean and variance of 4,000 draws, to 5 standard errors, one by one and as binomials."""
+    rows, rates = np.array([[n, 1, n // 2]]), np.array([0.3, 0.02, 0.999])
+    hits = on(name, draws.Outcomes(rows, 4000, (1, 1)).draw, rates)
+    variance = rows[0] * rates * (1 - rates)
+    assert (np.abs(hits.mean(axis=0) - rows[0] * rates) < 5 * np.sqrt(variance / 4000)).all()
+    # Of a variance the error is that of the fourth moment.
+    fourth = variance * (1 + 3 * (rows[0] - 2) * rates * (1 - rates)) - variance**2
+    assert (np.abs(hits.var(axis=0) - variance) < 5 * np.sqrt(fourth / 4000) + 1e-9).all()
+
+
+@both
+@pytest.mark.parametrize("k", [2, 3, 40])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_labels(k, weighted):
+    rng = np.random.default_rng(k)
+    rates = rng.dirichlet(np.full(k, 0.3), 500)
+    rates[:3] = np.eye(k)[[0, 1, k - 1]]
+    labels = on("native", draws.draw_labels, rates, 90, np.random.default_rng(1))
+    again = on("numpy", draws.draw_labels, rates, 90, np.random.default_rng(1))
+    np.testing.assert_array_equal(labels, again)
+    assert (labels[:, :3] == [0, 1, k - 1]).all()
+    shares = np.stack([(labels == r).mean(axis=0) for r in range(k)], axis=1)
+    off = np.abs(shares - rates) - 5 * np.sqrt(rates * (1 - rates) / 90)
+    assert off.max() < 0.05
+    index = rng.integers(-1, 30, (500, k)).astype(np.int32)
+    weights = rng.random(500) if weighted else None
+    given = (labels, index, 30, weights)
+    fast = on("native", draws.count_labels, *given)
+    np.testing.assert_allclose(fast, on("numpy", draws.count_labels, *given), rtol=1e-12)
+    w = np.ones(500) if weights is None else weights
+    slow = np.zeros(30)
+    for i in range(500):
+        if index[i, labels[7, i]] >= 0:
+            slow[index[i, labels[7, i]]] += w[i]
+    np.testing.assert_allclose(fast[7], slow, rtol=1e-12)
+
+
+def sums_of(case):
+    w, wz = cells(case)
+    u = np.linspace(0.001, 0.999, w.shape[1])
+    return SimpleNamespace(
+        u=u, w=w, wu=w * u, wz=wz, once=lambda make: make(u),
+        rising_bins=lambda: draws.rising_bins(w, wz), isotonic=lambda: draws.fit_isotonic(w, wz),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sweeps_of_draws_are_sweeps(case):
+    sums = sums_of(case)
+    np.testing.assert_allclose(
+        of_cells.sweep_errors(sums), of_cells.each_draw(sums, sweep_error), rtol=1e-12, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("cells_", [128, 512])
+def test_the_width_of_a_smooth_error_is_where_it_crosses(case, cells_):
+    """Against a bisection of the definition, by a sum over cosines."""
+    sums = sums_of(case)
+    found = of_cells._smooth_eces(sums, cells_, np.full(len(sums.w), 0.05))
+    total, frequencies = sums.w.sum(axis=1), np.arange(cells_ + 1)
+    deposit = of_cells._UNIT_DEPOSITS[cells_](sums.u)
+    mass = (deposit @ (sums.wz - sums.wu).T).T
+    waves = np.cos(np.pi * np.outer(frequencies, frequencies) / cells_)
+    cosines = mass @ waves
+    cosines[:, 1:] *= 2.0
+    ends = np.ones(cells_ + 1)
+    ends[[0, -1]] = 0.5
+
+    def error(width, d):
+        damped = cosines[d] * np.exp(-0.5 * (np.pi * frequencies * width) ** 2)
+        return float((np.abs(damped @ waves) * ends).sum()) / (cells_ * total[d])
+
+    for d in range(3):
+        low, high = 0.5 / cells_, 1.0
+        for _ in range(40):
+            width = np.sqrt(low * high)
+            low, high = (width, high) if error(width, d) > width else (low, width)
+        assert found[d] == pytest.approx(low, rel=2e-4), (case, d)
