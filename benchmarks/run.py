@@ -233,7 +233,11 @@ def classwise(shrink: int) -> dict[str, float]:
     tools: Tools = {
         "calibrant.ece, rows in order": lambda: cal.ece(y, p, notion="classwise"),
         "calibrant.ece, columns in order": lambda: cal.ece(y, by_column, notion="classwise"),
-        "calibrant.classwise_ce, quantile bins": lambda: cal.classwise_ce(y, p),
+        "calibrant.classwise_ce, bins of equal mass": lambda: cal.classwise_ce(y, p),
+        "calibrant.ace": lambda: cal.ace(y, p),
+        "calibrant.tace": lambda: cal.tace(y, p),
+        "calibrant.lin_ce, full calibration": lambda: cal.lin_ce(y, p),
+        "calibrant.evaluate, everything": lambda: cal.evaluate(y, p)["ece"],
         "calibrant.brier_score": lambda: cal.brier_score(y, p),
         "NumPy loop over classes, no checks": numpy,
         "pycalib classwise_ECE": pycalib,

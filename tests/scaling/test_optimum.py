@@ -271,3 +271,28 @@ def test_strong_penalty_leaves_a_diagonal():
 def test_a_known_temperature_is_found():
     scaler = TemperatureScaling().fit(softmax(MULTICLASS.logits / 3.7), MULTICLASS.logits)
     assert scaler.temperature_ == pytest.approx(3.7, rel=1e-10)
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.01])
+def test_single_precision_leads_to_the_same_optimum(l2, monkeypatch):
+    """Scores of very different scales, whose curvatures differ by many orders of magnitude."""
+    rng = np.random.default_rng(0)
+    k = 6
+    scores = rng.standard_normal((800, k)) * np.logspace(-2, 2, k) + np.arange(k)
+    labels = (0.3 * scores / np.logspace(-2, 2, k) + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    led = MatrixScaling(l2=l2).fit(labels, scores)
+    search = SoftmaxLoss._search
+
+    def doubled(self, start, small, precision, max_iter):
+        return search(self, start, small, np.float64, max_iter)
+
+    monkeypatch.setattr(SoftmaxLoss, "_search", doubled)
+    exact = MatrixScaling(l2=l2).fit(labels, scores)
+    targets, weights = np.eye(k)[labels], np.ones(800)
+
+    def objective(scaler):
+        eta = scores @ scaler.coef_.T + scaler.intercept_
+        theta = np.concatenate([scaler.coef_.ravel(), scaler.intercept_])
+        return cross_entropy(eta, targets, weights) + odir(theta, l2, k)
+
+    assert objective(led) == pytest.approx(objective(exact), rel=1e-10)

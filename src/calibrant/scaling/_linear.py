@@ -7,7 +7,10 @@ coordinates where they are uncorrelated and of unit spread, seen from their mean
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant.scaling._predictions import FloatArray
@@ -51,12 +54,14 @@ def fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
         d_turned = (d_matrix - np.outer(d_bias, mean)) @ whitening
         return np.concatenate([d_bias, d_turned.ravel()])
 
+    units: dict[int, NDArray[Any]] = {8: unit, 4: unit.astype(np.float32)}
     minimum = SoftmaxLoss(
-        forward=lambda theta: unit @ theta[k:].reshape(k, k).T + theta[:k],
-        back=lambda eta: np.concatenate([eta.sum(axis=0), (eta.T @ unit).ravel()]),
+        forward=lambda theta: units[theta.itemsize] @ theta[k:].reshape(k, k).T + theta[:k],
+        back=lambda eta: np.concatenate([eta.sum(axis=0), (eta.T @ units[eta.itemsize]).ravel()]),
         targets=problem.targets,
         shares=shares,
         pull=pull if l2 else None,
+        many=True,
     ).minimum(np.concatenate([mean - mean.mean(), np.linalg.inv(whitening).ravel()]))
     matrix = minimum.at[k:].reshape(k, k) @ whitening
     bias = minimum.at[:k] - matrix @ mean
