@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 
+import calibrant as cal
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._engines.arrays import draws
 from calibrant._engines.arrays.selection import available, engine
@@ -134,8 +135,8 @@ def test_labels(k, weighted):
     rng = np.random.default_rng(k)
     rates = rng.dirichlet(np.full(k, 0.3), 500)
     rates[:3] = np.eye(k)[[0, 1, k - 1]]
-    labels = on("native", draws.draw_labels, rates, 90, np.random.default_rng(1))
-    again = on("numpy", draws.draw_labels, rates, 90, np.random.default_rng(1))
+    labels = on("native", draws.draw_labels, rates, 90, (1, 6))
+    again = on("numpy", draws.draw_labels, rates, 90, (1, 6))
     np.testing.assert_array_equal(labels, again)
     assert (labels[:, :3] == [0, 1, k - 1]).all()
     shares = np.stack([(labels == r).mean(axis=0) for r in range(k)], axis=1)
@@ -159,6 +160,7 @@ def sums_of(case):
     u = np.linspace(0.001, 0.999, w.shape[1])
     return SimpleNamespace(
         u=u, w=w, wu=w * u, wz=wz, once=lambda make: make(u),
+        of_weights=lambda make: make(sums_of(case), w),
         rising_bins=lambda: draws.rising_bins(w, wz), isotonic=lambda: draws.fit_isotonic(w, wz),
     )  # fmt: skip
 
@@ -196,3 +198,48 @@ def test_the_width_of_a_smooth_error_is_where_it_crosses(case, cells_):
             width = np.sqrt(low * high)
             low, high = (width, high) if error(width, d) > width else (low, width)
         assert found[d] == pytest.approx(low, rel=2e-4), (case, d)
+
+
+def same(first, second):
+    for mine, theirs in zip(first.estimates, second.estimates, strict=True):
+        for what in ("low", "high", "estimate"):
+            a, b = getattr(mine.interval, what), getattr(theirs.interval, what)
+            assert a == pytest.approx(b, rel=1e-9, abs=1e-12), (mine.name, what)
+        assert mine.noise_floor.upper == pytest.approx(theirs.noise_floor.upper, rel=1e-9)
+
+
+def rows_of(shape, n):
+    rng = np.random.default_rng(8)
+    p = rng.random(n) if shape == "binary" else rng.dirichlet(np.ones(4), n)
+    return rng.integers(0, 2 if shape == "binary" else 4, n), p
+
+
+@pytest.mark.parametrize("shape", ["binary", "multiclass"])
+def test_a_seed_gives_the_same_in_any_number_of_threads(shape, monkeypatch):
+    """Of all measures of fine cells and of bins, which threads share out between them."""
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("CALIBRANT_THREADS", threads)
+        found.append(cal.evaluate(*rows_of(shape, 1100), uncertainty=True, n_resamples=120))
+    same(*found)
+
+
+@both
+@pytest.mark.parametrize("shape", ["binary", "multiclass"])
+def test_a_seed_gives_the_same_without_a_compiler(shape):
+    found = []
+    for name in ("native", "numpy"):
+        with engine(name):
+            found.append(cal.evaluate(*rows_of(shape, 60), uncertainty=True, n_resamples=100))
+    same(*found)
+
+
+def test_a_comparison_is_the_same_in_any_number_of_threads(monkeypatch):
+    rng = np.random.default_rng(9)
+    p = {name: rng.random(1100) for name in "abc"}
+    y = (rng.random(1100) < p["a"]).astype(int)
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("CALIBRANT_THREADS", threads)
+        found.append(cal.compare(y, p, measures=["ece", "brier"], n_resamples=120, bin_counts=(5,)))
+    assert found[0].to_json() == found[1].to_json()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,16 @@ from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import CalibrantError, InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.align_rows import rows_in_order
 from calibrant._data.columns import OWN_LABELS, check_label_is_shared
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._engines.arrays.passes import in_threads
+from calibrant._inference.blocks import blocks_of
+from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
 from calibrant._inference.resampling import checked_votes
 from calibrant._inference.robustness import rank_robustness
@@ -147,16 +151,27 @@ def compare(
             values.append([m.compute(summary) for m in chosen])
             summaries.append(summary)
     draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
-    drawn = [_drawn(each, chosen, fixed, quantile, draws) for each in samples.values()]
-    own, scatters = [], []
-    for row, each in zip(values, samples.values(), strict=True):
+    blocks = blocks_of(first.n, index, int(seed))
+
+    def resampled(given: tuple[list[float], Samples]) -> _Resampled:
+        row, each = given
         # As by `interval`: a predictor's own uncertainty does not depend on the others.
         uncertainty = uncertainty_of(
             each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
-            seed=seed,
+            seed=seed, blocks=blocks,
         )  # fmt: skip
-        own.append([_limits(uncertainty, m, v) for m, v in zip(chosen, row, strict=True)])
-        scatters.append([uncertainty.scatter(m, v) for m, v in zip(chosen, row, strict=True)])
+        both = list(zip(chosen, row, strict=True))
+        return _Resampled(
+            _drawn(each, chosen, fixed, quantile, draws),
+            [_limits(uncertainty, m, v) for m, v in both],
+            [uncertainty.scatter(m, v) for m, v in both],
+        )
+
+    pairs = zip(values, samples.values(), strict=True)
+    resamples = in_threads(resampled, pairs, n_threads() if first.n >= THREADS_FROM else 1)
+    drawn = [each.drawn for each in resamples]
+    own = [each.limits for each in resamples]
+    scatters = [each.scatters for each in resamples]
     slices: dict[str, Slices] | None = None
     if by is not None:
         votes = checked_votes(votes, first)
@@ -196,6 +211,14 @@ def compare(
         },
         tuple(_table(summary) for summary in summaries),
     )
+
+
+class _Resampled(NamedTuple):
+    """One predictor's measures in every draw, their limits, and how they scatter."""
+
+    drawn: list[NDArray[np.float64]]
+    limits: list[tuple[float, float, float]]
+    scatters: list[Scatter]
 
 
 def _notes(samples: Mapping[str, Samples], summaries: Sequence[Summary]) -> tuple[str, ...]:

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.uncertainty import verdict_of
 from calibrant._core.binning import Rule
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.validation import check_level, check_resamples
 from calibrant._data.samples import Samples
-from calibrant._engines.arrays.passes import whole_problem
-from calibrant._inference.budget import quick_measures, takes_long
+from calibrant._engines.arrays.passes import in_threads, whole_problem
+from calibrant._inference.blocks import Blocks
+from calibrant._inference.budget import THREADS_FROM, quick_measures, takes_long
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
 from calibrant._measures.gap_scale import is_error
@@ -43,12 +45,13 @@ def uncertainty_of(
     seed: Any,
     groups: NDArray[np.intp] | None = None,
     votes: Any = None,
+    blocks: Blocks | None = None,
 ) -> Uncertainty:
     """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
         samples, fixed, quantile, measures, check_level(level), int(n_resamples), int(seed),
-        groups, votes,
+        groups, votes, blocks,
     )  # fmt: skip
 
 
@@ -69,10 +72,7 @@ def add_uncertainty(
     # What gets no interval is not resampled with the rest either.
     measures = {m.name: m for m in uncertainty.measures if m.name not in expensive}
     uncertainty.measures = tuple(measures.values())
-    estimates = [
-        _with_interval(each, measures[each.name], uncertainty) if each.name in measures else each
-        for each in result.estimates
-    ]
+    estimates = _with_intervals(result.estimates, measures, uncertainty)
     notes = list(result.notes)
     if uncertainty.soft and uncertainty.votes is None:
         notes.append(
@@ -140,6 +140,33 @@ def _expensive(uncertainty: Uncertainty) -> set[str]:
     """Names of measures that take too long to resample unasked."""
     samples, soft = uncertainty.samples, uncertainty.soft
     return {m.name for m in uncertainty.measures if takes_long(m, samples, soft=soft)}
+
+
+def _with_intervals(
+    estimates: Sequence[Estimate], measures: dict[str, Measure], uncertainty: Uncertainty
+) -> list[Estimate]:
+    """The estimates with intervals, in two threads: measures of bins, and those of fine cells,
+    have next to nothing in common but the random numbers that both begin with.
+    """
+    of_cells = [
+        (name in measures and measures[name].cell_formula is not None)
+        for name in (each.name for each in estimates)
+    ]
+    threads = 1
+    if any(of_cells) and not all(of_cells) and uncertainty.samples.n >= THREADS_FROM:
+        threads = n_threads()
+        uncertainty.prepare()
+
+    def lane(cells: bool) -> list[Estimate]:
+        return [
+            _with_interval(each, measures[each.name], uncertainty)
+            for each, is_of_cells in zip(estimates, of_cells, strict=True)
+            if each.name in measures and is_of_cells == cells
+        ]
+
+    both = in_threads(lane, (True, False), min(threads, 2))
+    found = {each.name: each for part in both for each in part}
+    return [found.get(each.name, each) for each in estimates]
 
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:

@@ -31,19 +31,23 @@ class Blocks:
     clustered: bool
     _kept: dict[tuple[int, int], Array] = field(default_factory=dict)
 
-    def resamples(self, n_draws: int, seed: int) -> Array:
-        """How often each block is in each of the resamples that all errors over classes share."""
+    def resamples(self, n_draws: int, seed: int, weights: Array | None = None) -> Array:
+        """How often each block is in each of the resamples that all errors share."""
         if (n_draws, seed) not in self._kept:
             self._kept[n_draws, seed] = self.counts(n_draws, np.random.default_rng((seed, 1)))
-        return self._kept[n_draws, seed]
+        counts = self._kept[n_draws, seed]
+        return counts if weights is None else self._with_weight(counts, weights)
+
+    def _with_weight(self, counts: Array, weights: Array) -> Array:
+        """The same, but for a resample without any weight: it is the sample itself."""
+        none = counts @ summed(self.index, weights, self.size) <= 0
+        return np.where(none[:, None], 1.0, counts) if none.any() else counts
 
     def counts(self, n_draws: int, rng: np.random.Generator, weights: Array | None = None) -> Array:
         """How often each block is in each resample; one without any weight is the sample itself."""
         share = np.full(self.size, 1.0 / self.size)
         out: Array = rng.multinomial(self.size, share, n_draws).astype(np.float64)
-        if weights is not None:
-            out[out @ summed(self.index, weights, self.size) <= 0] = 1.0
-        return out
+        return out if weights is None else self._with_weight(out, weights)
 
     def signs(self, n_draws: int, rng: np.random.Generator) -> Array:
         """A random factor of mean 0 and variance 1 for each block in each draw."""

@@ -31,6 +31,9 @@ def few_draws(n_resamples: int) -> int:
     return max(100, n_resamples // 8)
 
 
+# Rows from which on resampling is worth two threads.
+THREADS_FROM = 1000
+
 # --- memory ---------------------------------------------------------------------------------------
 
 # Entries of a table of all classes that are measured at a time.

@@ -29,6 +29,8 @@ FINE = 1.0 / 64.0
 COARSE = 1.0 / 2.0
 # So few rows have all but a cell each: measures that choose their own bins are then those of rows.
 FEW_ROWS, FINEST = 1000, 1.0 / 4096.0
+# Up to so many cells a product with a matrix sums them faster than a loop over each draw.
+FEW_CELLS = 128
 # Beyond this logit all predictions share a cell.
 CELL_LIMIT = 14.0
 
@@ -125,11 +127,21 @@ class Cells:
         return summed(self.index, values, self.size)
 
     @cached_property
+    def _members(self) -> Array:
+        """Which bin each cell is in, as a matrix (cells, bins)."""
+        out = np.zeros((self.size, self.m))
+        out[np.arange(self.size), self.bins] = 1.0
+        return out
+
+    @cached_property
     def _nonempty(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         return np.unique(self.bins, return_index=True)
 
     def by_bin(self, values: Array) -> Array:
         """Sums of cells (..., cells) by bin: (..., m)."""
+        if self.size <= FEW_CELLS:
+            product: Array = values @ self._members
+            return product
         nonempty, firsts = self._nonempty
         out = np.zeros((*values.shape[:-1], self.m))
         out[..., nonempty] = np.add.reduceat(values, firsts, axis=-1)
@@ -171,12 +183,17 @@ class Drawn:
     wu: Array
     wz: Array
     wz2: Array
-    # Sums of w and wu by bin, where many draws share these.
+    # Sums of w and wu by bin, and what else was made of w, where many draws share these.
     shared: tuple[Array, Array] | None = None
+    made: dict[Callable[[Any, Array], Array], Array] = field(default_factory=dict)
 
     @property
     def u(self) -> Array:
         return self.cells.u
+
+    def tables(self) -> BinTable:
+        """Bin tables, a draw being a class of the result; made once for all measures."""
+        return self._tables
 
     def first(self, n_draws: int) -> Drawn:
         """The first draws."""
@@ -190,6 +207,13 @@ class Drawn:
             made[make] = make(self.u)
         return made[make]
 
+    def of_weights(self, make: Callable[[Any, Array], Array]) -> Array:
+        """What depends on the predictions and on w alone, made once for all that share w."""
+        if make not in self.made:
+            alike = self.w.shape[0] > 1 and self.w.strides[0] == 0  # a row for all draws
+            self.made[make] = make(self, self.w[:1] if alike else self.w)
+        return self.made[make]
+
     def isotonic(self) -> Array:
         """The rising means that fit the targets best, (draws, cells)."""
         return fit_isotonic(self.w, self.wz)
@@ -198,8 +222,8 @@ class Drawn:
         """Each cell's bin, of the most bins of equal mass whose mean targets never fall."""
         return rising_bins(self.w, self.wz)
 
-    def tables(self) -> BinTable:
-        """Bin tables, a draw being a class of the result."""
+    @cached_property
+    def _tables(self) -> BinTable:
         cells = self.cells
         w, wu = self.shared or (cells.by_bin(self.w), cells.by_bin(self.wu))
         wz = cells.by_bin(self.wz)
@@ -212,9 +236,14 @@ class Drawn:
         )
 
 
+def empty_tables(n_draws: int, m: int) -> Array:
+    """Zeros (draws, bins, fields), each field in one piece: few of them are written and read."""
+    return np.moveaxis(np.zeros((len(FIELDS), n_draws, m)), 0, -1)
+
+
 def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array) -> BinTable:
     """Sums (draws, bins) as one table of so many classes."""
-    sums = np.zeros((*w.shape, len(FIELDS)))
+    sums = empty_tables(*w.shape)
     columns = {
         "n": w, "sum_w": w, "sum_w2": w2, "sum_wu": wu, "sum_wz": wz, "sum_wz2": wz2,
         "sum_w2z": w2z,

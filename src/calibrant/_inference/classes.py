@@ -57,8 +57,8 @@ class Luck:
     def labels(self, what: str, n_draws: int) -> Labels:
         """Labels drawn from these chances, (draws, n)."""
         if (what, n_draws) not in self._drawn:
-            rng = np.random.default_rng((self.seed, 3 if what == "noise" else 6))
-            self._drawn[what, n_draws] = draw_labels(self.rates(what), n_draws, rng)
+            seed = (self.seed, 3 if what == "noise" else 6)
+            self._drawn[what, n_draws] = draw_labels(self.rates(what), n_draws, seed)
         return self._drawn[what, n_draws]
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,8 +132,8 @@ class Family:
             self._w = rows.astype(np.float64)
             self._wu = self._w * cells.u
             return
-        counts = self.blocks.counts(self.n_draws, rng, p.weights)
         w = p.weights
+        counts = self.blocks.resamples(self.n_draws, self.seed, p.w)
         sums = {
             "w": w, "wu": w * p.u, "wz": w * p.z, "wz2": w * p.z**2,
         }  # fmt: skip
@@ -254,23 +254,23 @@ class Family:
         cells = self.cells
         if self.outcomes and self.problem.counts_once:
             hits = self._outcomes.draw(self._rates(shape, t))
-            return Drawn(cells, self._w, self._wu, hits, hits, self._shared)
+            return Drawn(cells, self._w, self._wu, hits, hits, *self._shared)
         if self.outcomes:
             rates, rng = self._rates(shape, t), np.random.default_rng((self.seed, 3))
             noise = outcome_noise(
                 self.problem, cells, rates, self.n_draws, rng, single_rows=SINGLE_ROWS_OF_MEMBER
             )
             wz = self._w * rates + noise
-            return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0), self._shared)
+            return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0), *self._shared)
         wz = self._wu + self._w * self._gaps(shape, t) + self._noise
         mean = np.divide(wz, self._w, out=np.zeros_like(wz), where=self._w > 0)
         wz2 = self._spread + self._w * mean**2
-        return Drawn(cells, self._w, self._wu, wz, wz2, self._shared)
+        return Drawn(cells, self._w, self._wu, wz, wz2, *self._shared)
 
     @cached_property
-    def _shared(self) -> tuple[Array, Array]:
-        """What all members have in common, by bin."""
-        return self.cells.by_bin(self._w), self.cells.by_bin(self._wu)
+    def _shared(self) -> tuple[tuple[Array, Array], dict[Any, Array]]:
+        """What all members have in common."""
+        return (self.cells.by_bin(self._w), self.cells.by_bin(self._wu)), {}
 
 
 def family_of(

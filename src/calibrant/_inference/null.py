@@ -32,7 +32,9 @@ def null_drawn(
     if problem.hard and not blocks.clustered:
         if problem.counts_once:
             rows = cells.n.astype(np.int64)[None]
-            wz = Outcomes(rows, n_draws, rng).draw(np.clip(cells.u, 0.0, 1.0))
+            wz = Outcomes(rows, n_draws, rng.integers(0, 1 << 32, 4).tolist()).draw(
+                np.clip(cells.u, 0.0, 1.0)
+            )
         else:
             wz = wu + outcome_noise(problem, cells, cells.u, n_draws, rng)
         wz2 = wz
@@ -43,8 +45,11 @@ def null_drawn(
         safe = np.where(cells.w > 0, cells.w, 1.0)
         spread = np.maximum(cells.wz2 - cells.wz**2 / safe, 0.0)
         wz2 = spread + wz**2 / safe
-    shape = wz.shape
-    return Drawn(cells, np.broadcast_to(cells.w, shape), np.broadcast_to(wu, shape), wz, wz2)
+    shape, m = wz.shape, (n_draws, cells.m)
+    shared = np.broadcast_to(cells.by_bin(cells.w), m), np.broadcast_to(cells.by_bin(wu), m)
+    return Drawn(
+        cells, np.broadcast_to(cells.w, shape), np.broadcast_to(wu, shape), wz, wz2, shared
+    )
 
 
 def outcome_noise(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
 from calibrant._core.loss_sums import LossSums
@@ -17,7 +17,7 @@ from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.losses import loss_sums
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
-from calibrant._inference.cells import Problem, problem_of
+from calibrant._inference.cells import Problem, drawn_tables, problem_of
 from calibrant._inference.means import Influences, mean_limits
 from calibrant._inference.tails import quantile
 from calibrant._measures.catalogue import Measure
@@ -179,13 +179,21 @@ def drawn_table(problem: Problem, draws: Draws) -> BinTable:
     """The problem's table in every resample, each a class of the result."""
     w, u, z = problem.weights, problem.u, problem.z
     key = draws.blocks * problem.m + problem.bins
-    sums = np.zeros((draws.counts.shape[0], problem.m, len(FIELDS)))
-    squares = ((2, w * w), (7, w * z * z), (8, w * w * z))
-    for j, column in ((1, w), (3, w * u), (4, w * z), *squares):
-        per_block = np.bincount(key, column, draws.n_blocks * problem.m)
-        sums[:, :, j] = draws.counts @ per_block.reshape(draws.n_blocks, problem.m)
-    sums[:, :, 0] = sums[:, :, 1]
-    return BinTable(sums, has_squares=False)
+    columns = [w, w * u, w * z]
+    if not problem.hard:
+        columns.append(w * z * z)
+    if problem.w is not None:
+        columns += [w * w, w * w * z]
+    of_blocks = [
+        np.bincount(key, column, draws.n_blocks * problem.m).reshape(draws.n_blocks, problem.m)
+        for column in columns
+    ]
+    drawn = np.split(draws.counts @ np.concatenate(of_blocks, axis=1), len(columns), axis=1)
+    # Squares of hard labels are the labels, and of weights of 1 the weights.
+    w, wu, wz, *others = drawn
+    wz2 = wz if problem.hard else others.pop(0)
+    w2, w2z = others or (w, wz)
+    return drawn_tables(w, w2, wu, wz, wz2, w2z)
 
 
 def _drawn_losses(samples: Samples, draws: Draws) -> list[OnlyLosses]:

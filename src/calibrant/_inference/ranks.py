@@ -58,9 +58,12 @@ def average_ranks(table: ArrayLike) -> NDArray[np.float64]:
     >>> average_ranks([[0.3], [0.1], [0.3], [0.9]]).ravel().tolist()
     [2.5, 1.0, 2.5, 4.0]
     """
-    from scipy.stats import rankdata
-
-    ranks: NDArray[np.float64] = rankdata(pool_table(table, "table"), axis=0)
+    columns = pool_table(table, "table")
+    ranks = np.empty(columns.shape)
+    for j, column in enumerate(columns.T):
+        _, which, counts = np.unique(column, return_inverse=True, return_counts=True)
+        through = np.cumsum(counts)
+        ranks[:, j] = (through - 0.5 * (counts - 1))[which.ravel()]
     return ranks
 
 

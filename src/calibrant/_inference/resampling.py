@@ -34,6 +34,8 @@ class Resampler:
     seed: int = 0
     groups: NDArray[np.intp] | None = None
     votes: Any = None
+    # Blocks of the same rows, where several predictors are resampled together.
+    common_blocks: Blocks | None = None
     problems: dict[Any, Problem | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -59,6 +61,9 @@ class Resampler:
     @cached_property
     def blocks(self) -> Blocks:
         """Clusters, or rows, in the blocks that are resampled."""
+        common = self.common_blocks
+        if common is not None and common.index.size == self.samples.n:
+            return common
         return blocks_of(self.samples.n, self.groups, self.seed)
 
     @cached_property

@@ -16,7 +16,7 @@ from calibrant._engines.arrays.draws import MOST_LABELS
 from calibrant._inference.blocks import summed
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.budget import TABLE_ENTRIES, few_draws, many_draws
-from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, table_of
+from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, empty_tables, table_of
 from calibrant._inference.class_bins import class_bins, full_bins, recalibrated
 from calibrant._inference.classes import ClassFamily, Errors, Luck
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
@@ -65,6 +65,10 @@ class Uncertainty(Resampler):
     _null: dict[Any, Any] = field(default_factory=dict)
     _wholes: dict[Any, Any] = field(default_factory=dict)
     _luck: Luck | None = None
+
+    def prepare(self) -> None:
+        """Make what all measures read, before threads do so at the same time."""
+        self._null_drawn(self.plain_problem, self.plain_problem.fine_cells)
 
     # --- intervals -------------------------------------------------------------------------------
 
@@ -493,7 +497,7 @@ def _table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
         out = []
         for start in range(0, residual.shape[0], step):
             r, w = residual[start : start + step], weight[start : start + step]
-            sums = np.zeros((len(r) * k, m, len(FIELDS)))
+            sums = empty_tables(len(r) * k, m)
             for name in ("n", "sum_w", "sum_w2"):
                 sums[:, :, FIELDS.index(name)] = w.reshape(-1, m)
             sums[:, :, FIELDS.index("sum_wz")] = r.reshape(-1, m)

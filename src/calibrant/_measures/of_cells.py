@@ -22,8 +22,7 @@ _LOGIT_END = 13.815510557964274  # of 1e-6
 # Nodes for each bandwidth of a smoothed integrand: enough to compare samples by.
 _NODES_PER_SIGMA = 6
 _NODES_PER_BANDWIDTH = 8
-_NODES = (128, 512, 2048)
-_FEWEST_NODES, _MOST_NODES = _NODES[0], _NODES[-1]
+_NODES = (128, 256, 512, 1024, 2048)
 # Where the search for a bandwidth begins, how near to it (as a share of itself) it ends, and steps.
 _FIRST_WIDTH, _CLOSE, _MOST_STEPS = 0.05, 1e-4, 40
 # A frequency times a bandwidth beyond which nothing is left: exp(-7.5^2 / 2) is 6e-13.
@@ -44,6 +43,9 @@ class CellSums(Protocol):
 
     def once(self, make: Callable[[Array], Any]) -> Any:
         """What depends on the predictions u alone, made once for all draws of the same cells."""
+
+    def of_weights(self, make: Callable[[CellSums, Array], Array]) -> Array:
+        """What depends on the predictions and on w alone, made once for all that share w."""
 
     def isotonic(self) -> Array:
         """The rising means that fit the targets best, (draws, cells)."""
@@ -122,11 +124,16 @@ def levels_of_draws(sums: CellSums) -> BinTable:
 
 def ls_eces(sums: CellSums) -> Array:
     """The logit-smoothed error of each draw."""
-    targets, weights, step = sums.once(_logit_kernels)
+    targets, _, step = sums.once(_logit_kernels)
     # z (1 - rho) - (1 - z) rho, point by point.
     difference = targets @ sums.wz.T
-    difference -= weights @ sums.w.T
+    difference -= sums.of_weights(_expected_logits)
     out: Array = step * np.abs(difference).sum(axis=0) / sums.w.sum(axis=1)
+    return out
+
+
+def _expected_logits(sums: CellSums, w: Array) -> Array:
+    out: Array = sums.once(_logit_kernels)[1] @ w.T
     return out
 
 
@@ -158,16 +165,18 @@ def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
 
 def smooth_eces(sums: CellSums) -> Array:
     """The smooth error of each draw, at its fixed point."""
-    cells, widths = _FEWEST_NODES, np.full(len(sums.wz), _FIRST_WIDTH)
-    while True:
-        widths = _smooth_eces(sums, cells, widths)
+    # A few nodes tell how many are needed.
+    widths = _smooth_eces(sums, _NODES[0], np.full(len(sums.wz), _FIRST_WIDTH), close=0.1)
+    for cells in _NODES:
         # The narrowest bandwidth must still span some nodes.
-        if cells >= _MOST_NODES or float(widths.min()) * cells >= _NODES_PER_BANDWIDTH:
-            return widths
-        cells *= 4
+        if float(widths.min()) * cells >= _NODES_PER_BANDWIDTH or cells == _NODES[-1]:
+            widths = _smooth_eces(sums, cells, widths)
+            if float(widths.min()) * cells >= 0.9 * _NODES_PER_BANDWIDTH:
+                break
+    return widths
 
 
-def _smooth_eces(sums: CellSums, cells: int, guess: Array) -> Array:
+def _smooth_eces(sums: CellSums, cells: int, guess: Array, close: float = _CLOSE) -> Array:
     from scipy import fft
 
     total = sums.w.sum(axis=1)
@@ -189,13 +198,14 @@ def _smooth_eces(sums: CellSums, cells: int, guess: Array) -> Array:
         out: Array = np.log(np.maximum(error, 1e-300)) - x
         return out
 
-    widths = np.exp(_falling_root(excess, np.log(np.maximum(guess, 0.5 / cells)), 0.5 / cells))
+    least = 0.5 / cells
+    widths = np.exp(_falling_root(excess, np.log(np.maximum(guess, least)), least, close))
     # Without any residual there is nothing to smooth.
     return np.where(np.abs(residual).max(axis=1) > 1e-14 * total, widths, 0.0)
 
 
 def _falling_root(
-    excess: Callable[[NDArray[np.intp], Array], Array], x: Array, least: float
+    excess: Callable[[NDArray[np.intp], Array], Array], x: Array, least: float, close: float
 ) -> Array:
     """Where functions that fall by 1 or more for every 1 cross 0, from log(least) to 0.
 
@@ -216,10 +226,10 @@ def _falling_root(
         slope[left] = np.where(known, np.minimum(secant, -1.0), slope[left])
         before[left], y_before[left] = at, y
         after = at - y / slope[left]
-        far = np.abs(y) > _CLOSE
+        far = np.abs(y) > close
         outside = far & ((after <= low[left]) | (after >= high[left]))
         x[left] = np.where(outside, 0.5 * (low[left] + high[left]), after)
-        left = left[far & (high[left] - low[left] > _CLOSE)]
+        left = left[far & (high[left] - low[left] > close)]
         if not left.size:
             break
     return x

@@ -1,12 +1,14 @@
-from numpy import float64, int32, int64, uint16, uint32
+from numpy import float64, int32, int64, uint16
 from numpy.typing import NDArray
 
 _F = NDArray[float64]
 
 def count_outcomes(
-    hits: _F, numbers: NDArray[uint32], rows: NDArray[int64], bounds: _F
+    hits: _F, numbers: NDArray[int32], rows: NDArray[int64], lasts: NDArray[int32]
 ) -> None: ...
-def draw_labels(labels: NDArray[uint16], through: _F, numbers: _F) -> None: ...
+def draw_labels(
+    labels: NDArray[uint16], lasts: NDArray[int32], numbers: NDArray[int32]
+) -> None: ...
 def count_labels(
     sums: _F, labels: NDArray[uint16], index: NDArray[int32], weights: _F | None
 ) -> None: ...

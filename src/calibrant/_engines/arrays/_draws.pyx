@@ -5,7 +5,7 @@
 A row of each array is one draw, a column a cell. `calibrant._engines.arrays.draws` has the same in
 NumPy, number for number.
 """
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdlib cimport free, malloc
 
 cdef enum:
@@ -14,31 +14,36 @@ cdef enum:
 
 
 def count_outcomes(
-    double[:, ::1] hits, const uint32_t[:, ::1] numbers, const int64_t[:, ::1] rows,
-    const double[::1] bounds,
+    double[:, ::1] hits, const int32_t[:, ::1] numbers, const int64_t[:, ::1] rows,
+    const int32_t[::1] lasts,
 ):
-    """Write how many of the numbers of each cell lie below its bound; cells have so many `rows`."""
-    cdef Py_ssize_t d, c, i, at, last = rows.shape[0] - 1, count
-    cdef int64_t n
-    cdef double bound
+    """Write how many of the numbers of each cell are not above its last; cells have `rows`."""
+    cdef Py_ssize_t d, c, i, n, last_row = rows.shape[0] - 1
+    cdef int32_t last, count
+    cdef const int32_t* at
+    if numbers.shape[1] == 0:
+        return
     with nogil:
         for d in range(hits.shape[0]):
-            at = 0
+            at = &numbers[d, 0]
             for c in range(hits.shape[1]):
-                n = rows[d if d < last else last, c]
-                bound = bounds[c]
+                n = rows[d if d < last_row else last_row, c]
+                last = lasts[c]
                 count = 0
-                for i in range(at, at + n):
-                    count += numbers[d, i] < bound
+                for i in range(n):
+                    count += at[i] <= last
                 hits[d, c] = count
                 at += n
 
 
-def draw_labels(uint16_t[:, ::1] labels, const double[:, ::1] through, const double[:, ::1] numbers):
-    """Write the class that each number falls into, of rows of cumulative chances (n, k - 1)."""
-    cdef Py_ssize_t d, i, r, block, start, end, n = through.shape[0], k = through.shape[1]
-    cdef Py_ssize_t a, b, middle, y
-    cdef double x
+def draw_labels(
+    uint16_t[:, ::1] labels, const int32_t[:, ::1] lasts, const int32_t[:, ::1] numbers
+):
+    """Write the class that each number falls into: `lasts` (n, k - 1) are those of each class."""
+    cdef Py_ssize_t d, i, r, block, start, end, n = lasts.shape[0], k = lasts.shape[1]
+    cdef Py_ssize_t a, b, middle
+    cdef int32_t x, y
+    cdef const int32_t* row
     with nogil:
         for block in range((n + STEP - 1) // STEP):
             start = block * STEP
@@ -46,21 +51,22 @@ def draw_labels(uint16_t[:, ::1] labels, const double[:, ::1] through, const dou
             for d in range(labels.shape[0]):
                 for i in range(start, end):
                     x = numbers[d, i]
+                    row = &lasts[i, 0]
                     if k <= FEW:
                         y = 0
                         for r in range(k):
-                            y += through[i, r] <= x
-                    else:
-                        a = 0
-                        b = k
-                        while a < b:
-                            middle = (a + b) >> 1
-                            if through[i, middle] <= x:
-                                a = middle + 1
-                            else:
-                                b = middle
-                        y = a
-                    labels[d, i] = <uint16_t> y
+                            y += x > row[r]
+                        labels[d, i] = <uint16_t> y
+                        continue
+                    a = 0
+                    b = k
+                    while a < b:
+                        middle = (a + b) >> 1
+                        if x > row[middle]:
+                            a = middle + 1
+                        else:
+                            b = middle
+                    labels[d, i] = <uint16_t> a
 
 
 def count_labels(

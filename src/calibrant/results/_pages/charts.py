@@ -1,13 +1,13 @@
-"""The charts as Vega-Lite, built with Altair. Data come later, under the names used here.
+"""The charts as Vega-Lite. Data come later, under the names used here.
 
-Colours are the page's CSS variables: charts follow it into the dark and onto paper.
+Colours are the page's CSS variables: charts follow it into the dark and onto paper. They are
+written out, not built with Altair, whose import takes longer than all the rest of a page; a test
+holds them against its schema.
 """
 
 from __future__ import annotations
 
 from typing import Any
-
-from calibrant._core.optional import need
 
 INK, MUTED, GRID = "var(--ink)", "var(--muted)", "var(--line)"
 ONE, TWO = "var(--one)", "var(--two)"
@@ -18,146 +18,146 @@ ROOM = 46
 _TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 
 Spec = dict[str, Any]
+_DIAGONAL: list[Spec] = [{"u": 0, "z": 0}, {"u": 1, "z": 1}]
 
 
-def finished(chart: Any, *, height: int | str = "container") -> Spec:
+def finished(chart: Spec, *, height: int | str = "container") -> Spec:
     """A chart that fills its box on the page, in the page's own type and colours."""
-    spec: Spec = chart.properties(width="container", height=height).to_dict()
-    spec["autosize"] = {"type": "fit", "contains": "padding"}
-    spec["background"] = None
-    spec["padding"] = 4
     axis = {
         "labelColor": MUTED, "titleColor": INK, "gridColor": GRID, "domain": False, "ticks": False,
         "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 500, "labelPadding": 6,
         "titlePadding": 8,
     }  # fmt: skip
-    spec["config"] = {
+    config = {
         "font": FONT, "view": {"stroke": None}, "axis": axis, "axisY": {"minExtent": ROOM},
         # The page says in words and tables what a chart shows: marks need no names.
         "aria": False, "legend": {"labelColor": INK, "titleColor": INK, "labelLimit": 220},
     }  # fmt: skip
-    return spec
+    return {
+        **chart, "width": "container", "height": height,
+        "autosize": {"type": "fit", "contains": "padding"}, "background": None, "padding": 4,
+        "config": config,
+    }  # fmt: skip
 
 
-def _unit(alt: Any, field: str, title: str, axis: str, *, labels: bool = True) -> Any:
+def _marks(data: str | list[Spec], mark: str, looks: Spec, **encoding: Any) -> Spec:
+    """Marks of one kind: of named data, or of values that are always the same."""
+    source = {"name": data} if isinstance(data, str) else {"values": data}
+    return {"data": source, "mark": {"type": mark, **looks}, "encoding": encoding}
+
+
+def _nonempty(data: str, mark: str, looks: Spec, **encoding: Any) -> Spec:
+    """Marks of the bins that hold rows."""
+    valid = [{"filter": "isValid(datum.u)"}]
+    return {**_marks(data, mark, looks, **encoding), "transform": valid}
+
+
+def _number(field: str, **options: Any) -> Spec:
+    return {"field": field, "type": "quantitative", **options}
+
+
+def _name(field: str, **options: Any) -> Spec:
+    return {"field": field, "type": "nominal", **options}
+
+
+def _names(*fields: str) -> list[Spec]:
+    return [_name(field) for field in fields]
+
+
+def _unit(field: str, title: str, *, labels: bool = True) -> Spec:
     """A position between 0 and 1, with room for a point on the edge."""
-    channel = alt.X if axis == "x" else alt.Y
-    options = alt.Axis(title=title, values=_TICKS, format=".1f", labels=labels)
-    scale = alt.Scale(domain=[-0.03, 1.03], nice=False)
-    return channel(field, type="quantitative", axis=options, scale=scale)
+    axis = {"title": title, "values": _TICKS, "format": ".1f", "labels": labels}
+    return _number(field, axis=axis, scale={"domain": [-0.03, 1.03], "nice": False})
 
 
 def diagram(x_title: str, y_title: str) -> Spec:
     """The reliability diagram: `bins` with their limits, and the smoothed `curve`."""
-    alt = need("altair")
-    x, y = _unit(alt, "u", x_title, "x"), _unit(alt, "z", y_title, "y")
-    ends = alt.Data(values=[{"u": 0, "z": 0}, {"u": 1, "z": 1}])
-    words = alt.Data(values=[
+    x, y = _unit("u", x_title), _unit("z", y_title)
+    words = [
         {"u": 0.14, "z": 0.86, "text": "predictions too low"},
         {"u": 0.86, "z": 0.14, "text": "predictions too high"},
-    ])  # fmt: skip
-    bins, curve = alt.Chart(alt.NamedData(name="bins")), alt.Chart(alt.NamedData(name="curve"))
-    nonempty = bins.transform_filter("isValid(datum.u)")
-    size = alt.Size("s:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[36, 520]))
-    details = [
-        alt.Tooltip("predictions:N"), alt.Tooltip("rows:N"), alt.Tooltip("mean prediction:N"),
-        alt.Tooltip("mean target:N"), alt.Tooltip("interval:N"), alt.Tooltip("gap:N"),
-    ]  # fmt: skip
-    return finished(alt.layer(
-        alt.Chart(ends).mark_line(color=MUTED, strokeDash=[5, 4], strokeWidth=1.2).encode(x, y),
-        alt.Chart(words).mark_text(color=MUTED, fontSize=11, opacity=0.8, angle=315)
-        .encode(x, y, alt.Text("text:N")),
-        nonempty.mark_rule(color=MUTED, strokeWidth=1, opacity=0.4)
-        .encode(x, alt.Y("u:Q"), alt.Y2("z:Q")),
-        curve.mark_area(color=TWO, opacity=0.14).encode(x, alt.Y("lo:Q"), alt.Y2("hi:Q")),
-        curve.mark_line(color=TWO, strokeWidth=2).encode(x, y, order=alt.Order("u:Q")),
-        nonempty.mark_rule(color=ONE, strokeWidth=2.2, opacity=0.5)
-        .encode(x, alt.Y("lo:Q"), alt.Y2("hi:Q")),
-        nonempty.mark_circle(color=ONE, opacity=0.9, stroke="var(--paper)", strokeWidth=1)
-        .encode(x, y, size, details),
-    ))  # fmt: skip
+    ]
+    limits = {"x": x, "y": _number("lo"), "y2": {"field": "hi"}}
+    size = _number("s", legend=None, scale={"domain": [0, 1], "range": [36, 520]})
+    details = _names("predictions", "rows", "mean prediction", "mean target", "interval", "gap")
+    dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
+    quiet = {"color": MUTED, "fontSize": 11, "opacity": 0.8, "angle": 315}
+    dots = {"color": ONE, "opacity": 0.9, "stroke": "var(--paper)", "strokeWidth": 1}
+    return finished({"layer": [
+        _marks(_DIAGONAL, "line", dashed, x=x, y=y),
+        _marks(words, "text", quiet, x=x, y=y, text=_name("text")),
+        _nonempty("bins", "rule", {"color": MUTED, "strokeWidth": 1, "opacity": 0.4},
+                  x=x, y=_number("u"), y2={"field": "z"}),
+        _marks("curve", "area", {"color": TWO, "opacity": 0.14}, **limits),
+        _marks("curve", "line", {"color": TWO, "strokeWidth": 2}, x=x, y=y, order=_number("u")),
+        _nonempty("bins", "rule", {"color": ONE, "strokeWidth": 2.2, "opacity": 0.5}, **limits),
+        _nonempty("bins", "circle", dots, x=x, y=y, size=size, tooltip=details),
+    ]})  # fmt: skip
 
 
 def counts() -> Spec:
     """The share of rows in each bin, under the diagram and on its axis."""
-    alt = need("altair")
-    bars = alt.Chart(alt.NamedData(name="bins")).mark_rect(
-        color=ONE, opacity=0.35, stroke=ONE, strokeWidth=0.8
-    )
-    y = alt.Y("s:Q", axis=alt.Axis(title="share of rows", format=".0%", tickCount=2))
-    return finished(
-        bars.encode(
-            _unit(alt, "a", "", "x", labels=False), alt.X2("b:Q"), y, alt.Y2(datum=0),
-            tooltip=[alt.Tooltip("predictions:N"), alt.Tooltip("rows:N")],
-        ),
-        height=96,
+    share = {"title": "share of rows", "format": ".0%", "tickCount": 2}
+    bars = _marks(
+        "bins", "rect", {"color": ONE, "opacity": 0.35, "stroke": ONE, "strokeWidth": 0.8},
+        x=_unit("a", "", labels=False), x2={"field": "b"}, y=_number("s", axis=share),
+        y2={"datum": 0}, tooltip=_names("predictions", "rows"),
     )  # fmt: skip
+    return finished(bars, height=96)
 
 
 def strip(most: int) -> Spec:
     """One measure over 1 to `most` bins, the `values` by both rules; `here` is the chosen one."""
-    alt = need("altair")
-    axis = alt.Axis(title=None, values=[1, 5, 15, 50, 100], grid=False)
-    x = alt.X("m:Q", axis=axis, scale=alt.Scale(type="sqrt", domain=[1, most], nice=False))
-    y = alt.Y("value:Q", axis=alt.Axis(title=None, tickCount=3, format="~g"))
-    rules = alt.Scale(domain=["equal-width", "quantile"], range=[ONE, TWO])
-    rule = alt.Color("rule:N", legend=None, scale=rules)
-    lines = alt.Chart(alt.NamedData(name="values"))
-    here = alt.Chart(alt.NamedData(name="here")).mark_rule(color=MUTED, strokeWidth=1)
-    details = [
-        alt.Tooltip("m:Q", title="bins"), alt.Tooltip("rule:N"),
-        alt.Tooltip("shown:N", title="value"),
+    x = _number(
+        "m", axis={"title": None, "values": [1, 5, 15, 50, 100], "grid": False},
+        scale={"type": "sqrt", "domain": [1, most], "nice": False},
+    )  # fmt: skip
+    y = _number("value", axis={"title": None, "tickCount": 3, "format": "~g"})
+    rules = {"domain": ["equal-width", "quantile"], "range": [ONE, TWO]}
+    rule = _name("rule", legend=None, scale=rules)
+    details = [_number("m", title="bins"), _name("rule"), _name("shown", title="value")]
+    layers = [
+        _marks("here", "rule", {"color": MUTED, "strokeWidth": 1}, x=x),
+        _marks("values", "line", {"strokeWidth": 1.6}, x=x, y=y, color=rule),
+        # What the pointer finds; a line of its own would be hard to hit.
+        _marks("values", "circle", {"size": 60, "opacity": 0.01}, x=x, y=y, color=rule,
+               tooltip=details),
     ]  # fmt: skip
-    return finished(
-        alt.layer(
-            here.encode(x),
-            lines.mark_line(strokeWidth=1.6).encode(x, y, rule),
-            # What the pointer finds; a line of its own would be hard to hit.
-            lines.mark_circle(size=60, opacity=0.01).encode(x, y, rule, tooltip=details),
-        ),
-        height=110,
-    )
+    return finished({"layer": layers}, height=110)
 
 
 def overlay(x_title: str, y_title: str) -> Spec:
     """Several reliability curves together: `bins` of every series in `name`, in its colour."""
-    alt = need("altair")
-    x, y = _unit(alt, "u", x_title, "x"), _unit(alt, "z", y_title, "y")
-    ends = alt.Data(values=[{"u": 0, "z": 0}, {"u": 1, "z": 1}])
-    nonempty = alt.Chart(alt.NamedData(name="bins")).transform_filter("isValid(datum.u)")
-    colour = alt.Color("colour:N", scale=None)
-    line = nonempty.mark_line(strokeWidth=1.8).encode(
-        x, y, colour, order=alt.Order("u:Q"), detail="name:N"
-    )
-    rules = nonempty.mark_rule(strokeWidth=1.6, opacity=0.35).encode(
-        x, alt.Y("lo:Q"), alt.Y2("hi:Q"), colour
-    )
-    details = [
-        alt.Tooltip("name:N"), alt.Tooltip("predictions:N"), alt.Tooltip("rows:N"),
-        alt.Tooltip("mean prediction:N"), alt.Tooltip("mean target:N"), alt.Tooltip("interval:N"),
-    ]  # fmt: skip
-    points = nonempty.mark_circle(size=48, opacity=1).encode(x, y, colour, tooltip=details)
-    diagonal = alt.Chart(ends).mark_line(color=MUTED, strokeDash=[5, 4], strokeWidth=1.2)
-    return finished(alt.layer(diagonal.encode(x, y), rules, line, points))
+    x, y, colour = _unit("u", x_title), _unit("z", y_title), _name("colour", scale=None)
+    details = _names("name", "predictions", "rows", "mean prediction", "mean target", "interval")
+    dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
+    return finished({"layer": [
+        _marks(_DIAGONAL, "line", dashed, x=x, y=y),
+        _nonempty("bins", "rule", {"strokeWidth": 1.6, "opacity": 0.35},
+                  x=x, y=_number("lo"), y2={"field": "hi"}, color=colour),
+        _nonempty("bins", "line", {"strokeWidth": 1.8},
+                  x=x, y=y, color=colour, order=_number("u"), detail=_name("name")),
+        _nonempty("bins", "circle", {"size": 48, "opacity": 1},
+                  x=x, y=y, color=colour, tooltip=details),
+    ]})  # fmt: skip
 
 
 def spans(x_title: str, *, whole: bool) -> Spec:
     """A row per name: a `value` with limits `lo` and `hi`, in the order in which they come."""
-    alt = need("altair")
     options = {"format": "d", "tickMinStep": 1} if whole else {"format": "~g", "tickCount": 5}
-    axis = alt.Axis(title=x_title, **options)
-    x = alt.X("value:Q", axis=axis, scale=alt.Scale(zero=not whole, nice=True, padding=10))
-    y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, labelLimit=180, labelColor=INK))
-    rows = alt.Chart(alt.NamedData(name="rows"))
-    colour = alt.Color("colour:N", scale=None)
+    scale = {"zero": not whole, "nice": True, "padding": 10}
+    x = _number("value", axis={"title": x_title, **options}, scale=scale)
+    y = _name("name", sort=None, axis={"title": None, "labelLimit": 180, "labelColor": INK})
+    colour = _name("colour", scale=None)
+    details = [_name("name"), _name("shown", title="value"), _name("interval")]
     layers = [
-        rows.mark_rule(strokeWidth=5, opacity=0.3, strokeCap="round")
-        .encode(alt.X("lo:Q"), y, alt.X2("hi:Q"), colour),
-        rows.mark_circle(size=90, opacity=1)
-        .encode(x, y, colour, tooltip=[alt.Tooltip("name:N"), alt.Tooltip("shown:N", title="value"),
-                                       alt.Tooltip("interval:N")]),
+        _marks("rows", "rule", {"strokeWidth": 5, "opacity": 0.3, "strokeCap": "round"},
+               x=_number("lo"), x2={"field": "hi"}, y=y, color=colour),
+        _marks("rows", "circle", {"size": 90, "opacity": 1}, x=x, y=y, color=colour,
+               tooltip=details),
     ]  # fmt: skip
     if not whole:
-        zero = alt.Chart(alt.Data(values=[{"value": 0}])).mark_rule(color=MUTED, strokeDash=[4, 3])
-        layers.insert(0, zero.encode(x))
-    return finished(alt.layer(*layers), height="container")
+        layers.insert(
+            0, _marks([{"value": 0}], "rule", {"color": MUTED, "strokeDash": [4, 3]}, x=x)
+        )
+    return finished({"layer": layers})
