@@ -22,17 +22,15 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    room = "src/calibrant/_engines/arrays"
-    headers = glob.glob(f"{room}/*.h")
     modules = [
         Extension(
-            f"calibrant._engines.arrays.{os.path.basename(source)[:-4]}",
+            source.removeprefix("src/").removesuffix(".pyx").replace("/", "."),
             [source],
-            depends=headers,
+            depends=glob.glob(f"{os.path.dirname(source)}/*.h"),
             # Without contraction x * x + s is the same bits on every processor, in every loop.
             extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
         )
-        for source in sorted(glob.glob(f"{room}/*.pyx"))
+        for source in sorted(glob.glob("src/calibrant/**/*.pyx", recursive=True))
     ]
     built = cythonize(modules, language_level=3)
     for extension in built:

@@ -148,9 +148,10 @@ PROBLEMS = {
     "logits of classes": (MANY, "label", LOGIT_NAMES, {"from_logits": True}),
     "classes in single precision": (MANY, "label", SINGLES, {}),
 }
-# Full sums take Spark some seconds each.
-FOR_SPARK = ("soft and weighted", "single precision", "logits of classes", "soft classes")
-PAIRS = [(n, p) for n in ENGINES for p in (FOR_SPARK if n == "spark" else PROBLEMS)]
+# Full sums take these a second or more each.
+SLOW = ("dask", "ibis", "spark")
+FOR_SLOW = ("soft and weighted", "single precision", "logits of classes", "soft classes")
+PAIRS = [(n, p) for n in ENGINES for p in (FOR_SLOW if n in SLOW else PROBLEMS)]
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 import calibrant as cal
-from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.bin_tables import FIELDS, STRETCH, BinTable
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.ordering import level_table, stable_order
 from calibrant._engines.arrays.passes import LANES_FROM
 from calibrant._engines.arrays.selection import available, engine
-from calibrant._measures.decomposition import decompose_isotonic, pooled
+from calibrant._measures.decomposition import decompose_isotonic, isotonic_blocks
 from calibrant._measures.ordered import ks_error, sweep_error
 
 Array = NDArray[Any]
@@ -146,7 +147,24 @@ def test_columns_of_levels_are_those_of_their_table() -> None:
     assert (levels.n_bins, levels.n_classes, levels.n_dropped) == (table.n_bins, 1, 0)
     for formula in (ks_error, sweep_error):
         assert formula(levels) == pytest.approx(formula(table), rel=1e-12)
-    assert decompose_isotonic(levels) == pytest.approx(decompose_isotonic(table))
+    parts, expected = (astuple(decompose_isotonic(either)) for either in (levels, table))
+    assert parts == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+@every_engine
+@pytest.mark.parametrize("labels", ["hard", "soft", "weighted", "float32", "two classes"])
+@pytest.mark.parametrize("kind", ["spread", "three digits", "crowded at 0", "one value"])
+def test_one_order_gives_what_each_measure_has_alone(
+    kind: str, labels: str, engine_name: str
+) -> None:
+    u, z, w = rows_of(kind, 700, labels)
+    u = u.astype(np.float32) if labels == "float32" else u
+    p = np.stack([1 - u, u], axis=1) if labels == "two classes" else u
+    with engine(engine_name):
+        every = cal.evaluate(z, p, sample_weight=w, bins=10)
+        for name in every.values:
+            alone = cal.evaluate(z, p, sample_weight=w, bins=10, measures=[name])
+            assert every[name] == pytest.approx(alone[name], rel=1e-12, abs=1e-15), name
 
 
 @every_engine
@@ -170,21 +188,26 @@ def test_the_first_bad_row_is_named(row: int, engine_name: str) -> None:
         cal.ks_error(y, p)
 
 
+@every_engine
 @pytest.mark.parametrize("kind", ["labels", "means", "falling", "rising", "equal", "one"])
-def test_pooled_blocks_are_those_of_a_loop(kind: str) -> None:
+def test_isotonic_blocks_are_those_of_a_loop(kind: str, engine_name: str) -> None:
     rng = np.random.default_rng(3)
-    for n in (1, 2, 3, 50, 2000):
+    for n in (1, 2, 3, 50, 2000, STRETCH + 77):
         w = rng.exponential(size=n) + 1e-3
         z = {
             "labels": (rng.random(n) < np.linspace(0, 1, n)).astype(float),
-            "means": rng.random(n) + np.linspace(0, 1, n),
+            "means": (rng.random(n) + np.linspace(0, 1, n)) / 2,
             "falling": np.linspace(1, 0, n),
             "rising": np.linspace(0, 1, n),
-            "equal": np.full(n, 0.4),
+            "equal": np.full(n, 0.5),
             "one": np.eye(1, n, n // 2)[0],
         }[kind]
-        starts = pooled(w, w * z)
-        fitted = np.add.reduceat(w * z, starts) / np.add.reduceat(w, starts)
-        everywhere = np.repeat(fitted, np.diff(np.append(starts, n)))
-        expected = isotonic_regression(z, weights=w).x
-        np.testing.assert_allclose(everywhere, expected, rtol=1e-12, atol=1e-15)
+        u = np.arange(n) / n
+        with engine(engine_name):
+            levels, _ = level_table(to_samples(z, u, sample_weight=w), "binary")
+        weight, target, square = isotonic_blocks(levels)
+        expected = isotonic_regression(z, weights=w)
+        firsts = expected.blocks[:-1]
+        np.testing.assert_allclose(weight, np.add.reduceat(w, firsts), rtol=1e-12)
+        np.testing.assert_allclose(target / weight, expected.x[firsts], rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(square, np.add.reduceat(w * z * z, firsts), rtol=1e-12)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 # write these columns by position. The square of a weight is what its row adds to a variance:
 # sum_w2 and sum_w2z keep estimates of the noise independent of the weights' scale.
 FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum_wz2", "sum_w2z")
+# Bins of a long table that a formula takes together: few enough for a cache.
+STRETCH = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,18 @@ class BinTable:
     def of_class(self, r: int) -> BinTable:
         """The table of one class, as a scalar problem."""
         return BinTable(self.sums[r : r + 1], self.dropped[r : r + 1], self.has_squares)
+
+    def stretches(self) -> Iterator[BinTable]:
+        """The bins in order, a cache's worth at a time; dropped samples are in none of them."""
+        for start in range(0, self.n_bins, STRETCH):
+            yield BinTable(self.sums[:, start : start + STRETCH], has_squares=self.has_squares)
+
+    def pooled(self) -> NDArray[np.float64]:
+        """Sums of w, w z and w z^2 of nonempty bins of the first class, those pooled that any
+        increasing fit of the mean targets pools: some of them, as far as it is quick.
+        """
+        columns = np.stack([self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]])
+        return pool_runs(columns if columns[0].all() else columns[:, columns[0] > 0])
 
     @property
     def n_classes(self) -> int:
@@ -125,6 +139,18 @@ class BinTable:
     def mean_z(self) -> NDArray[np.float64]:
         """Mean target per bin; NaN where a bin is empty."""
         return ratio(self.sum_wz, self.sum_w)
+
+
+def pool_runs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns of bins (sums of w and w z, and any others), neighbours put together whose mean
+    targets do not rise: whole runs at once, as long as there are many.
+    """
+    while True:
+        mean = columns[1] / columns[0]
+        firsts = np.append(0, np.flatnonzero(mean[:-1] < mean[1:]) + 1)
+        if firsts.size > 0.9 * mean.size:
+            return columns
+        columns = np.add.reduceat(columns, firsts, axis=1)
 
 
 class OrderedLevels(BinTable):

@@ -6,12 +6,14 @@ stored, each in one run of memory, and the others are put together when a formul
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.bin_tables import FIELDS, STRETCH, BinTable
+from calibrant._core.binning import Cuts, MiddleRanks
 
 Array = NDArray[np.float64]
 
@@ -55,6 +57,29 @@ class LevelTable(BinTable):
     def _columns(self) -> tuple[Array, ...]:
         stored: tuple[Array, ...] = self.__dict__["_columns"]
         return stored
+
+    @cached_property
+    def ranks(self) -> MiddleRanks:
+        """The ranks of the levels, for bins of equal mass in any number."""
+        return MiddleRanks.of(self._columns[1])
+
+    def quantile_cuts(self, m: int) -> Cuts:
+        """The inner edges of m bins of equal mass: each bin begins at its first level."""
+        u, firsts = self._columns[0], self.ranks.firsts(m)[1:-1]
+        beyond = np.nextafter(u[-1], np.inf)  # where the bins after the last level begin
+        return Cuts(np.where(firsts < u.size, u[np.minimum(firsts, u.size - 1)], beyond))
+
+    def from_edge(self, edge: float) -> LevelTable:
+        """The levels at an edge and above it."""
+        return self._slice(int(np.searchsorted(self._columns[0], edge)), None)
+
+    def stretches(self) -> Iterator[BinTable]:
+        for start in range(0, self.n_bins, STRETCH):
+            yield self._slice(start, start + STRETCH)
+
+    def _slice(self, start: int, stop: int | None) -> LevelTable:
+        u, w, wz, wz2, n, w2, w2z = (column[start:stop] for column in self._columns)
+        return type(self)(u, w, wz, wz2=wz2, n=n, w2=w2, w2z=w2z)
 
     def of_class(self, r: int) -> BinTable:
         return self if r == 0 else super().of_class(r)

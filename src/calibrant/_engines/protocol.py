@@ -60,6 +60,15 @@ class Kernels(Protocol):
     ) -> None:
         """Read a block of probability rows once: top label, classwise sums, losses."""
 
+    def fold(
+        self,
+        confidences: NDArray[Any],
+        hits: NDArray[np.float64],
+        predictions: NDArray[Any],
+        targets: NDArray[Any],
+    ) -> None:
+        """Binary rows as a two-class top-label problem; at 1/2 the class 0 is predicted."""
+
     def add_losses(
         self,
         losses: NDArray[np.float64],

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable, OrderedLevels
+from calibrant._core.bin_tables import BinTable, OrderedLevels, pool_runs
 
 
 @dataclass(frozen=True)
@@ -60,26 +60,17 @@ def _sum(parts: list[BrierDecomposition]) -> BrierDecomposition:
     return total
 
 
-def pooled(w: NDArray[np.float64], wz: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Where the blocks of the increasing least-squares fit begin (pool adjacent violators).
-
-    Neighbours whose means do not rise are in one block, whatever else is, so whole runs of them
-    are pooled at once; a loop sees to the few that are left.
+def isotonic_blocks(levels: BinTable) -> NDArray[np.float64]:
+    """Sums of w, w z and w z^2 over the blocks of the increasing least-squares fit of the mean
+    targets (pool adjacent violators).
     """
     from scipy.optimize import isotonic_regression
 
-    starts = np.arange(w.size)
-    while True:
-        mean = wz / w
-        rises = np.flatnonzero(mean[:-1] < mean[1:]) + 1
-        if rises.size + 1 > 0.9 * w.size:
-            break
-        firsts = np.append(0, rises)
-        starts = starts[firsts]
-        w, wz = np.add.reduceat(w, firsts), np.add.reduceat(wz, firsts)
-    blocks = isotonic_regression(mean, weights=w).blocks
-    out: NDArray[np.intp] = starts[blocks[:-1]]
-    return out
+    # In which order neighbours that do not rise are pooled makes no difference.
+    columns = np.concatenate([stretch.pooled() for stretch in levels.stretches()], axis=1)
+    columns = pool_runs(columns)
+    fit = isotonic_regression(columns[1] / columns[0], weights=columns[0])
+    return np.add.reduceat(columns, fit.blocks[:-1], axis=1)
 
 
 @dataclass(frozen=True)
@@ -87,7 +78,6 @@ class _Whole:
     """The score of a table, and what of it any predictions would have."""
 
     total: float
-    square_z: float
     brier: float
     base: float
     uncertainty: float
@@ -95,13 +85,14 @@ class _Whole:
     @classmethod
     def of(cls, table: BinTable) -> _Whole:
         # What a rule drops is in no bin, so it is in no part but the rest; the score counts it.
-        _, lost_w, _, _, lost_wz, lost_wu2, lost_wuz, lost_wz2, _ = table.dropped[0]
-        total = float(table.sum_w.sum() + lost_w)
-        square_z = float(table.sum_wz2.sum() + lost_wz2)
-        square_u = float(table.sum_wu2.sum() + lost_wu2)
-        brier = (square_u - 2 * float(table.sum_wuz.sum() + lost_wuz) + square_z) / total
-        base = float(table.sum_wz.sum() + lost_wz) / total
-        return cls(total, square_z, brier, base, max(0.0, square_z / total - base**2))
+        _, w, _, _, wz, wu2, wuz, wz2, _ = table.dropped[0]
+        for stretch in table.stretches():
+            w, wz = w + stretch.sum_w.sum(), wz + stretch.sum_wz.sum()
+            wu2, wuz = wu2 + stretch.sum_wu2.sum(), wuz + stretch.sum_wuz.sum()
+            wz2 = wz2 + stretch.sum_wz2.sum()
+        base = float(wz / w)
+        brier = float((wu2 - 2 * wuz + wz2) / w)
+        return cls(float(w), brier, base, max(0.0, float(wz2 / w) - base**2))
 
 
 def _binned(table: BinTable) -> BrierDecomposition:
@@ -119,12 +110,7 @@ def _binned(table: BinTable) -> BrierDecomposition:
 
 def _isotonic(levels: BinTable) -> BrierDecomposition:
     whole = _Whole.of(levels)
-    w, wz, wz2 = levels.sum_w[0], levels.sum_wz[0], levels.sum_wz2[0]
-    if not w.all():  # cells of a stream may be empty
-        some = w > 0
-        w, wz, wz2 = w[some], wz[some], wz2[some]
-    starts = pooled(w, wz)
-    w, wz, wz2 = (np.add.reduceat(column, starts) for column in (w, wz, wz2))
+    w, wz, wz2 = isotonic_blocks(levels)
     fitted = wz / w
     # The score of the recalibrated predictions, from sums alone.
     after = float((w * fitted**2 - 2 * fitted * wz + wz2).sum()) / whole.total

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable, OrderedLevels
 from calibrant._core.binning import ROUNDING, MiddleRanks
+from calibrant._core.level_table import LevelTable
 from calibrant._measures.binned import binned_error
 
 # Bins that a sweep looks at together; where each look takes a way to a device, more of them.
@@ -23,8 +24,12 @@ def ks_error(levels: BinTable) -> float:
     """
     if isinstance(levels, OrderedLevels):
         return levels.largest_partial_residual() / float(levels.total_weight[0])
-    partial = np.cumsum(levels.residual, axis=1)
-    largest = np.maximum(partial.max(axis=1), -partial.min(axis=1))
+    through = largest = np.zeros(levels.n_classes)
+    for stretch in levels.stretches():
+        partial = np.cumsum(stretch.residual, axis=1)
+        partial += through[:, None]
+        most = np.maximum(partial.max(axis=1), -partial.min(axis=1))
+        largest, through = np.maximum(largest, most), partial[:, -1].copy()
     return float((largest / levels.total_weight).mean())
 
 
@@ -40,24 +45,31 @@ def sweep_bins(levels: BinTable) -> BinTable:
     """
     if isinstance(levels, OrderedLevels):
         return levels.merged(_first_fall(levels, FAR_AT_ONCE) - 1)
-    w, wu, wz = levels.sum_w[0], levels.sum_wu[0], levels.sum_wz[0]
-    if not w.all():  # cells of a stream may be empty
-        some = w > 0
-        w, wu, wz = w[some], wu[some], wz[some]
-    order = _Levels(w, wz)
-    m = _first_fall(order, AT_ONCE) - 1
-    merged = np.zeros((m, len(FIELDS)))
-    for name, column in (("sum_w", w), ("sum_wu", wu), ("sum_wz", wz)):
-        merged[:, FIELDS.index(name)] = _merged(column, order.ranks.firsts(m))
+    if not levels.sum_w[0].all():  # cells of a stream may be empty
+        levels = BinTable(levels.sums[:1, levels.sum_w[0] > 0], has_squares=levels.has_squares)
+    ranks = levels.ranks if isinstance(levels, LevelTable) else MiddleRanks.of(levels.sum_w[0])
+    firsts = ranks.firsts(_first_fall(_Levels(ranks, levels.sum_wz[0]), AT_ONCE) - 1)
+    merged = np.zeros((firsts.size - 1, len(FIELDS)))
+    start = 0
+    for stretch in levels.stretches():
+        # The bins that begin before the stretch ends, from the one that it begins in.
+        end = start + stretch.n_bins
+        first, last = np.searchsorted(firsts, start, side="right") - 1, np.searchsorted(firsts, end)
+        begins = np.maximum(firsts[first : last + 1], start) - start
+        begins[-1] = min(begins[-1], stretch.n_bins)
+        for name in ("sum_w", "sum_wu", "sum_wz"):
+            column = getattr(stretch, name)[0]
+            merged[first:last, FIELDS.index(name)] += _merged(column, begins)
+        start = end
     return BinTable(merged[None], has_squares=False)
 
 
 class _Levels:
     """Level sets as `OrderedLevels` describes them, in memory."""
 
-    def __init__(self, w: NDArray[np.float64], wz: NDArray[np.float64]) -> None:
-        self.ranks = MiddleRanks.of(w)
-        self.n_levels = w.size
+    def __init__(self, ranks: MiddleRanks, wz: NDArray[np.float64]) -> None:
+        self.ranks = ranks
+        self.n_levels = wz.size
         self._targets = np.cumsum(wz)
 
     @property

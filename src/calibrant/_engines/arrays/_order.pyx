@@ -75,6 +75,23 @@ def count_cells(
     status[SOFT] |= soft
 
 
+def fold(
+    prediction_t[::1] confidences, double[::1] hits, const prediction_t[::1] predictions,
+    const target_t[::1] targets,
+):
+    """Binary rows as a two-class top-label problem; at 1/2 the lower class, 0, is predicted."""
+    cdef Py_ssize_t n = predictions.shape[0], i
+    cdef prediction_t u, below
+    cdef double z
+    with nogil:
+        for i in range(n):
+            u = predictions[i]
+            below = 1 - u
+            z = <double> targets[i]
+            confidences[i] = u if u > 0.5 else below
+            hits[i] = z if u > 0.5 else 1.0 - z
+
+
 def deal_keys(
     uint64_t[::1] keys, int64_t[::1] places, const prediction_t[::1] predictions,
     const target_t[::1] targets,
@@ -213,3 +230,26 @@ def sort_rows(
             size = starts[cell + 1] - start
             if size:
                 sort_keyed(<keyed_t*> &keyed[start, 0], <keyed_t*> &other[start, 0], size, False)
+
+
+def pool(
+    double[:, ::1] blocks, const double[::1] w, const double[::1] wz, const double[::1] wz2
+):
+    """Sums of w, w z and w z^2 over the blocks of an increasing fit; returns how many there are.
+
+    Means are compared without a division, which would be slower than all the rest.
+    """
+    cdef Py_ssize_t n = w.shape[0], i, top = -1
+    with nogil:
+        for i in range(n):
+            top += 1
+            blocks[0, top] = w[i]
+            blocks[1, top] = wz[i]
+            blocks[2, top] = wz2[i]
+            while top > 0 and (
+                    blocks[1, top - 1] * blocks[0, top] >= blocks[1, top] * blocks[0, top - 1]):
+                blocks[0, top - 1] += blocks[0, top]
+                blocks[1, top - 1] += blocks[1, top]
+                blocks[2, top - 1] += blocks[2, top]
+                top -= 1
+    return top + 1

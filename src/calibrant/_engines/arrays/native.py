@@ -25,6 +25,7 @@ classes = _classes
 # Passes over many drawn samples; see `draws`.
 draws = _draws
 
+fold = _order.fold
 deposit_logits = _smooth.deposit_logits
 deposit_units = _smooth.deposit_units
 

@@ -150,6 +150,18 @@ def _add_losses(
     return int(np.count_nonzero((p < LOG_FLOOR) & (q > 0)))
 
 
+def fold(
+    confidences: NDArray[Any],
+    hits: NDArray[np.float64],
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+) -> None:
+    z = targets.astype(np.float64)
+    upper = predictions > 0.5
+    confidences[:] = np.where(upper, predictions, 1 - predictions)
+    hits[:] = np.where(upper, z, 1.0 - z)
+
+
 def add_losses(
     losses: NDArray[np.float64],
     predictions: NDArray[Any],

@@ -71,6 +71,18 @@ def _by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
     )
 
 
+class NativeLevels(LevelTable):
+    """Level sets that a compiled loop pools."""
+
+    def pooled(self) -> Array:
+        from calibrant._engines.arrays.native import order
+
+        w, wz, wz2 = self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]
+        blocks = np.empty((3, w.size))
+        out: Array = blocks[:, : order.pool(blocks, w, wz, wz2)].copy()
+        return out
+
+
 class _Deal:
     """Rows counted by cell, ready to be dealt out and sorted."""
 
@@ -110,13 +122,13 @@ class _Deal:
         return [(first, last) for first, last in pairwise(ends) if first < last]
 
     @property
-    def levels(self) -> LevelTable:
+    def levels(self) -> NativeLevels:
         """The sums of each distinct prediction."""
         if self.findings.soft or self.w is not None:
             return self._levels_of_rows()
         return self._levels_of_keys()
 
-    def _levels_of_keys(self) -> LevelTable:
+    def _levels_of_keys(self) -> NativeLevels:
         keys, other = np.empty((2, self.n), dtype=np.uint64)
         hits = np.empty(self.n)
 
@@ -131,9 +143,9 @@ class _Deal:
         in_threads(deal, self.lanes, self.threads)
         sizes = in_threads(sort, self.groups, self.threads)
         columns = (keys.view(np.float64), other.view(np.float64), hits)
-        return LevelTable(*self._together(columns, sizes))
+        return NativeLevels(*self._together(columns, sizes))
 
-    def _levels_of_rows(self) -> LevelTable:
+    def _levels_of_rows(self) -> NativeLevels:
         keyed, other = self._dealt_rows()
         columns = np.empty((4 if self.w is None else 7, self.n))
 
@@ -150,9 +162,9 @@ class _Deal:
         together = self._together(tuple(columns), sizes)
         if self.w is None:
             u, n, wz, wz2 = together
-            return LevelTable(u, n, wz, wz2=wz2)
+            return NativeLevels(u, n, wz, wz2=wz2)
         u, n, w, w2, wz, wz2, w2z = together
-        return LevelTable(u, w, wz, wz2=wz2, n=n, w2=w2, w2z=w2z)
+        return NativeLevels(u, w, wz, wz2=wz2, n=n, w2=w2, w2z=w2z)
 
     @property
     def rows(self) -> NDArray[np.intp]:
