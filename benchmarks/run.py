@@ -260,6 +260,48 @@ def smooth(shrink: int) -> dict[str, float]:
     return compare(tools, 1e9 / n, "ns")
 
 
+def losses(shrink: int) -> dict[str, float]:
+    """proper losses, 10^6 float64, ns a sample; the ratio is to the plain ECE."""
+    n = 10**6 // shrink
+    y, p = binary_samples(n)
+    tools: Tools = {
+        "calibrant.ece": lambda: cal.ece(y, p),
+        "calibrant.brier_score": lambda: cal.brier_score(y, p),
+        "NumPy Brier score, no checks": lambda: np.mean((p - y) ** 2),
+        "calibrant.log_loss": lambda: cal.log_loss(y, p),
+        "NumPy log loss, no checks": lambda: -np.mean(np.log(np.where(y == 1, p, 1 - p))),
+        "calibrant.spherical_loss": lambda: cal.spherical_loss(y, p),
+    }
+    return compare(tools, 1e9 / n, "ns")
+
+
+def ordered(shrink: int) -> dict[str, float]:
+    """measures that need an order, 10^6 float64, ns a sample; the ratio is to the plain ECE."""
+    n = 10**6 // shrink
+    y, p = binary_samples(n)
+    soft = p**1.2
+    tools: Tools = {
+        "calibrant.ece": lambda: cal.ece(y, p),
+        "calibrant.ks_error": lambda: cal.ks_error(y, p),
+        "calibrant.sweep_ece": lambda: cal.sweep_ece(y, p),
+        "calibrant.brier_decomposition": lambda: cal.brier_decomposition(y, p).miscalibration,
+        "calibrant.ks_error, soft labels": lambda: cal.ks_error(soft, p),
+        "NumPy sort of the predictions alone": lambda: np.sort(p)[0],
+        "NumPy argsort alone": lambda: np.argsort(p)[0],
+    }
+    return compare(tools, 1e9 / n, "ns")
+
+
+def everything(shrink: int) -> dict[str, float]:
+    """evaluate() with every measure, 10^7 float64, ms; the ratio is to the plain ECE."""
+    y, p = binary_samples(10**7 // shrink)
+    tools: Tools = {
+        "calibrant.ece": lambda: cal.ece(y, p),
+        "calibrant.evaluate": lambda: cal.evaluate(y, p)["ece"],
+    }
+    return compare(tools, 1e3, "ms", repeats=3)
+
+
 def logit_smoothing(shrink: int) -> dict[str, float]:
     """LS-ECE at 10^4 samples, sigma 0.1, ms; the paper draws 10^4 places for its estimate."""
     n = 10**4 // shrink
@@ -403,6 +445,9 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "quantile": quantile,
     "top-label": top_label,
     "classwise": classwise,
+    "losses": losses,
+    "ordered": ordered,
+    "everything": everything,
     "smooth": smooth,
     "logit-smoothing": logit_smoothing,
     "dominance": dominance,

@@ -53,7 +53,7 @@ class BinTable:
         for start in range(0, self.n_bins, STRETCH):
             yield BinTable(self.sums[:, start : start + STRETCH], has_squares=self.has_squares)
 
-    def pooled(self) -> NDArray[np.float64]:
+    def pooled_columns(self) -> NDArray[np.float64]:
         """Sums of w, w z and w z^2 of nonempty bins of the first class, those pooled that any
         increasing fit of the mean targets pools: some of them, as far as it is quick.
         """

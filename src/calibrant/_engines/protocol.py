@@ -85,7 +85,7 @@ class Kernels(Protocol):
         plus: NDArray[np.float64],
         minus: NDArray[np.float64],
         predictions: NDArray[Any],
-        targets: NDArray[np.float64],
+        targets: NDArray[Any],
         weights: NDArray[np.float64] | None,
         nodes_per_unit: float,
         low: float,
@@ -99,7 +99,7 @@ class Kernels(Protocol):
         self,
         nodes: NDArray[np.float64],
         predictions: NDArray[Any],
-        targets: NDArray[np.float64],
+        targets: NDArray[Any],
         weights: NDArray[np.float64] | None,
         status: NDArray[np.int64],
     ) -> None:

@@ -67,7 +67,7 @@ def isotonic_blocks(levels: BinTable) -> NDArray[np.float64]:
     from scipy.optimize import isotonic_regression
 
     # In which order neighbours that do not rise are pooled makes no difference.
-    columns = np.concatenate([stretch.pooled() for stretch in levels.stretches()], axis=1)
+    columns = np.concatenate([stretch.pooled_columns() for stretch in levels.stretches()], axis=1)
     columns = pool_runs(columns)
     fit = isotonic_regression(columns[1] / columns[0], weights=columns[0])
     return np.add.reduceat(columns, fit.blocks[:-1], axis=1)

@@ -155,15 +155,16 @@ def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
     return float(inside + below + above)
 
 
-def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float) -> float:
+def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool = False) -> float:
     """LS-ECE with noise uniform on [-sigma/2, sigma/2], in closed form.
 
     Between the sorted ends of the samples' intervals the same samples are in play, and the
     integrand is Z (1 - rho(t)) - N rho(t) with Z and N their sums of w z and w (1 - z).
     """
     sigma = min(max(sigma, LEAST_WIDTH), MOST_WIDTH)
-    order = np.argsort(h, kind="stable")
-    h, z, w = h[order], z[order], w[order]
+    if not in_order:
+        order = np.argsort(h, kind="stable")
+        h, z, w = h[order], z[order], w[order]
     rows, signs = _sorted_ends(h, sigma)
     a = h[rows] - signs * (sigma / 2)
     # The stretch between two ends, without the digits that h and sigma do not share.
@@ -172,14 +173,16 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float) -> float:
     positive = np.where(inside > 0, np.cumsum(signs * (w * z)[rows])[:-1], 0.0)
     negative = np.where(inside > 0, np.cumsum(signs * (w * (1.0 - z))[rows])[:-1], 0.0)
     positive, negative = np.maximum(positive, 0.0), np.maximum(negative, 0.0)
-    a = a[:-1]
+    some = (d > 0.0) & ((positive > 0.0) | (negative > 0.0))
+    positive, negative, a, d = positive[some], negative[some], a[:-1][some], d[some]
     # Where rho crosses Z / (Z + N) the integrand changes sign.
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore"):
         crossing = np.clip(np.log(positive) - np.log(negative) - a, 0.0, d)
-    crossing = np.where((positive == 0) & (negative == 0), d, crossing)
-    before = _signed(positive, negative, a, crossing)
-    after = _signed(positive, negative, a + crossing, d - crossing)
-    return float(((np.abs(before) + np.abs(after)) / sigma).sum() / w.sum())
+    total = np.abs(_signed(positive, negative, a, crossing)).sum()
+    rest = np.flatnonzero(crossing < d)
+    a, d = a[rest] + crossing[rest], d[rest] - crossing[rest]
+    total += np.abs(_signed(positive[rest], negative[rest], a, d)).sum()
+    return float(total / sigma / w.sum())
 
 
 def _sorted_ends(h: Array, sigma: float) -> tuple[NDArray[np.intp], Array]:
@@ -206,12 +209,15 @@ def _signed(positive: Array, negative: Array, a: Array, d: Array) -> Array:
 
     That of rho is log(1 + rho(a) (e^d - 1)), which keeps its digits where d is small.
     """
-    up, down = _logistic(a)
-    short = np.minimum(d, 1.0)
-    b = a + d
-    rho = np.where(d < 1.0, np.log1p(up * np.expm1(short)), _softplus(b) - _softplus(a))
-    rest = np.where(d < 1.0, -np.log1p(down * np.expm1(-short)), _softplus(-a) - _softplus(-b))
-    out: Array = positive * rest - negative * rho
+    out = np.zeros_like(a)
+    here = np.flatnonzero((d > 0.0) & (d < 1.0))
+    up, down = _logistic(a[here])
+    rho, rest = np.log1p(up * np.expm1(d[here])), -np.log1p(down * np.expm1(-d[here]))
+    out[here] = positive[here] * rest - negative[here] * rho
+    far = np.flatnonzero(d >= 1.0)
+    a, b = a[far], a[far] + d[far]
+    rho, rest = _softplus(b) - _softplus(a), _softplus(-a) - _softplus(-b)
+    out[far] = positive[far] * rest - negative[far] * rho
     return out
 
 

@@ -15,6 +15,7 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import NO_CUTS
+from calibrant._engines.arrays.smooth import uniform_error
 from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
@@ -39,6 +40,9 @@ UNIT_CELLS = 1 << 14
 # Cells of the unit grid per bandwidth.
 CELLS_PER_SIGMA = 32
 MOST_UNIT_CELLS = 1 << 20
+
+# Widths of uniform noise that the compiled integral takes: beyond them only limits are left.
+COMPILED_SIGMAS = (1e-12, 64.0)
 
 Rows = tuple[NDArray[np.float64] | None, float]
 
@@ -104,6 +108,14 @@ class SmoothSummary:
         """LS-ECE as the integral it is."""
         if noise == "gaussian":
             return ls_ece_of_grid(self.logit_grid(sigma), sigma)
+        if isinstance(self.samples, Samples) and COMPILED_SIGMAS[0] <= sigma <= COMPILED_SIGMAS[1]:
+            with explained(self.samples):
+                compiled = uniform_error(self.samples, self.notion, sigma, self.eps)
+            if compiled is not None:
+                integral, total, findings = compiled
+                self._note(findings)
+                check_weight_total(total)
+                return integral / total
         values = [ls_ece_uniform(h, z, w, sigma) for h, z, w in self._problems()]
         return float(np.mean(values))
 

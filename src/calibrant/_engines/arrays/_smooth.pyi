@@ -9,7 +9,7 @@ def deposit_logits(
     plus: _F,
     minus: _F,
     predictions: NDArray[Any],
-    targets: _F,
+    targets: NDArray[Any],
     weights: _F | None,
     nodes_per_unit: float,
     low: float,
@@ -20,7 +20,7 @@ def deposit_logits(
 def deposit_units(
     nodes: _F,
     predictions: NDArray[Any],
-    targets: _F,
+    targets: NDArray[Any],
     weights: _F | None,
     status: NDArray[int64],
 ) -> None: ...

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from calibrant._core.binning import Cuts
 from calibrant._data.links import LOG_FLOOR
-from calibrant._engines.arrays import _classes, _draws, _kernels, _losses, _order, _ranks, _smooth
+from calibrant._engines.arrays import (
+    _classes,
+    _draws,
+    _kernels,
+    _losses,
+    _order,
+    _ranks,
+    _smooth,
+    _uniform,
+)
 from calibrant._engines.protocol import scalar_block
 
 name = "native"
@@ -26,6 +35,7 @@ classes = _classes
 draws = _draws
 
 fold = _order.fold
+uniform_error = _uniform.uniform_error
 deposit_logits = _smooth.deposit_logits
 deposit_units = _smooth.deposit_units
 

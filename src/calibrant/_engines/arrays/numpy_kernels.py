@@ -171,8 +171,7 @@ def add_losses(
     status: NDArray[np.int64],
 ) -> None:
     u = predictions.astype(np.float64)
-    numbers = targets.astype(np.float64)
-    checked = _checked(u, numbers, weights, _in_unit(u), status, clip_predictions=True)
+    checked = _checked(u, targets, weights, _in_unit(u), status, clip_predictions=True)
     if checked is None:
         return
     u, z, w = checked
@@ -190,7 +189,7 @@ def deposit_logits(
     plus: NDArray[np.float64],
     minus: NDArray[np.float64],
     predictions: NDArray[Any],
-    targets: NDArray[np.float64],
+    targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
     nodes_per_unit: float,
     low: float,
@@ -215,7 +214,7 @@ def deposit_logits(
 def deposit_units(
     nodes: NDArray[np.float64],
     predictions: NDArray[Any],
-    targets: NDArray[np.float64],
+    targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
     status: NDArray[np.int64],
 ) -> None:
@@ -236,7 +235,7 @@ def _in_unit(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _checked(
     u: NDArray[np.float64],
-    targets: NDArray[np.float64],
+    targets: NDArray[Any],
     weights: NDArray[np.float64] | None,
     good: NDArray[np.bool_],
     status: NDArray[np.int64],
@@ -244,13 +243,13 @@ def _checked(
     clip_predictions: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
     """Predictions, targets and weights without overshoot; None if a row is bad (recorded)."""
-    good = good & _in_unit(targets)
+    z = targets.astype(np.float64)
+    good = good & _in_unit(z)
     w = np.ones(u.size) if weights is None else weights
     good &= (w >= 0) & np.isfinite(w)
     if not good.all():
         status[BAD_ROW] = int(np.argmin(good))
         return None
-    z = targets.copy()
     for values in (u, z) if clip_predictions else (z,):
         status[N_CLIPPED] += np.count_nonzero((values < 0) | (values > 1))
         np.clip(values, 0.0, 1.0, out=values)

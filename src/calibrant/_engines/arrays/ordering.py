@@ -74,7 +74,7 @@ def _by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
 class NativeLevels(LevelTable):
     """Level sets that a compiled loop pools."""
 
-    def pooled(self) -> Array:
+    def pooled_columns(self) -> Array:
         from calibrant._engines.arrays.native import order
 
         w, wz, wz2 = self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]

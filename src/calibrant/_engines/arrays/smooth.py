@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import class_columns
+from calibrant._engines.arrays.ordering import level_table
 from calibrant._engines.arrays.passes import (
     LANES_FROM,
     Span,
@@ -82,6 +83,26 @@ def unit_grid(
     return folded(sums), findings
 
 
+def uniform_error(
+    samples: Samples, notion: Notion, sigma: float, eps: float
+) -> tuple[float, float, Findings] | None:
+    """The integral of LS-ECE with uniform noise over the samples in order, and their weight; None
+    where no kernel was built for it, or logits as they came are to be smoothed.
+    """
+    raw = samples.from_logits and not samples.multiclass
+    if kernels().name == "numpy" or notion == "classwise" or raw:
+        return None
+    from calibrant._engines.arrays.native import uniform_error as integral
+
+    levels, findings = level_table(samples, notion)
+    u = np.clip(levels.mean_u[0], eps, 1.0 - eps)
+    h = np.log(u / (1.0 - u))
+    # The logarithm rounds either way: what was in order stays so.
+    np.maximum.accumulate(h, out=h)
+    plus, w = levels.sum_wz[0], levels.sum_w[0]
+    return float(integral(h, plus, w - plus, sigma)) / sigma, float(w.sum()), findings
+
+
 def folded(sums: NDArray[np.float64]) -> UnitGrid:
     """A grid (classes, rows, cells + 4) with what lies beyond its ends folded back."""
     cells = sums.shape[2] - 4
@@ -110,7 +131,7 @@ def _one(samples: Samples, notion: Notion, shape: tuple[int, int], add: Callable
     def work(spans: list[Span]) -> Sum:
         state, status = np.zeros(shape), new_status()
         for start, u, z, w in _problem(samples, notion, spans, engine, status):
-            add(engine, samples, state, u, z.astype(np.float64, copy=False), w, status)
+            add(engine, samples, state, u, z, w, status)
             raise_bad(status, start)
         return state, Findings.from_status(status), int(status[N_LOGIT_CLIPPED])
 
