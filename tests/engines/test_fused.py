@@ -59,6 +59,27 @@ def test_sums_are_those_of_the_plain_read(dtype, k, logits):
     same(fused.row_pass(samples, cuts, cuts, True), plain_row_pass(samples, cuts, cuts, True))
 
 
+@pytest.mark.parametrize("logits", [True, False])
+@pytest.mark.parametrize(("dtype", "k"), [("bfloat16", 10), ("float16", 3), ("float32", 36)])
+def test_rows_that_a_thread_reads_by_itself(dtype, k, logits):
+    samples = samples_of(70, k, dtype, logits)
+    cuts = fixed_cuts(EqualWidth(10, "right"), samples.precision)
+    same(fused.row_pass(samples, None, cuts, True), plain_row_pass(samples, None, cuts, True))
+    top, share, _ = fused.norms(samples)
+    if logits:
+        expected = torch.softmax(samples.predictions.double(), 1).amax(1)
+        torch.testing.assert_close(share.double(), expected, rtol=1e-6, atol=0)
+        assert torch.equal(top, samples.predictions.float().amax(1))
+
+
+def test_an_edge_closed_on_the_right_is_met_in_single_precision():
+    p = torch.tensor([[0.5, 0.5], [0.25, 0.75], [0.1, 0.9], [0.2, 0.8]])
+    samples = TensorSamples(p, torch.tensor([0, 1, 0, 1]))
+    for m in (2, 4, 10):
+        cuts = fixed_cuts(EqualWidth(m, "right"), samples.precision)
+        same(fused.row_pass(samples, cuts, cuts, True), plain_row_pass(samples, cuts, cuts, True))
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_rows_too_long_for_registers(dtype):
     samples = samples_of(5, 5000, dtype, True)
@@ -131,4 +152,5 @@ def test_several_launches_add_up(monkeypatch):
     whole = fused.row_pass(samples, cuts, cuts, True)
     monkeypatch.setattr(fused, "ROWS", 33)
     same(fused.row_pass(samples, cuts, cuts, True), plain_row_pass(samples, cuts, cuts, True))
+    same(fused.row_pass(samples, None, cuts, True), plain_row_pass(samples, None, cuts, True))
     assert whole.findings == fused.row_pass(samples, cuts, cuts, True).findings

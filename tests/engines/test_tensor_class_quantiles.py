@@ -16,6 +16,7 @@ need("triton")
 
 from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
 from calibrant._engines import tensors as plain  # noqa: E402
+from calibrant._engines.tensors import class_bins  # noqa: E402
 from calibrant._engines.tensors import class_quantiles as fast  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning:triton")
@@ -26,8 +27,8 @@ N = 30
 @pytest.fixture(autouse=True)
 def few_threads(monkeypatch):
     """Several rows and several blocks of classes, though there are few; and plain torch."""
-    monkeypatch.setattr(fast, "LANES", 64)
-    monkeypatch.setattr(fast, "PROGRAMS", 2)
+    monkeypatch.setattr(class_bins, "LANES", 64)
+    monkeypatch.setattr(class_bins, "PROGRAMS", 2)
     monkeypatch.setenv("CALIBRANT_FUSED", "0")
 
 

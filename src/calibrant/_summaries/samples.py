@@ -359,6 +359,10 @@ class Summary:
             self.table(self.scalar, EqualWidth(1))  # every row is sound, and has a weight
             if samples.multiclass and isinstance(samples, Samples):
                 table = class_tables(samples, rule, every=False, threshold=threshold)[1]
+            elif samples.multiclass and isinstance(samples, TensorSamples):
+                from calibrant._engines.tensors.tables import class_table_above
+
+                table = class_table_above(samples, rule, threshold)
             else:
                 columns: Iterable[Any] = (
                     engine.class_columns(samples) if samples.multiclass else [samples]

@@ -91,11 +91,11 @@ def count_parts(
 @triton.jit
 def add_to_class_bins(
     x_ptr, top_ptr, share_ptr, edges_ptr, sums_ptr, n, K, STRIDE, rows_each, above,
-    SUM: tl.constexpr, SQUARES: tl.constexpr, LOGITS: tl.constexpr, COLS: tl.constexpr,
-    LANES: tl.constexpr, UNROLL: tl.constexpr,
+    SUM: tl.constexpr, SQUARES: tl.constexpr, COUNTS: tl.constexpr, LOGITS: tl.constexpr,
+    COLS: tl.constexpr, LANES: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
-    """Sums of u and u^2 below each edge of each class, (2, classes, EDGES). The differences of
-    neighbours are sums of bins: what is below an edge is the smaller part, so that they are exact.
+    """Sums of u, u^2 and 1 below each edge of each class, (3, classes, EDGES). The differences of
+    neighbours are sums of bins, and exact: what is below an edge is the smaller part.
 
     Sums are taken in SUM over some rows, and in float64 over all.
     """
@@ -107,6 +107,7 @@ def add_to_class_bins(
     )
     total_u = tl.zeros([EDGES, LANES], tl.float64)
     total_u2 = tl.zeros([EDGES, LANES], tl.float64)
+    count = tl.zeros([EDGES, LANES], tl.int32)
     first = tl.program_id(1) * rows_each
     last = tl.minimum(first + rows_each, n)
     for run in range(first, last, ROWS * 64):
@@ -124,21 +125,27 @@ def add_to_class_bins(
             sum_u += tl.where(below, u[None, :], 0.0)
             if SQUARES:
                 sum_u2 += tl.where(below, (u * u)[None, :], 0.0)
+            if COUNTS:
+                count += below.to(tl.int32)
         total_u += sum_u
         total_u2 += sum_u2
     out = sums_ptr + col[None, :] * EDGES + edge
     tl.atomic_add(out, total_u, mask=known[None, :] & (edge >= 0), sem="relaxed")
+    there = known[None, :] & (edge >= 0)
     if SQUARES:
-        there = known[None, :] & (edge >= 0)
         tl.atomic_add(out + K * EDGES, total_u2, mask=there, sem="relaxed")
+    if COUNTS:
+        tl.atomic_add(out + 2 * K * EDGES, count.to(tl.float64), mask=there, sem="relaxed")
 
 
 @triton.jit
 def add_labels(
     x_ptr, top_ptr, share_ptr, y_ptr, edges_ptr, sums_ptr, n, K, STRIDE, above,
-    LOGITS: tl.constexpr, BLOCK: tl.constexpr,
+    LOGITS: tl.constexpr, BLOCK: tl.constexpr, COPIES: tl.constexpr,
 ):  # fmt: skip
-    """Labels' own entries by class and bin: how many, and their u, (2, classes, EDGES)."""
+    """Labels' own entries by class and bin: how many, and their u, (copies, 2, classes, EDGES);
+    copies, because of few classes many labels meet in one place.
+    """
     row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = row < n
     y = tl.load(y_ptr + row, mask=there, other=0)
@@ -148,6 +155,7 @@ def add_labels(
     for j in range(EDGES - 1):
         edge = tl.load(edges_ptr + y * EDGES + j, mask=there, other=3.0)
         bin_ += (p >= edge).to(tl.int32)
-    out = sums_ptr + y * EDGES + bin_
+    copy = (tl.program_id(0) % COPIES) * (2 * K * EDGES)
+    out = sums_ptr + copy + y * EDGES + bin_
     tl.atomic_add(out, 1.0, mask=there, sem="relaxed")
     tl.atomic_add(out + K * EDGES, p.to(tl.float64), mask=there, sem="relaxed")

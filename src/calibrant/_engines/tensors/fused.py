@@ -25,12 +25,17 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors import kernels
+from calibrant._engines.tensors.class_bins import MOST_BINS, Entries
 from calibrant._engines.tensors.sums import fields_of_labels
 
 # Rows of one launch: places in lists and tables stay within 32 bits.
 ROWS = 1 << 26
 LONGEST_IN_REGISTERS = 4096
 LONGEST = 1 << 18
+# Rows that a thread reads by itself; and, with bins of every class, where a thread owns a class.
+SHORT, SHORT_CLASSES = 128, 32
+# Programs that share the rows: several for each multiprocessor of a large device.
+PROGRAMS = 132 * 16
 FEW_BINS = 16
 # Confidences this close to an edge are computed again: five times the error seen.
 MARGIN = 1e-6
@@ -64,7 +69,8 @@ def row_pass(
     total: MatrixSums | None = None
     for start in range(0, samples.n, ROWS):
         stop = min(start + ROWS, samples.n)
-        part = _Read(samples, start, stop).sums(classwise, confidence, losses)
+        read = _Read(samples, start, stop, classwise=classwise)
+        part = read.sums(classwise, confidence, losses)
         total = part if total is None else total + part
     assert total is not None
     return total
@@ -99,6 +105,7 @@ class _Read:
     stop: int
     # Whether to keep what makes probabilities of logits: each row's largest, and 1 over the sum.
     norms: bool = False
+    classwise: Cuts | None = None
 
     def __post_init__(self) -> None:
         self.x = self.samples.predictions[self.start : self.stop]
@@ -109,7 +116,10 @@ class _Read:
         self.groups = triton.next_power_of_2(-(-self.k // self.width))
         # What a row leaves: its confidence, whether it is right, the label's probability, the sum
         # of squares, and how far the label's logit is below the largest.
-        self.u, self.p_y, self.p2, self.gap = (self._empty(self.n, torch.float32) for _ in range(4))
+        # Of few classes the last three are not needed.
+        long = 1 if self._short(self.classwise) else self.n
+        self.u = self._empty(self.n, torch.float32)
+        self.p_y, self.p2, self.gap = (self._empty(long, torch.float32) for _ in range(3))
         self.hit = self._empty(self.n, torch.uint8)
         # The first bad row, clips, rows off the simplex.
         self.found = torch.zeros(3, dtype=torch.int64, device=self.device)
@@ -118,6 +128,12 @@ class _Read:
     @property
     def scalars(self) -> tuple[Tensor, ...]:
         return self.u, self.hit, self.p_y, self.p2, self.gap
+
+    def _short(self, classwise: Cuts | None) -> bool:
+        """Whether rows are short enough for a thread each, and classes have few enough bins."""
+        if classwise is None:
+            return self.k <= SHORT
+        return self.k <= SHORT_CLASSES and classwise.m <= MOST_BINS
 
     @property
     def _aligned(self) -> bool:
@@ -132,13 +148,18 @@ class _Read:
 
     def sums(self, classwise: Cuts | None, confidence: Cuts | None, losses: bool) -> MatrixSums:
         """Everything asked for, brought to the host in one piece."""
-        by_class = None
+        by_class, loss_sums = None, None
         if self.k > LONGEST_IN_REGISTERS:
             self._long_rows()
+        elif self._short(classwise):
+            self.norms = self.norms or classwise is not None
+            loss_sums = self._short_rows(losses)
+            by_class = self._short_classes(classwise) if classwise is not None else None
         else:
             by_class = self._rows(classwise)
         pieces = [self.found.double()]
-        pieces += [self._losses()] if losses else []
+        if losses:
+            pieces.append(self._losses() if loss_sums is None else loss_sums)
         pieces += [self._top_label(confidence)] if confidence is not None else []
         pieces += [by_class] if by_class is not None else []
         host = iter(_brought(pieces))
@@ -161,7 +182,7 @@ class _Read:
         wide = self.groups * self.width
         m = 1 if classwise is None else classwise.m
         # No row of probabilities has m entries above 1/m; other edges may be lower.
-        first_edge = _at_least(classwise)
+        first_edge = _at_least(float(classwise.inner[0])) if classwise and m > 1 else 2.0
         room = rows_each * min(self.groups, int(1.001 / first_edge) + 1)
         each = self.n if classwise is not None or self.norms else 1
         self.top, self.share = (self._empty(each, torch.float32) for _ in range(2))
@@ -196,6 +217,28 @@ class _Read:
             column, sums, programs, -(-programs // slices), WIDE=wide, BLOCK=block
         )
         return self._by_class(table, sums[: self.k])
+
+    def _short_rows(self, losses: bool) -> Tensor:
+        """Rows of few classes, a thread each; the sums of losses, if they are asked for."""
+        rows, warps = (128, 4) if self.k <= 32 else (32, 1)
+        width = min(self.width, self.k & -self.k, self.x.stride(0) & -self.x.stride(0))
+        programs = min(-(-self.n // rows), PROGRAMS)
+        each = self.n if self.norms else 1
+        self.top, self.share = (self._empty(each, torch.float32) for _ in range(2))
+        parts = self._empty(programs, N_LOSSES, torch.float64)
+        kernels.read_short_rows[(programs,)](
+            self.x, self.y, self.u, self.hit, self.top, self.share, parts, self.found,
+            self.n, self.samples.row_sum_tolerance, programs * rows,
+            K=self.k, STRIDE=self.x.stride(0), WIDTH=width, ROWS=rows,
+            LOGITS=self.samples.from_logits, NORMS=self.norms, LOSSES=losses, num_warps=warps,
+        )  # fmt: skip
+        return parts.sum(dim=0)
+
+    def _short_classes(self, cuts: Cuts) -> Tensor:
+        """Rows of few classes, a thread for a class: n, u, z and uz of each class and bin."""
+        entries = Entries(self.x, self.y, self.samples.from_logits, self.top, self.share)
+        inner = [_at_least(float(edge)) for edge in cuts.inner]
+        return entries.between(torch.tensor(inner, dtype=torch.float32, device=self.device))
 
     def _losses(self) -> Tensor:
         block, loops = 256, 8
@@ -234,12 +277,12 @@ class _Read:
         near = self._empty(self.n, torch.int32)
         scalars = self.scalars[:2]
         if m <= FEW_BINS:
-            block, loops = 64, 32
-            programs = -(-self.n // (block * loops))
+            block = 128
+            programs = min(-(-self.n // block), PROGRAMS)
             table = self._empty(programs, FEW_BINS, N_SUMS, torch.float64)
             kernels.add_to_few_bins[(programs,)](
-                *scalars, table, near, near_n, edges, self.n, m, margin,
-                BLOCK=block, BINS=FEW_BINS, LOOPS=loops, num_warps=4,
+                *scalars, table, near, near_n, edges, self.n, m, margin, programs * block,
+                NEAR=margin > 0, BLOCK=block, BINS=FEW_BINS, num_warps=4,
             )  # fmt: skip
         else:
             table = self._zeros(64, m, N_SUMS)
@@ -272,10 +315,8 @@ def _brought(pieces: list[Tensor]) -> list[NDArray[np.float64]]:
     ]
 
 
-def _at_least(cuts: Cuts | None) -> float:
-    """The smallest float32 at or above the first inner edge: p reaches both or neither."""
-    if cuts is None or cuts.m == 1:
-        return 2.0
-    edge = float(cuts.inner[0])
+def _at_least(edge: float) -> float:
+    """The smallest float32 at or above an inner edge: p reaches both or neither."""
     single = np.float32(edge)
-    return float(single if single >= edge else np.nextafter(single, np.float32(np.inf)))
+    # As Python's floats: NumPy would compare in single precision.
+    return float(single if float(single) >= edge else np.nextafter(single, np.float32(np.inf)))

@@ -16,7 +16,12 @@ from calibrant._engines.arrays.counting import stack, without_dropped
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Scalars, edges_of, scalar_blocks
 from calibrant._engines.tensors.choice import has_kernels
-from calibrant._engines.tensors.columns import class_columns, class_groups, column
+from calibrant._engines.tensors.columns import (
+    class_columns,
+    class_groups,
+    column,
+    rows_above,
+)
 from calibrant._engines.tensors.quantiles import level_order, quantile_edges, rank_order
 from calibrant._engines.tensors.rows import plain_row_pass, row_pass
 from calibrant._engines.tensors.sums import BinSums
@@ -143,6 +148,22 @@ def classwise_table(
     if isinstance(rule, Quantile) and rule.ties == "together" and samples.n:
         return BinTable(_weighty(_class_quantiles(samples, rule.m))), findings
     return stack([bin_table(c, "binary", rule)[0] for c in class_columns(samples)]), findings
+
+
+def class_table_above(samples: TensorSamples, rule: Quantile, threshold: float) -> BinTable | None:
+    """The table of every class that has entries above a threshold, of these; None if none has."""
+    if rule.ties == "together" and has_kernels(samples.predictions):
+        from calibrant._engines.tensors.class_quantiles import class_quantiles, fits
+
+        if fits(samples, rule.m):
+            # The threshold in the precision of the predictions, like an edge.
+            own = float(np.asarray(threshold, samples.precision))
+            sums, _ = class_quantiles(samples, rule.m, own)
+            some = sums[:, :, 0].any(axis=1)
+            return BinTable(sums[some]) if some.any() else None
+    parts = (rows_above(column, threshold) for column in class_columns(samples))
+    tables = [bin_table(part, "binary", rule)[0] for part in parts if part is not None]
+    return stack(tables) if tables else None
 
 
 def _class_quantiles(samples: TensorSamples, m: int) -> NDArray[np.float64]:
