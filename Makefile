@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip install --quiet
-KERNELS := $(wildcard src/calibrant/_engines/arrays/*.pyx src/calibrant/_engines/arrays/*.h)
+KERNELS := $(wildcard src/calibrant/*/*/*.pyx src/calibrant/*/*/*.h)
 BUILT := $(VENV)/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
 # The inner loop: laws and twins of every measure on hard labels and compiled sums, and house rules.
 QUICK := -k "not soft and not numpy" tests/house/test_house.py tests/house/test_project_files.py \
@@ -45,7 +45,7 @@ quick: lint
 
 test: lint
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -58,4 +58,4 @@ dist: $(VENV)/.test
 	$(BIN)/python -m build --outdir $(DIST) .
 
 clean:
-	rm -rf $(VENV) $(DIST) build src/*.egg-info src/calibrant/_engines/arrays/*.c src/calibrant/_engines/arrays/*.so
+	rm -rf $(VENV) $(DIST) build src/*.egg-info $(wildcard src/calibrant/*/*/*.c src/calibrant/*/*/*.so)

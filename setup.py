@@ -22,16 +22,15 @@ def extensions() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
-    headers = glob.glob("src/calibrant/_engines/arrays/*.h")
     modules = [
         Extension(
-            f"calibrant._engines.arrays.{name}",
-            [f"src/calibrant/_engines/arrays/{name}.pyx"],
-            depends=headers,
+            source.removeprefix("src/").removesuffix(".pyx").replace("/", "."),
+            [source],
+            depends=glob.glob(f"{os.path.dirname(source)}/*.h"),
             # Without contraction x * x + s is the same bits on every processor, in every loop.
             extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
         )
-        for name in ("_draws", "_kernels", "_ranks", "_smooth")
+        for source in sorted(glob.glob("src/calibrant/**/*.pyx", recursive=True))
     ]
     built = cythonize(modules, language_level=3)
     for extension in built:

@@ -1,8 +1,10 @@
-"""Parquet of any size: Calibrant beside queries written by hand for DuckDB and Polars.
+"""Files of any size: Calibrant beside queries written by hand for DuckDB and Polars.
 
-    python benchmarks/files.py [--rows 200000000] [--repeats 5] [--folder DIR] [--json FILE]
+    python benchmarks/files.py [--format parquet] [--rows 200000000] [--repeats 5] [--folder DIR]
+                               [--json FILE]
 
-The error of 15 equal-width bins over float32 predictions and int8 labels. The file is written to a
+The error of 15 equal-width bins over predictions and labels: float32 and int8 in Parquet, all
+digits of a double in CSV and JSON lines (5 million rows by default). The file is written to a
 temporary folder and deleted; it is read once before, so that all find it in the page cache. Every
 tool runs in a process of its own, which tells its own peak of memory; tools take turns, and times
 are medians. Calibrant checks every value on its way; the queries check nothing.
@@ -26,6 +28,7 @@ from typing import Any
 TOOLS = ("calibrant", "duckdb", "polars")
 # Rows that are made and written at a time.
 BLOCK = 1 << 22
+ROWS = {"parquet": 200_000_000, "csv": 5_000_000, "jsonl": 5_000_000}
 
 
 def by_calibrant(path: str) -> float:
@@ -51,16 +54,18 @@ def by_polars(path: str) -> float:
 
     bins = (pl.col("p") * 15).floor().cast(pl.Int8).clip(0, 14).alias("bin")
     gap = (pl.col("p").cast(pl.Float64).sum() - pl.col("label").cast(pl.Int64).sum()).alias("s")
-    sums = pl.scan_parquet(path).group_by(bins).agg(pl.len().alias("n"), gap)
+    scan = {".parquet": pl.scan_parquet, ".csv": pl.scan_csv, ".jsonl": pl.scan_ndjson}
+    sums = scan[Path(path).suffix](path).group_by(bins).agg(pl.len().alias("n"), gap)
     whole = sums.select(pl.col("s").abs().sum() / pl.col("n").sum())
     return float(whole.collect(engine="streaming").item())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rows", type=int, default=200_000_000)
+    parser.add_argument("--format", choices=ROWS, default="parquet")
+    parser.add_argument("--rows", type=int, help="200 million of Parquet, 5 million of text")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--folder", help="where the file is written; about 5 bytes a row")
+    parser.add_argument("--folder", help="where the file is written; 5 to 40 bytes a row")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file too")
     parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
     parser.add_argument("--path", help=argparse.SUPPRESS)
@@ -69,17 +74,19 @@ def main() -> None:
         print(json.dumps(measured(options.tool, options.path)))
         return
     print(machine(), flush=True)
+    rows = options.rows or ROWS[options.format]
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        path = str(Path(folder) / "rows.parquet")
-        size = write(path, options.rows)
-        print(f"{options.rows:,} rows, {size / 1e6:,.0f} MB of Parquet", flush=True)
+        path = str(Path(folder) / f"rows.{options.format}")
+        (write if options.format == "parquet" else write_text)(path, rows)
+        size = cached(path)
+        print(f"{rows:,} rows, {size / 1e6:,.0f} MB of {options.format}", flush=True)
         figures = side_by_side(path, options.repeats)
-    show(figures, options.rows)
+    show(figures, rows)
     if options.json:
         Path(options.json).write_text(json.dumps({"machine": machine(), "figures": figures}))
 
 
-def write(path: str, rows: int) -> int:
+def write(path: str, rows: int) -> None:
     """Predictions that are a little too sure, in row groups of the usual size."""
     import numpy as np
     import pyarrow as pa
@@ -93,6 +100,26 @@ def write(path: str, rows: int) -> int:
             p = rng.random(n, dtype=np.float32)
             label = (rng.random(n, dtype=np.float32) < p**1.2).astype(np.int8)
             writer.write_table(pa.table({"p": p, "label": label}, schema=schema))
+
+
+def write_text(path: str, rows: int) -> None:
+    """The same predictions as doubles, line by line."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    line = "{},{}\n" if path.endswith(".csv") else '{{"label": {}, "p": {}}}\n'
+    with open(path, "w") as file:
+        if path.endswith(".csv"):
+            file.write("label,p\n")
+        for start in range(0, rows, 1 << 16):
+            n = min(1 << 16, rows - start)
+            p = rng.random(n)
+            label = (rng.random(n) < p**1.2).astype(np.int8)
+            file.writelines(map(line.format, label.tolist(), p.tolist()))
+
+
+def cached(path: str) -> int:
+    """Read a file once, so that all find it in the page cache; its size."""
     with open(path, "rb") as file:
         while file.read(1 << 24):
             pass
@@ -102,7 +129,7 @@ def write(path: str, rows: int) -> int:
 def measured(tool: str, path: str) -> dict[str, float]:
     """Seconds of the call alone, after its imports, and the most memory the process had."""
     import_module({"calibrant": "calibrant._api.files.evaluate_file"}.get(tool, tool))
-    if tool == "calibrant":
+    if tool == "calibrant" and path.endswith(".parquet"):
         import_module("pyarrow.parquet")
     call = {"calibrant": by_calibrant, "duckdb": by_duckdb, "polars": by_polars}[tool]
     start = time.perf_counter()

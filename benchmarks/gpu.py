@@ -1,6 +1,7 @@
-"""Logits on a GPU: the fused read against a copy of the same bytes, plain torch and torchmetrics.
+"""Tensors on a GPU: whole public calls, and the fused read of logits against a copy of the same
+bytes, plain torch and torchmetrics.
 
-    python benchmarks/gpu.py [--gigabytes 8]
+    python benchmarks/gpu.py [--gigabytes 8] [--only calls|reads]
 
 First every sum is compared with the plain float64 read on a part of the rows; then medians of CUDA
 events around whole calls (launches and the transfer of the sums included) are printed as bytes per
@@ -13,6 +14,7 @@ import argparse
 import json
 import statistics
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,11 +23,13 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
+import calibrant as cal
 from calibrant._core.binning import EqualWidth, fixed_cuts
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.cells import Cells
 from calibrant._engines.tensors import fused
 from calibrant._engines.tensors.rows import plain_row_pass
+from calibrant.scaling import TemperatureScaling
 
 DOUBLE = np.dtype(np.float64)
 BINS = fixed_cuts(EqualWidth(15), DOUBLE)
@@ -146,15 +150,86 @@ def measure(k: int, dtype: torch.dtype, gigabytes: float) -> list[dict[str, obje
     return rows
 
 
+LOSSES = ("brier_score", "log_loss", "spherical_loss")
+SMOOTH = ("ls_ece", "smooth_ece")
+ORDERED = ("ks_error", "sweep_ece", "brier_decomposition")
+BINARY_CALLS = ("ece", *LOSSES, "lin_ce", *SMOOTH, *ORDERED, "evaluate")
+ROW_CALLS = ("ece", "log_loss", "confidence_ce", *SMOOTH, *ORDERED, "classwise_ce", "evaluate")
+
+
+def binary_of(n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Labels in one byte and predictions in single precision that are not quite calibrated."""
+    p = torch.rand(n, device="cuda")
+    y = (torch.rand(n, device="cuda") < p**1.1).to(torch.int8)
+    return y, p
+
+
+def calls(
+    name: str, names: tuple[str, ...], y: torch.Tensor, p: torch.Tensor, **options: object
+) -> list[dict[str, object]]:
+    """Times of public calls, from tensors to a number, beside a copy of the predictions."""
+    copy = copy_milliseconds(p)
+    print(f"\nwhole calls, {name}: a copy of the predictions takes {copy:.2f} ms")
+    rows: list[dict[str, object]] = []
+    for what in names:
+        took = milliseconds(lambda: getattr(cal, what)(y, p, **options), 5)  # noqa: B023
+        rows.append({"data": name, "what": what, "ms": took, "copies": took / copy})
+        print(f"  {what:24} {took:9.2f} ms {took / copy:9.1f} copies", flush=True)
+    return rows
+
+
+def check_calls(
+    names: tuple[str, ...], y: torch.Tensor, p: torch.Tensor, **options: object
+) -> None:
+    """Public calls on the device must give what arrays give."""
+    for what in names:
+        here, there = (getattr(cal, what)(*at, **options) for at in ((y.cpu(), p.cpu()), (y, p)))
+        for key in here.values if what == "evaluate" else [""]:
+            a, b = (float(v[key]) if key else float(getattr(v, "brier", v)) for v in (here, there))
+            # Softmax in single precision moves a confidence by some 2e-7.
+            close = 1e-5 if options else 1e-9
+            assert abs(a - b) <= close * abs(a) + close * 1e-3, (what, key, a, b)
+
+
+def whole_calls() -> list[dict[str, object]]:
+    check_calls(BINARY_CALLS, *binary_of(200_000))
+    part = logits_of(20_000, 30, torch.bfloat16)
+    check_calls(ROW_CALLS, part.targets, part.predictions, from_logits=True)
+    figures = calls("10^8 float32 and int8", BINARY_CALLS, *binary_of(10**8))
+    torch.cuda.empty_cache()
+    rows = logits_of(10**6, 1000, torch.bfloat16)
+    figures += calls(
+        "10^6 x 1,000 bfloat16 logits", ROW_CALLS, rows.targets, rows.predictions, from_logits=True
+    )
+    return figures + fit_calls()
+
+
+def fit_calls() -> list[dict[str, object]]:
+    """Temperature scaling, whose loss has its minimum inside (top labels) or at an end (random)."""
+    rows, figures = logits_of(200_000, 1000, torch.bfloat16), []
+    print("\nTemperatureScaling.fit, 200,000 x 1,000 bfloat16 logits")
+    for what, y in (
+        ("six labels of ten are the top one", rows.targets),
+        ("random labels", torch.randint(0, 1000, (rows.n,), device="cuda")),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # random labels: the temperature runs to its end
+            took = milliseconds(lambda: TemperatureScaling().fit(y, rows.predictions), 3)  # noqa: B023
+        figures.append({"data": "200,000 x 1,000 bfloat16", "what": f"fit, {what}", "ms": took})
+        print(f"  {what:36} {took:9.2f} ms", flush=True)
+    return figures
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--gigabytes", type=float, default=8.0)
+    parser.add_argument("--only", choices=("calls", "reads"))
     parser.add_argument("--json", help="write the figures here")
     options = parser.parse_args()
     torch.manual_seed(0)
     print(torch.cuda.get_device_name(), "torch", torch.__version__)
-    figures = []
-    for k, dtype in (
+    figures = whole_calls() if options.only != "reads" else []
+    for k, dtype in () if options.only == "calls" else (
         (1000, torch.bfloat16), (1000, torch.float32), (100, torch.bfloat16), (10, torch.bfloat16),
         (4096, torch.bfloat16), (128_256, torch.bfloat16),
     ):  # fmt: skip

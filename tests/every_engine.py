@@ -65,15 +65,20 @@ def settings(name: str) -> Iterator[None]:
         yield
 
 
+@functools.cache
+def _connection() -> Any:
+    """A connection of our own, not DuckDB's default one. Opening one takes as long as a query."""
+    return need("duckdb").connect()
+
+
 def _duckdb(table: Any) -> Any:
-    # A connection of its own, not DuckDB's default one; it lives as long as its relation.
-    return need("duckdb").connect().from_arrow(table)
+    return _connection().from_arrow(table)
 
 
 def _dask(table: Any) -> Any:
     need("pandas")
     dask = need("dask.dataframe")
-    whole = dask.from_pandas(table.to_pandas(), npartitions=3, sort=False)
+    whole = dask.from_pandas(table.to_pandas(), npartitions=2, sort=False)
     # A partition without rows, as filters leave them.
     return dask.concat([whole.partitions[:1].loc[1:0], whole])
 

@@ -148,9 +148,16 @@ PROBLEMS = {
     "logits of classes": (MANY, "label", LOGIT_NAMES, {"from_logits": True}),
     "classes in single precision": (MANY, "label", SINGLES, {}),
 }
-# Full sums take Spark some seconds each.
-FOR_SPARK = ("soft and weighted", "single precision", "logits of classes", "soft classes")
-PAIRS = [(n, p) for n in ENGINES for p in (FOR_SPARK if n == "spark" else PROBLEMS)]
+# Full sums take these a second or more each.
+SLOW = ("dask", "ibis", "spark")
+FOR_SLOW = ("soft and weighted", "single precision", "logits of classes", "soft classes")
+PAIRS = [(n, p) for n in ENGINES for p in (FOR_SLOW if n in SLOW else PROBLEMS)]
+
+
+@functools.cache
+def sums_of_arrays(problem):
+    columns, y, p, options = PROBLEMS[problem]
+    return sums("numpy", columns, y, p, **options)
 
 
 @pytest.mark.parametrize(("name", "problem"), PAIRS)
@@ -158,9 +165,7 @@ def test_everything_is_summed_alike(name, problem):
     columns, y, p, options = PROBLEMS[problem]
     found = sums(name, columns, y, p, **options)
     # Exponentials differ in their last bit, and logits of predictions near 1 by more.
-    same_state(
-        found, sums("numpy", columns, y, p, **options), rtol=1e-10 if "logits" in problem else 1e-12
-    )
+    same_state(found, sums_of_arrays(problem), rtol=1e-10 if "logits" in problem else 1e-12)
 
 
 # --- laws ----------------------------------------------------------------------------------------
@@ -285,10 +290,15 @@ def test_an_evaluation_has_the_same_measures(name, y):
     assert found.reliability.columns()["n"] == expected.reliability.columns()["n"]
 
 
+@functools.cache
+def expected_evaluation_of_classes():
+    return cal.evaluate(MANY["label"], ROWS)
+
+
 @every_engine
 def test_an_evaluation_of_classes_has_the_same_measures(name):
     found = call(name, cal.evaluate, MANY, "label", REPORTS)
-    expected = cal.evaluate(MANY["label"], ROWS)
+    expected = expected_evaluation_of_classes()
     for estimate in found.estimates:
         if estimate.rule == expected.estimate(estimate.name).rule:
             value = expected[estimate.name]

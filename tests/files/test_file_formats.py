@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -40,6 +41,12 @@ def same_numbers(found, expected):
     )
 
 
+@cache
+def evaluated_arrays(kind):
+    _, (y_true, y_proba, *weights), options = KINDS[kind]
+    return cal.evaluate(y_true, y_proba, sample_weight=weights[0] if weights else None, **options)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", FORMATS)
 def test_files_have_the_numbers_of_arrays(tmp_path, format, kind):
@@ -47,10 +54,8 @@ def test_files_have_the_numbers_of_arrays(tmp_path, format, kind):
     path = write(tmp_path, format, columns)
     weight = "w" if "w" in columns else None
     found = cal.evaluate_file(path, sample_weight=weight, **options)
-    y_true, y_proba, *weights = arrays
-    expected = cal.evaluate(
-        y_true, y_proba, sample_weight=weights[0] if weights else None, **options
-    )
+    expected = evaluated_arrays(kind)
+    y_proba = arrays[1]
     multiclass = np.ndim(y_proba) == 2
     same_numbers(found, expected)
     assert found.recipe["n"] == expected.recipe["n"] == len(y_proba)

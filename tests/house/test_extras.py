@@ -28,7 +28,8 @@ def packages(extra):
 def raised():
     """The package and the extra of every MissingExtra in the source, where both are written."""
     for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if "MissingExtra(" in text else ():
             called = getattr(node, "func", None)
             name = getattr(called, "id", getattr(called, "attr", None))
             if isinstance(node, ast.Call) and name == "MissingExtra":

@@ -104,14 +104,25 @@ def rows_of(shape: str, *, soft: bool):
     return columns, [f"q{r}" for r in range(K)] if soft else "y", [f"p{r}" for r in range(K)]
 
 
-@pytest.mark.parametrize("soft", [False, True], ids=["hard", "soft"])
-@pytest.mark.parametrize("shape", ["binary", "multiclass"])
-@pytest.mark.parametrize("engine", ENGINES)
+# A query takes these long to plan: each shape and each kind of label once.
+SLOW = ("dask", "ibis", "spark")
+PROBLEMS = [
+    pytest.param(engine, shape, soft, id=f"{engine}-{shape}-{'soft' if soft else 'hard'}")
+    for engine in ENGINES
+    for shape in ("binary", "multiclass")
+    for soft in (False, True)
+    if engine not in SLOW or soft == (shape == "multiclass")
+]
+
+
+@pytest.mark.parametrize(("engine", "shape", "soft"), PROBLEMS)
 def test_squares_of_weights_in_every_engine(engine, shape, soft):
     """The truthful confidence error and the debiased one are those that read them."""
     columns, y, p = rows_of(shape, soft=soft)
     for function in (cal.confidence_ce, cal.debiased_l2):
-        for options in ({}, {"sample_weight": "w"}):
+        for options in (
+            ({"sample_weight": "w"},) if engine in SLOW else ({}, {"sample_weight": "w"})
+        ):
             expected = call("numpy", function, columns, y, p, **options)
             found = call(engine, function, columns, y, p, **options)
             assert found == pytest.approx(expected, rel=1e-11)

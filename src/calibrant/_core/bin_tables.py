@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +14,8 @@ from numpy.typing import NDArray
 # write these columns by position. The square of a weight is what its row adds to a variance:
 # sum_w2 and sum_w2z keep estimates of the noise independent of the weights' scale.
 FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum_wz2", "sum_w2z")
+# Bins of a long table that a formula takes together: few enough for a cache.
+STRETCH = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,18 @@ class BinTable:
     def of_class(self, r: int) -> BinTable:
         """The table of one class, as a scalar problem."""
         return BinTable(self.sums[r : r + 1], self.dropped[r : r + 1], self.has_squares)
+
+    def stretches(self) -> Iterator[BinTable]:
+        """The bins in order, a cache's worth at a time; dropped samples are in none of them."""
+        for start in range(0, self.n_bins, STRETCH):
+            yield BinTable(self.sums[:, start : start + STRETCH], has_squares=self.has_squares)
+
+    def pooled(self) -> NDArray[np.float64]:
+        """Sums of w, w z and w z^2 of nonempty bins of the first class, those pooled that any
+        increasing fit of the mean targets pools: some of them, as far as it is quick.
+        """
+        columns = np.stack([self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]])
+        return pool_runs(columns if columns[0].all() else columns[:, columns[0] > 0])
 
     @property
     def n_classes(self) -> int:
@@ -122,6 +139,76 @@ class BinTable:
     def mean_z(self) -> NDArray[np.float64]:
         """Mean target per bin; NaN where a bin is empty."""
         return ratio(self.sum_wz, self.sum_w)
+
+
+def pool_runs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns of bins (sums of w and w z, and any others), neighbours put together whose mean
+    targets do not rise: whole runs at once, as long as there are many.
+    """
+    while True:
+        mean = columns[1] / columns[0]
+        firsts = np.append(0, np.flatnonzero(mean[:-1] < mean[1:]) + 1)
+        if firsts.size > 0.9 * mean.size:
+            return columns
+        columns = np.add.reduceat(columns, firsts, axis=1)
+
+
+class OrderedLevels(BinTable):
+    """Level sets in order that lie elsewhere: far too many to be brought here for what one measure
+    reads of them. What is asked of them in another way brings them all.
+    """
+
+    def __init__(self, whole: Callable[[], NDArray[np.float64]], total: float) -> None:
+        object.__setattr__(self, "_whole", whole)
+        object.__setattr__(self, "_total", total)
+        object.__setattr__(self, "dropped", np.zeros((1, len(FIELDS))))
+        object.__setattr__(self, "has_squares", True)
+        self._whole: Callable[[], NDArray[np.float64]]
+        self._total: float
+
+    @cached_property
+    def sums(self) -> NDArray[np.float64]:
+        """Every level (1, levels, fields)."""
+        return self._whole()
+
+    def of_class(self, r: int) -> BinTable:
+        return self
+
+    @property
+    def n_classes(self) -> int:
+        return 1
+
+    @property
+    def total_weight(self) -> NDArray[np.float64]:
+        return np.array([self._total])
+
+    @property
+    @abstractmethod
+    def n_levels(self) -> int:
+        """Distinct predictions."""
+
+    @property
+    @abstractmethod
+    def totals(self) -> NDArray[np.float64]:
+        """The sums of w and w z over all levels."""
+
+    @abstractmethod
+    def before(self, j: NDArray[np.float64], m: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sums of w and w z before the bins j of m bins of equal mass, (2, bins); bins are
+        counted from 0, and j is above 0.
+        """
+
+    @abstractmethod
+    def largest_partial_residual(self) -> float:
+        """The largest absolute sum of residuals up to the end of a level."""
+
+    @abstractmethod
+    def merged(self, m: int) -> BinTable:
+        """The levels put together into m bins of equal mass."""
+
+    @abstractmethod
+    def pooled(self) -> BinTable:
+        """Levels of one block of the isotonic fit put together, some or all of them."""
 
 
 def squared(sums: NDArray[np.float64]) -> bool:

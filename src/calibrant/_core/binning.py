@@ -338,14 +338,17 @@ def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
 class MiddleRanks:
     """The bins of `middle_rank_bins` in any number, found without a look at every prediction."""
 
-    doubled: NDArray[np.float64]
-    total: float
+    mass: NDArray[np.float64]
+    through: NDArray[np.float64]
 
     @classmethod
     def of(cls, mass: NDArray[np.float64]) -> MiddleRanks:
         """From the mass at each distinct prediction in increasing order."""
-        through = np.cumsum(mass)
-        return cls(2.0 * (through - mass) + mass, float(through[-1]))
+        return cls(mass, np.cumsum(mass))
+
+    @property
+    def total(self) -> float:
+        return float(self.through[-1])
 
     def firsts(self, m: int) -> NDArray[np.intp]:
         """Where each of m bins begins, and where the last one ends; an empty bin begins where the
@@ -353,7 +356,7 @@ class MiddleRanks:
         """
         out = np.zeros(m + 1, dtype=np.intp)
         out[1:-1] = self.begins(np.arange(1, m, dtype=np.float64), float(m))
-        out[-1] = self.doubled.size
+        out[-1] = self.mass.size
         return out
 
     def begins(self, j: NDArray[np.float64], m: float | NDArray[np.float64]) -> NDArray[np.intp]:
@@ -361,8 +364,8 @@ class MiddleRanks:
 
         A search guesses and the formula of `middle_rank_bins` corrects: the bins are the same.
         """
-        last = self.doubled.size - 1
-        at = np.searchsorted(self.doubled, j * (2.0 * self.total) / m)
+        last = self.mass.size - 1
+        at = np.searchsorted(self.through, j * self.total / m)
         while True:
             back = (at > 0) & (self._place(np.maximum(at - 1, 0), m) > j)
             on = (at <= last) & (self._place(np.minimum(at, last), m) <= j)
@@ -371,7 +374,9 @@ class MiddleRanks:
             at = at - back + on
 
     def _place(self, at: NDArray[np.intp], m: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        place: NDArray[np.float64] = self.doubled[at] * m / (2.0 * self.total) * (1 - ROUNDING)
+        mass = self.mass[at]
+        doubled_middle = 2.0 * (self.through[at] - mass) + mass
+        place: NDArray[np.float64] = doubled_middle * m / (2.0 * self.total) * (1 - ROUNDING)
         return place
 
 

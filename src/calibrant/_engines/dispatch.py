@@ -59,8 +59,13 @@ class Engine(Protocol):
     ) -> tuple[VectorTable, Findings]:
         """The table of a linear property of the label."""
 
-    def loss_sums(self, samples: Any, *, distribution: bool = False) -> tuple[LossSums, Findings]:
-        """Sums of the proper losses; of the distances between distributions too, on request."""
+    def loss_sums(
+        self, samples: Any, *, distribution: bool = False, only: str | None = None
+    ) -> tuple[LossSums, Findings]:
+        """Sums of the proper losses; of the distances between distributions too, on request.
+
+        Where `only` one loss is asked for the others may be NaN.
+        """
 
     def logit_grid(
         self, samples: Any, notion: Notion, spacing: float, eps: float, *, whole: bool = False

@@ -60,6 +60,26 @@ class Kernels(Protocol):
     ) -> None:
         """Read a block of probability rows once: top label, classwise sums, losses."""
 
+    def fold(
+        self,
+        confidences: NDArray[Any],
+        hits: NDArray[np.float64],
+        predictions: NDArray[Any],
+        targets: NDArray[Any],
+    ) -> None:
+        """Binary rows as a two-class top-label problem; at 1/2 the class 0 is predicted."""
+
+    def add_losses(
+        self,
+        losses: NDArray[np.float64],
+        predictions: NDArray[Any],
+        targets: NDArray[Any],
+        weights: NDArray[np.float64] | None,
+        fields: tuple[int, ...],
+        status: NDArray[np.int64],
+    ) -> None:
+        """Add the proper losses of binary predictions; at least these fields of the sums."""
+
     def deposit_logits(
         self,
         plus: NDArray[np.float64],

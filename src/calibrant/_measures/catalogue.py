@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
-from calibrant._measures.decomposition import decompose, isotonic_fit
+from calibrant._measures.decomposition import decompose, decompose_isotonic
 from calibrant._measures.measure import GROUPS, Claim, Claims, Group, Listed, Measure, Shape
 from calibrant._measures.of_cells import (
     brier_discriminations,
@@ -83,8 +83,7 @@ _MULTI: tuple[Shape, ...] = ("multiclass",)
 
 def _isotonic(part: str) -> Callable[[Statistics], float]:
     def compute(summary: Statistics) -> float:
-        parts = decompose(summary.levels, isotonic_fit(summary.levels))
-        return float(getattr(parts, part))
+        return float(getattr(decompose_isotonic(summary.levels), part))
 
     return compute
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable
+from calibrant._core.bin_tables import BinTable, OrderedLevels, pool_runs
 
 
 @dataclass(frozen=True)
@@ -34,53 +35,88 @@ class BrierDecomposition:
         )
 
 
-def decompose(
-    table: BinTable, recalibrated: NDArray[np.float64] | None = None
-) -> BrierDecomposition:
-    """The parts for each class's table, summed over classes.
+# The isotonic parts of tables that are still in use: three measures ask for each.
+_KEPT: WeakKeyDictionary[BinTable, BrierDecomposition] = WeakKeyDictionary()
 
-    `recalibrated` is the mean target that each bin is given (default: its own mean target).
-    """
-    parts = [
-        _one_class(table.of_class(r), None if recalibrated is None else recalibrated[r])
-        for r in range(table.n_classes)
-    ]
+
+def decompose(table: BinTable) -> BrierDecomposition:
+    """The parts for each class's table, summed over classes; each bin is given its mean target."""
+    return _sum([_binned(table.of_class(r)) for r in range(table.n_classes)])
+
+
+def decompose_isotonic(levels: BinTable) -> BrierDecomposition:
+    """The parts where each level is given what an increasing least-squares fit gives it."""
+    if levels not in _KEPT:
+        table = levels.pooled() if isinstance(levels, OrderedLevels) else levels
+        parts = [_isotonic(table.of_class(r)) for r in range(table.n_classes)]
+        _KEPT[levels] = _sum(parts)
+    return _KEPT[levels]
+
+
+def _sum(parts: list[BrierDecomposition]) -> BrierDecomposition:
     total = parts[0]
     for part in parts[1:]:
         total = total + part
     return total
 
 
-def isotonic_fit(levels: BinTable) -> NDArray[np.float64]:
-    """Each level's mean target after the increasing least-squares fit (pool adjacent violators)."""
+def isotonic_blocks(levels: BinTable) -> NDArray[np.float64]:
+    """Sums of w, w z and w z^2 over the blocks of the increasing least-squares fit of the mean
+    targets (pool adjacent violators).
+    """
     from scipy.optimize import isotonic_regression
 
-    out = np.zeros(levels.sum_w.shape)
-    for r in range(levels.n_classes):
-        nonempty = levels.sum_w[r] > 0
-        fit = isotonic_regression(levels.mean_z[r][nonempty], weights=levels.sum_w[r][nonempty])
-        out[r, nonempty] = fit.x
-    return out
+    # In which order neighbours that do not rise are pooled makes no difference.
+    columns = np.concatenate([stretch.pooled() for stretch in levels.stretches()], axis=1)
+    columns = pool_runs(columns)
+    fit = isotonic_regression(columns[1] / columns[0], weights=columns[0])
+    return np.add.reduceat(columns, fit.blocks[:-1], axis=1)
 
 
-def _one_class(table: BinTable, fitted: NDArray[np.float64] | None) -> BrierDecomposition:
-    w, wu, wz = table.sum_w[0], table.sum_wu[0], table.sum_wz[0]
-    # What a rule drops is in no bin, so it is in no part but the rest; the score itself counts it.
-    _, lost_w, _, _, lost_wz, lost_wu2, lost_wuz, lost_wz2, _ = table.dropped[0]
-    total = float(w.sum() + lost_w)
-    square_z = float(table.sum_wz2.sum() + lost_wz2)
-    square_u = float(table.sum_wu2.sum() + lost_wu2)
-    brier = (square_u - 2 * float(table.sum_wuz.sum() + lost_wuz) + square_z) / total
-    base = float(wz.sum() + lost_wz) / total
-    uncertainty = max(0.0, square_z / total - base**2)
-    if fitted is None:
-        nonempty = w > 0
-        mean_u, mean_z = wu[nonempty] / w[nonempty], wz[nonempty] / w[nonempty]
-        miscalibration = float(w[nonempty] @ (mean_u - mean_z) ** 2) / total
-        discrimination = float(w[nonempty] @ (mean_z - base) ** 2) / total
-        within = brier - (miscalibration - discrimination + uncertainty)
-        return BrierDecomposition(brier, miscalibration, discrimination, uncertainty, within)
+@dataclass(frozen=True)
+class _Whole:
+    """The score of a table, and what of it any predictions would have."""
+
+    total: float
+    brier: float
+    base: float
+    uncertainty: float
+
+    @classmethod
+    def of(cls, table: BinTable) -> _Whole:
+        # What a rule drops is in no bin, so it is in no part but the rest; the score counts it.
+        _, w, _, _, wz, wu2, wuz, wz2, _ = table.dropped[0]
+        for stretch in table.stretches():
+            w, wz = w + stretch.sum_w.sum(), wz + stretch.sum_wz.sum()
+            wu2, wuz = wu2 + stretch.sum_wu2.sum(), wuz + stretch.sum_wuz.sum()
+            wz2 = wz2 + stretch.sum_wz2.sum()
+        base = float(wz / w)
+        brier = float((wu2 - 2 * wuz + wz2) / w)
+        return cls(float(w), brier, base, max(0.0, float(wz2 / w) - base**2))
+
+
+def _binned(table: BinTable) -> BrierDecomposition:
+    whole = _Whole.of(table)
+    nonempty = table.sum_w[0] > 0
+    w = table.sum_w[0][nonempty]
+    mean_u, mean_z = table.sum_wu[0][nonempty] / w, table.sum_wz[0][nonempty] / w
+    miscalibration = float(w @ (mean_u - mean_z) ** 2) / whole.total
+    discrimination = float(w @ (mean_z - whole.base) ** 2) / whole.total
+    within = whole.brier - (miscalibration - discrimination + whole.uncertainty)
+    return BrierDecomposition(
+        whole.brier, miscalibration, discrimination, whole.uncertainty, within
+    )
+
+
+def _isotonic(levels: BinTable) -> BrierDecomposition:
+    whole = _Whole.of(levels)
+    w, wz, wz2 = isotonic_blocks(levels)
+    fitted = wz / w
     # The score of the recalibrated predictions, from sums alone.
-    after = float((w * fitted**2 - 2 * fitted * wz + table.sum_wz2[0]).sum()) / total
-    miscalibration, discrimination = max(0.0, brier - after), max(0.0, uncertainty - after)
-    return BrierDecomposition(brier, miscalibration, discrimination, uncertainty)
+    after = float((w * fitted**2 - 2 * fitted * wz + wz2).sum()) / whole.total
+    return BrierDecomposition(
+        whole.brier,
+        max(0.0, whole.brier - after),
+        max(0.0, whole.uncertainty - after),
+        whole.uncertainty,
+    )

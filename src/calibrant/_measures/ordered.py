@@ -9,20 +9,28 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.bin_tables import FIELDS, BinTable, OrderedLevels
 from calibrant._core.binning import ROUNDING, MiddleRanks
+from calibrant._core.level_table import LevelTable
 from calibrant._measures.binned import binned_error
 
-# Bins that a sweep looks at together.
-AT_ONCE = 512
+# Bins that a sweep looks at together; where each look takes a way to a device, more of them.
+AT_ONCE, FAR_AT_ONCE = 512, 1 << 15
 
 
 def ks_error(levels: BinTable) -> float:
     """The largest partial sum of residuals in order of predictions: ``max_t |sum_{u<=t} R| /
     W``.
     """
-    partial = np.cumsum(levels.residual, axis=1)
-    return float((np.abs(partial).max(axis=1) / levels.total_weight).mean())
+    if isinstance(levels, OrderedLevels):
+        return levels.largest_partial_residual() / float(levels.total_weight[0])
+    through = largest = np.zeros(levels.n_classes)
+    for stretch in levels.stretches():
+        partial = np.cumsum(stretch.residual, axis=1)
+        partial += through[:, None]
+        most = np.maximum(partial.max(axis=1), -partial.min(axis=1))
+        largest, through = np.maximum(largest, most), partial[:, -1].copy()
+    return float((largest / levels.total_weight).mean())
 
 
 def sweep_error(levels: BinTable, norm: str = "l1") -> float:
@@ -31,46 +39,91 @@ def sweep_error(levels: BinTable, norm: str = "l1") -> float:
 
 
 def sweep_bins(levels: BinTable) -> BinTable:
-    """The equal-mass bins at which a sweep over their number stops: one before the first fall."""
-    sums = levels.sums[0][levels.sums[0, :, 1] > 0]
-    ranks = MiddleRanks.of(sums[:, 1])
-    through = np.zeros((2, len(sums) + 1))
-    np.cumsum(sums[:, [1, 4]].T, axis=1, out=through[:, 1:])
-    first = 2
-    while first <= len(sums):
-        # Several numbers at a time, about AT_ONCE bins in all: most sweeps end within a few dozen.
-        more = max(1, int(math.sqrt(first * first + 2 * AT_ONCE)) - first)
-        tried = np.arange(first, min(first + more, len(sums) + 1))
-        falls = _falls(ranks, through, tried)
+    """The equal-mass bins at which a sweep over their number stops: one before the first fall.
+
+    They have the sums that an error is made of: of weights, predictions and targets.
+    """
+    if isinstance(levels, OrderedLevels):
+        return levels.merged(_first_fall(levels, FAR_AT_ONCE) - 1)
+    if not levels.sum_w[0].all():  # cells of a stream may be empty
+        levels = BinTable(levels.sums[:1, levels.sum_w[0] > 0], has_squares=levels.has_squares)
+    ranks = levels.ranks if isinstance(levels, LevelTable) else MiddleRanks.of(levels.sum_w[0])
+    firsts = ranks.firsts(_first_fall(_Levels(ranks, levels.sum_wz[0]), AT_ONCE) - 1)
+    merged = np.zeros((firsts.size - 1, len(FIELDS)))
+    start = 0
+    for stretch in levels.stretches():
+        # The bins that begin before the stretch ends, from the one that it begins in.
+        end = start + stretch.n_bins
+        first, last = np.searchsorted(firsts, start, side="right") - 1, np.searchsorted(firsts, end)
+        begins = np.maximum(firsts[first : last + 1], start) - start
+        begins[-1] = min(begins[-1], stretch.n_bins)
+        for name in ("sum_w", "sum_wu", "sum_wz"):
+            column = getattr(stretch, name)[0]
+            merged[first:last, FIELDS.index(name)] += _merged(column, begins)
+        start = end
+    return BinTable(merged[None], has_squares=False)
+
+
+class _Levels:
+    """Level sets as `OrderedLevels` describes them, in memory."""
+
+    def __init__(self, ranks: MiddleRanks, wz: NDArray[np.float64]) -> None:
+        self.ranks = ranks
+        self.n_levels = wz.size
+        self._targets = np.cumsum(wz)
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        return np.array([self.ranks.total, self._targets[-1]])
+
+    def before(self, j: NDArray[np.float64], m: NDArray[np.float64]) -> NDArray[np.float64]:
+        at = self.ranks.begins(j, m)
+        last = np.maximum(at - 1, 0)
+        through = np.stack([self.ranks.through[last], self._targets[last]])
+        return np.where(at > 0, through, 0.0)
+
+
+def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
+    """The least number of bins at which some mean target is below that of the bin before, or one
+    more than there are distinct predictions.
+    """
+    first, most = 2, order.n_levels
+    while first <= most:
+        # Several numbers at a time, so many bins in all: most sweeps end within a few dozen.
+        more = max(1, int(math.sqrt(first * first + 2 * at_once)) - first)
+        tried = np.arange(first, min(first + more, most + 1))
+        falls = _falls(order, tried)
         if falls.any():
-            return merge_levels(sums, int(tried[falls.argmax()]) - 1)
+            return int(tried[falls.argmax()])
         first = int(tried[-1]) + 1
-    return merge_levels(sums, len(sums))
+    return most + 1
 
 
-def _falls(
-    ranks: MiddleRanks, through: NDArray[np.float64], tried: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> NDArray[np.bool_]:
     """For each number of bins whether some bin's mean target is below that of the one before."""
     owner = np.repeat(np.arange(tried.size), tried + 1)
     m = tried[owner]
     # Each number has its borders 0 to m in a row.
     j = np.arange(owner.size) - np.repeat(np.cumsum(tried + 1) - (tried + 1), tried + 1)
-    at = np.where(j == 0, 0, ranks.doubled.size)
+    before = np.where(j == 0, 0.0, order.totals[:, None])
     inner = (j > 0) & (j < m)
-    at[inner] = ranks.begins(j[inner].astype(np.float64), m[inner].astype(np.float64))
+    before[:, inner] = order.before(j[inner].astype(np.float64), m[inner].astype(np.float64))
     # Bins without a prediction say nothing; nor does the step from one number to the next.
-    nonempty = np.flatnonzero(at[:-1] < at[1:])
-    weight, target = through[:, at[nonempty + 1]] - through[:, at[nonempty]]
+    nonempty = np.flatnonzero(before[0, :-1] < before[0, 1:])
+    weight, target = before[:, nonempty + 1] - before[:, nonempty]
     mean = target / weight
     falls = (mean[1:] - mean[:-1] < -ROUNDING) & (owner[nonempty][1:] == owner[nonempty][:-1])
     return np.bincount(owner[nonempty][1:][falls], minlength=tried.size) > 0
 
 
+def _merged(column: NDArray[np.float64], firsts: NDArray[np.intp]) -> NDArray[np.float64]:
+    """A column of level sets, or rows of them, put together into bins that begin at `firsts`."""
+    nonempty = firsts[:-1] < firsts[1:]
+    merged = np.zeros((firsts.size - 1, *column.shape[1:]))
+    merged[nonempty] = np.add.reduceat(column, firsts[:-1][nonempty], axis=0)
+    return merged
+
+
 def merge_levels(sums: NDArray[np.float64], m: int) -> BinTable:
     """Level sets (levels x fields) put together into m equal-mass bins."""
-    firsts = MiddleRanks.of(sums[:, 1]).firsts(m)
-    nonempty = firsts[:-1] < firsts[1:]
-    merged = np.zeros((m, len(FIELDS)))
-    merged[nonempty] = np.add.reduceat(sums, firsts[:-1][nonempty], axis=0)
-    return BinTable(merged[None])
+    return BinTable(_merged(sums, MiddleRanks.of(sums[:, 1]).firsts(m))[None])

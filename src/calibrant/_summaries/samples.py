@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -22,15 +22,17 @@ from calibrant._core.binning import (
 )
 from calibrant._core.errors import InputError, NotDefined, check_weight_total, one_of
 from calibrant._core.grid import LogitGrid
+from calibrant._core.level_table import LevelTable
 from calibrant._core.loss_sums import LossSums
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
-from calibrant._engines.arrays.counting import stack
-from calibrant._engines.arrays.passes import MatrixSums
+from calibrant._engines.arrays.counting import class_tables, stack
+from calibrant._engines.arrays.passes import MatrixSums, top_label_problem
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
+from calibrant._measures.catalogue import THRESHOLD
 from calibrant._measures.smooth import LS_SIGMA
 from calibrant._measures.statistics import Statistics
 from calibrant._summaries.smooth import SmoothSummary
@@ -122,9 +124,14 @@ class Summary:
         return self._checked(table)
 
     def table_with_cuts(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
+        """The bin table of a scalar notion and a rule, with the cuts that were used."""
+        if self._fused and notion == self.scalar and rule == self.fixed:
+            return self.bins, fixed_cuts(rule, self.samples.precision)
         with explained(self.samples):
             table, cuts, findings = self.engine.bin_table(self.samples, notion, rule)
         self._note(findings)
+        if notion == self.scalar and rule == self.fixed and not self._fused:
+            self.__dict__.setdefault("bins", table)  # whoever asks for these bins has them
         return self._checked(table), cuts
 
     @property
@@ -168,19 +175,64 @@ class Summary:
         return self.table(self.scalar, self.fixed)
 
     @cached_property
+    def _problem(self) -> tuple[Source, Notion]:
+        """The scalar problem. For an evaluation of everything, the top label of (n, k) predictions
+        is read once and kept: 16 bytes a row, which must be put in order anyway.
+        """
+        samples = self.samples
+        if not (self.together and samples.multiclass and isinstance(samples, Samples)):
+            return samples, self.scalar
+        with explained(samples):
+            top, hit, findings = top_label_problem(samples)
+        self._note(findings)
+        return replace(samples, predictions=top, targets=hit, from_logits=False), "binary"
+
+    def _in_bins(self, rule: Rule) -> BinTable:
+        """The scalar problem in bins that come from its predictions, or in any others."""
+        problem, notion = self._problem
+        if rule.is_fixed:  # edges meet predictions in the precision in which they came
+            return self.table(self.scalar, rule)
+        with explained(self.samples):
+            table, _, findings = self.engine.bin_table(problem, notion, rule)
+        self._note(findings)
+        return self._checked(table)
+
+    @cached_property
     def quantile_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass."""
-        return self.table(self.scalar, self.quantile)
+        levels = self._ordered
+        if levels is None or not isinstance(self.quantile, Quantile):
+            return self._in_bins(self.quantile)
+        return self._checked(BinTable(self._sums(levels.quantile_cuts(self.quantile.m))[None]))
+
+    @property
+    def _ordered(self) -> LevelTable | None:
+        """The level sets, where all measures are asked for and equal predictions share a bin: what
+        is in order already need not be searched for quantiles.
+        """
+        by_rank = isinstance(self.quantile, Quantile) and self.quantile.ties == "rank"
+        if not self.together or by_rank or not isinstance(self.samples, Samples):
+            return None
+        return self.levels if isinstance(self.levels, LevelTable) else None
+
+    def _sums(self, cuts: Cuts) -> NDArray[np.float64]:
+        """The scalar problem in given cuts: (bins, fields)."""
+        with explained(self.samples):
+            sums, findings = self.engine.scalar_sums(*self._problem, cuts)
+        self._note(findings)
+        return sums
 
     @cached_property
     def confidence_bins(self) -> BinTable:
         """The top-label problem in bins of equal mass."""
+        if self.scalar == "confidence":
+            return self.quantile_bins
         return self.table("confidence", self.quantile)
 
     @cached_property
     def levels(self) -> BinTable:
         """The scalar problem by distinct prediction."""
-        return self.table(self.scalar, LevelSets())
+        return self._in_bins(LevelSets())
 
     @cached_property
     def class_bins(self) -> BinTable:
@@ -191,9 +243,27 @@ class Summary:
             return self._checked(BinTable(table, has_squares=squared(table)))
         return self.table("classwise", self.fixed)
 
+    @property
+    def _shared(self) -> bool:
+        """Whether the columns of all classes are put in order once, for all that needs it."""
+        return self.together and self.samples.multiclass and isinstance(self.samples, Samples)
+
+    @cached_property
+    def _class_tables(self) -> tuple[BinTable | None, BinTable | None]:
+        """Bins of equal mass of each class: of all predictions, and of those above the usual
+        threshold.
+        """
+        assert isinstance(self.samples, Samples)
+        self.bins  # noqa: B018 - every row is sound, and has a weight
+        rule = equal_mass_rule(self.quantile)
+        with explained(self.samples):
+            return class_tables(self.samples, rule, threshold=THRESHOLD)
+
     @cached_property
     def class_quantile_bins(self) -> BinTable:
         """Each class against the rest in bins of equal mass."""
+        if self._shared and equal_mass_rule(self.quantile) == self.quantile:
+            return self.class_equal_mass_bins
         return self.table("classwise", self.quantile)
 
     @cached_property
@@ -205,6 +275,10 @@ class Summary:
     @cached_property
     def class_equal_mass_bins(self) -> BinTable:
         """Each class against the rest, for the same measures."""
+        if self._shared:
+            every, _ = self._class_tables
+            assert every is not None
+            return self._checked(every)
         rule = equal_mass_rule(self.quantile)
         return self.class_quantile_bins if rule == self.quantile else self.table("classwise", rule)
 
@@ -219,6 +293,15 @@ class Summary:
             out, findings = self.engine.loss_sums(self.samples)
         self._note(findings)
         return self._weighed(out)
+
+    def mean_loss(self, name: str) -> float:
+        """One proper loss, without the others where that is faster."""
+        if self._fused or "losses" in self.__dict__:
+            return self.losses.mean(name)
+        with explained(self.samples):
+            out, findings = self.engine.loss_sums(self.samples, only=name)
+        self._note(findings)
+        return self._weighed(out).mean(name)
 
     @cached_property
     def distribution(self) -> LossSums:
@@ -245,7 +328,7 @@ class Summary:
     @cached_property
     def logit_grid(self) -> LogitGrid:
         """The scalar problem on the logit grid."""
-        smooth = SmoothSummary(self.samples, self.scalar)
+        smooth = SmoothSummary(*self._problem)
         grid = smooth.logit_grid(LS_SIGMA)
         self._note(smooth.findings)
         self.n_logits_clipped = smooth.n_logits_clipped
@@ -254,7 +337,7 @@ class Summary:
     @cached_property
     def smooth(self) -> float:
         """smECE of the scalar problem, at its fixed point."""
-        smooth = SmoothSummary(self.samples, self.scalar)
+        smooth = SmoothSummary(*self._problem)
         value = smooth.smooth_ece(None)
         self._note(smooth.findings)
         return value
@@ -267,19 +350,48 @@ class Summary:
     def above(self, threshold: float) -> BinTable:
         """Predictions above a threshold in bins of equal mass, for each class that has any."""
         samples, engine = self.samples, self.engine
+        if isinstance(samples, Samples) and not samples.multiclass:
+            return self._rows_above(samples, threshold)
+        rule = equal_mass_rule(self.quantile)
+        if self._shared and threshold == THRESHOLD:
+            return self._some_above(self._class_tables[1], threshold)
         with explained(samples):
-            if samples.multiclass:
-                self._note(engine.matrix_sums(samples).findings)
-                columns: Iterable[Any] = engine.class_columns(samples)
+            self.table(self.scalar, EqualWidth(1))  # every row is sound, and has a weight
+            if samples.multiclass and isinstance(samples, Samples):
+                table = class_tables(samples, rule, every=False, threshold=threshold)[1]
             else:
-                columns = [samples]
-            self._checked(self.table(self.scalar, EqualWidth(1)))
-            kept = [rows for c in columns if (rows := engine.rows_above(c, threshold)) is not None]
-            rule = equal_mass_rule(self.quantile)
-            tables = [engine.bin_table(part, "binary", rule)[0] for part in kept]
-        if not tables:
+                columns: Iterable[Any] = (
+                    engine.class_columns(samples) if samples.multiclass else [samples]
+                )
+                parts = (engine.rows_above(column, threshold) for column in columns)
+                tables = [engine.bin_table(p, "binary", rule)[0] for p in parts if p is not None]
+                table = stack(tables) if tables else None
+        return self._some_above(table, threshold)
+
+    def _some_above(self, table: BinTable | None, threshold: float) -> BinTable:
+        if table is None:
             raise NotDefined(none_above(threshold))
-        return stack(tables)
+        return table
+
+    def _rows_above(self, samples: Samples, threshold: float) -> BinTable:
+        """The rows of a binary problem above a threshold, read where they are and not copied."""
+        rule = equal_mass_rule(self.quantile)
+        # Compared in the predictions' own precision, as bins are.
+        edge = np.nextafter(float(np.asarray(threshold, dtype=samples.precision)), np.inf)
+        if self._ordered is not None:
+            above = self._ordered.from_edge(edge)
+            inner = above.quantile_cuts(rule.m).inner if above.n_bins else None
+        else:
+            self._checked(self.table(self.scalar, EqualWidth(1)))
+            with explained(samples):
+                rows = self.engine.rows_above(samples, threshold)
+                if rule.ties == "rank" and rows is not None:
+                    return self.engine.bin_table(rows, "binary", rule)[0]
+                cuts = None if rows is None else self.engine.bin_table(rows, "binary", rule)[1]
+            inner = None if cuts is None else cuts.inner
+        if inner is None:
+            raise NotDefined(none_above(threshold))
+        return BinTable(self._sums(Cuts(np.append(edge, inner)))[None, 1:])
 
 
 def none_above(threshold: float) -> str:

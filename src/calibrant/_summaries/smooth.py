@@ -145,7 +145,7 @@ class SmoothSummary:
     def _weights(self) -> tuple[float, float]:
         """The sums of weights and of squared weights, once every row is known to be sound."""
         samples = self.samples
-        if isinstance(samples, Samples) and samples.weights is None:
+        if isinstance(samples, Samples | TensorSamples) and samples.weights is None:
             return float(samples.n), float(samples.n)
         notion: Notion = "confidence" if self.notion == "classwise" else self.notion
         with explained(samples):

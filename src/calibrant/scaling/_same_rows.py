@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import CalibrantWarning
-from calibrant.scaling._predictions import Predictions
 
 Hashes = NDArray[np.uint64]
 
@@ -65,19 +64,19 @@ def among(share: float, name: str) -> str:
     return f"{portion} of these rows were among the rows that {name} was fitted to"
 
 
-def fingerprint(predictions: Predictions) -> str:
-    """A digest of predictions in their order: it also recognises predictions that repeat too much
-    for hashes of single rows.
+def fingerprint(hashes: Hashes, columns: int | None) -> str:
+    """A digest of rows in their order, from the hash of each: it also recognises predictions that
+    repeat too much for hashes of single rows.
     """
-    digest = hashlib.blake2b(str(predictions.values.shape).encode(), digest_size=16)
-    digest.update(predictions.values.data)
+    digest = hashlib.blake2b(f"{hashes.size} rows of {columns}".encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(hashes).data)
     return digest.hexdigest()
 
 
 def row_hashes(values: NDArray[Any]) -> Hashes:
     """A hash of each row: equal for equal rows in single precision, whatever they came in."""
     rows = values.reshape(len(values), -1)
-    factors = _mixed(np.arange(1, rows.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    factors = hash_factors(rows.shape[1])
     out = np.empty(len(rows), dtype=np.uint64)
     step = max(1, _BLOCK // max(1, rows.shape[1]))
     with np.errstate(over="ignore"):
@@ -85,10 +84,15 @@ def row_hashes(values: NDArray[Any]) -> Hashes:
             # Zero is added so that -0 and 0 are one.
             bits = (rows[at : at + step].astype(np.float32) + np.float32(0)).view(np.uint32)
             out[at : at + step] = bits.astype(np.uint64) @ factors
-    return _mixed(out)
+    return mixed(out)
 
 
-def _mixed(x: Hashes) -> Hashes:
+def hash_factors(columns: int) -> Hashes:
+    """The odd number by which each column's bits are multiplied before they are added up."""
+    return mixed(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
+
+
+def mixed(x: Hashes) -> Hashes:
     """SplitMix64: numbers that differ in one bit become numbers that differ in half of them."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -126,14 +130,15 @@ class FittedRows:
     n_distinct: int
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> FittedRows:
-        """The hashes of some rows of predictions."""
-        hashes, counts = np.unique(row_hashes(values), return_counts=True)
+    def of(cls, every: Hashes) -> FittedRows:
+        """The hashes to keep, of those of all rows."""
+        hashes, counts = np.unique(every, return_counts=True)
         return cls(hashes[:KEPT], counts[:KEPT].astype(np.int64), int(hashes.size))
 
-    def overlap(self, values: NDArray[Any]) -> Overlap:
-        """How many of these rows are rows of the fit, beyond those that equal one by chance."""
-        new = row_hashes(values)
+    def overlap(self, new: Hashes) -> Overlap:
+        """How many of the rows with these hashes are rows of the fit, beyond those that equal one
+        by chance.
+        """
         last = int(self.hashes[-1]) if self.n_distinct > self.hashes.size else _LARGEST
         examined = np.flatnonzero(new <= np.uint64(last))
         if examined.size > MAX_EXAMINED:

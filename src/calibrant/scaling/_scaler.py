@@ -6,7 +6,7 @@ import inspect
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -26,12 +26,14 @@ from calibrant.scaling._problem import (
 from calibrant.scaling._same_rows import (
     ADVICE,
     FittedRows,
+    Hashes,
     Overlap,
     SameRows,
     all_of,
     among,
     fingerprint,
     remember,
+    row_hashes,
 )
 from calibrant.scaling._saved import COUNTS, LOSSES, encode_learned, encode_option, to_text
 
@@ -147,7 +149,8 @@ class Scaler(ABC):
         >>> round(scaler.temperature_, 2)
         0.69
         """
-        self._fit(y_true, y_proba, sample_weight, classes, data)
+        if data is not None or not self._fit_on_device(y_true, y_proba, sample_weight, classes):
+            self._fit(y_true, y_proba, sample_weight, classes, data)
         return self
 
     @public
@@ -225,11 +228,12 @@ class Scaler(ABC):
         return self._overlap(self._predictions(y_proba, data)).share
 
     def _overlap(self, predictions: Predictions) -> Overlap:
-        if fingerprint(predictions) == self._fitted_on:
+        hashes = row_hashes(predictions.values)
+        if fingerprint(hashes, predictions.columns) == self._fitted_on:
             return all_of(len(predictions.values))
         if self._fitted_rows is None:  # a map that was saved before rows were remembered
             return Overlap(None, np.empty(0, np.intp), np.empty(0, np.bool_))
-        return self._fitted_rows.overlap(predictions.values)
+        return self._fitted_rows.overlap(hashes)
 
     def _predictions(self, y_proba: Any, data: Any) -> Predictions:
         """New predictions; an error if they are not of the kind that the map was fitted to."""
@@ -308,15 +312,27 @@ class Scaler(ABC):
         self.n_classes_, self.n_rows_ = problem.n_classes, len(problem.weights)
         self.n_iter_, self.loss_before_ = solution.n_iter, problem.loss_before
         self._columns = problem.predictions.columns
-        self._fitted_on = fingerprint(problem.predictions)
-        self._fitted_rows = FittedRows.of(problem.predictions.values)
+        self._remember_rows(row_hashes(problem.predictions.values))
         self.loss_ = problem.log_loss(self._apply(problem.predictions))
         absent = problem.absent() if self._class_by_class else []
         certain = problem.ruled_out() if self._of_logarithms else (0, 0.0)
-        for caution in (*about_absent(absent), *about_ruled_out(*certain), *solution.cautions):
-            # Past `fit` and the wrapper that checks its keywords: to the caller's own line.
-            warnings.warn(f"{type(self).__name__}: {caution}", CalibrantWarning, stacklevel=4)
+        self._warn((*about_absent(absent), *about_ruled_out(*certain), *solution.cautions))
         return problem.predictions
+
+    def _remember_rows(self, hashes: Hashes) -> None:
+        self._fitted_on = fingerprint(hashes, self._columns)
+        self._fitted_rows = FittedRows.of(hashes)
+
+    def _warn(self, cautions: Iterable[str]) -> None:
+        for caution in cautions:
+            # Past the fit and the wrapper that checks its keywords: to the caller's own line.
+            warnings.warn(f"{type(self).__name__}: {caution}", CalibrantWarning, stacklevel=5)
+
+    def _fit_on_device(
+        self, y_true: Any, y_proba: Any, sample_weight: Any, classes: Sequence[Any] | None
+    ) -> bool:
+        """Fit to tensors where they are, if the map can; else to a copy of them in memory."""
+        return False
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "loss_"):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from calibrant._core.validation import public
 from calibrant._data.links import softmax
+from calibrant.scaling._device_temperature import logits_on_device
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._scaler import Scaler
 
 LOWEST, HIGHEST = 1e-3, 1e3
+# The first and second derivative of a loss at 1/T.
+Derivative = Callable[[float], tuple[float, float]]
 
 
 class TemperatureScaling(Scaler):
@@ -71,25 +77,52 @@ class TemperatureScaling(Scaler):
         scores = problem.predictions.class_scores()
         # Equal scores become exact zeros: a prediction that says nothing leaves T where it is.
         scores = scores - scores.max(axis=1, keepdims=True)
-        slope, n_iter = _best_slope(scores, problem.targets, problem.shares)
-        temperature = 1.0 / slope
-        cautions: tuple[str, ...] = ()
-        if slope >= 1 / LOWEST:
-            cautions = (
-                f"the temperature ran to its lower end, {LOWEST}: the predictions are right on "
-                "every row, and any lower temperature fits better still. Fit on more rows",
-            )
-        elif slope <= 1 / HIGHEST:
-            cautions = (
-                f"the temperature ran to its upper end, {HIGHEST:.0f}: the predictions say nothing "
-                "about the targets, or the wrong way round. Check the order of the rows and of "
-                "the classes",
-            )
-        return Solution({"temperature_": temperature}, cautions, n_iter)
+        if not scores.any():
+            return Solution({"temperature_": 1.0})
+        return _solution(lambda slope: derivatives(slope, scores, problem.targets, problem.shares))
+
+    def _fit_on_device(
+        self, y_true: Any, y_proba: Any, sample_weight: Any, classes: Sequence[Any] | None
+    ) -> bool:
+        self._check_options()
+        logits = None
+        if self.from_logits:
+            logits = logits_on_device(y_true, y_proba, sample_weight, classes)
+        if logits is None:
+            return False
+        loss_before = logits.loss_before  # checks every value on its way
+        solution = Solution({"temperature_": 1.0})
+        if not logits.says_nothing():
+            solution = _solution(logits.derivatives)
+        self.temperature_ = float(solution.learned["temperature_"])  # type: ignore[arg-type]
+        self.n_classes_ = self._columns = logits.samples.n_classes
+        self.n_rows_, self.n_iter_ = logits.samples.n, solution.n_iter
+        self.loss_before_, self.loss_ = loss_before, logits.loss(1.0 / self.temperature_)
+        self._remember_rows(logits.row_hashes())
+        self._warn(solution.cautions)
+        return True
 
     def _apply(self, predictions: Predictions) -> FloatArray:
         out = softmax(predictions.class_scores() / self.temperature_)
         return out if predictions.columns else out[:, 1]
+
+
+def _solution(derivative: Derivative) -> Solution:
+    """The temperature at which the loss is least, with a warning where it ran to an end."""
+    slope, n_iter = _best_slope(derivative)
+    cautions: tuple[str, ...] = ()
+    if slope >= 1 / LOWEST:
+        cautions = (
+            f"the temperature ran to its lower end, {LOWEST}: the predictions are right on "
+            "every row, and any lower temperature fits better still. Fit on more rows",
+        )
+    elif slope <= 1 / HIGHEST:
+        cautions = (
+            f"the temperature ran to its upper end, {HIGHEST:.0f}: the predictions say nothing "
+            "about the targets, or the wrong way round. Check the order of the rows and of "
+            "the classes",
+        )
+    return Solution({"temperature_": 1.0 / slope}, cautions, n_iter)
 
 
 def derivatives(
@@ -103,18 +136,16 @@ def derivatives(
     return float(first), float(second)
 
 
-def _best_slope(scores: FloatArray, targets: FloatArray, shares: FloatArray) -> tuple[float, int]:
+def _best_slope(derivative: Derivative) -> tuple[float, int]:
     """Newton's method on 1/T, kept inside a bracket that shrinks with every step."""
-    if not scores.any():
-        return 1.0, 0
     low, high = 1 / HIGHEST, 1 / LOWEST
-    if derivatives(low, scores, targets, shares)[0] >= 0:
+    if derivative(low)[0] >= 0:
         return low, 0
-    if derivatives(high, scores, targets, shares)[0] <= 0:
+    if derivative(high)[0] <= 0:
         return high, 0
     slope = 1.0
     for n_iter in range(1, 200):  # noqa: B007 - halving alone would end well before
-        first, second = derivatives(slope, scores, targets, shares)
+        first, second = derivative(slope)
         if first == 0:
             break
         low, high = (slope, high) if first < 0 else (low, slope)

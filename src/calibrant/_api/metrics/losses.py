@@ -11,7 +11,7 @@ from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples_in_place
-from calibrant._measures.decomposition import BrierDecomposition, decompose, isotonic_fit
+from calibrant._measures.decomposition import BrierDecomposition, decompose, decompose_isotonic
 from calibrant._summaries.samples import Summary, resolve_notion
 
 
@@ -25,7 +25,7 @@ def _mean_loss(
     data: Any,
 ) -> float:
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
-    return Summary(samples).losses.mean(name)
+    return Summary(samples).mean_loss(name)
 
 
 @public
@@ -388,5 +388,4 @@ def brier_decomposition(
     summary = Summary(samples)
     if method == "binned":
         return decompose(summary.table(resolved, rule))
-    levels = summary.table(resolved, LevelSets())
-    return decompose(levels, isotonic_fit(levels))
+    return decompose_isotonic(summary.table(resolved, LevelSets()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -45,13 +45,21 @@ class Names:
 class Chunk:
     """Some rows of a file."""
 
-    first_row: int
+    # The first of them, counted from where `before` counts to, or else from the file's beginning.
+    start: int
     n_rows: int
     # How far reading them has moved on in the file.
     n_bytes: int
     columns: dict[Field, Column | Names]
     # The line of a row, both counted within the file; None where files have no lines.
     line: Callable[[int], int] | None = None
+    # How many rows there are before: a look at all of them, which only an error is worth.
+    before: Callable[[], int] | None = None
+
+    @property
+    def first_row(self) -> int:
+        """The number of the first row within the file."""
+        return self.start + (self.before() if self.before else 0)
 
 
 class Reader(Protocol):
@@ -73,7 +81,7 @@ class Reader(Protocol):
     def precision(self, name: str) -> str:
         """The precision of a column's numbers: "half", "single" or "double"."""
 
-    def pieces(self, fields: Sequence[Field]) -> list[Any]:
+    def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
         """Parts that can be read apart from each other, in order."""
 
     def chunks(

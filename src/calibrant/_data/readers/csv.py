@@ -1,15 +1,29 @@
-"""CSV, parsed by Arrow block by block; what it cannot read is looked up to name the line."""
+"""CSV, block by block: plain numbers by a compiled scanner, anything else by Arrow.
+
+What Arrow cannot read is looked up to name the line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import cache, cached_property, partial
+from importlib.util import find_spec
+from itertools import islice
 from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import arrow, is_text, names, readable, values
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
+from calibrant._data.readers.csv_blocks import (
+    Piece,
+    blocks_of,
+    part_of,
+    pieces_of,
+    scanned,
+)
 from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of, open_quote
 from calibrant._data.readers.find import File
+from calibrant._data.readers.scanner import scanner
 
 # Bytes parsed at a time. Arrow reads some thirty such blocks ahead, and a row must fit into one:
 # larger ones are for files that need them.
@@ -21,13 +35,13 @@ class CsvReader:
 
     def __init__(self, file: File) -> None:
         self.file = file
-        self._pa = arrow("reading CSV")
-        self._csv = arrow("reading CSV", "pyarrow.csv")
-        self._compute = arrow("reading CSV", "pyarrow.compute")
+        if find_spec("pyarrow") is None:
+            arrow("reading CSV")
         self._header = header_of(file)
         self.names = self._header.names
         self.n_rows: int | None = None if self.names else 0
         self._kinds: dict[str, Any] = {}
+        self._plain: dict[str, bool] = {}
         self.messages: tuple[str, ...] = ()
         if self._header.delimiter != ",":
             self.messages = (f"columns are separated by {self._header.delimiter!r}",)
@@ -41,22 +55,124 @@ class CsvReader:
     def precision(self, name: str) -> str:
         return "double"
 
-    def pieces(self, fields: Sequence[Field]) -> list[Any]:
-        return [None] if self.names else []
+    # Slow to import, and not needed for files of plain numbers.
+    @cached_property
+    def _pa(self) -> Any:
+        return arrow("reading CSV")
+
+    @cached_property
+    def _csv(self) -> Any:
+        return arrow("reading CSV", "pyarrow.csv")
+
+    @cached_property
+    def _compute(self) -> Any:
+        return arrow("reading CSV", "pyarrow.compute")
+
+    def pieces(self, fields: Sequence[Field]) -> Iterable[Piece]:
+        if not self.names:
+            return []
+        return pieces_of(self._header, BLOCKS[0]) if self._can_scan(fields) else [Piece(0, [])]
+
+    def _can_scan(self, fields: Sequence[Field]) -> bool:
+        """Whether all columns hold numbers, as far as the first block tells."""
+        if scanner() is None:
+            return False
+        return all(
+            field.role == "number" or (field.role == "label" and self._is_plain(field.name))
+            for field in fields
+        )
+
+    def _is_plain(self, name: str) -> bool:
+        if name not in self._plain:
+            first = next(blocks_of(self._header, BLOCKS[0]), None)
+            self._plain[name] = (
+                first is not None and scanned(self._header, first.text, [name]) is not None
+            )
+        return self._plain[name]
 
     def chunks(
-        self, piece: Any, fields: Sequence[Field], rows: int
+        self, piece: Piece, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
+        if not piece.blocks:
+            yield from self._in_order(fields, rows, self._rows_before(piece.first))
+            return
+        first, before = 0, cache(partial(self._rows_before, piece.first))
+        for block in piece.blocks:
+            n_bytes = block.n_bytes
+            for n, columns in self._slices(block.text, fields, rows):
+                yield Chunk(first, n, n_bytes, columns, self._line, before)
+                first, n_bytes = first + n, 0
+
+    def _slices(
+        self, text: bytes, fields: Sequence[Field], rows: int
+    ) -> Iterator[tuple[int, dict[Field, Column | Names]]]:
+        """The columns of every so many rows of a block."""
+        found = scanned(self._header, text, list(dict.fromkeys(field.name for field in fields)))
+        if found is not None:
+            n, columns = found
+            for start in range(0, n, rows):
+                parts = {field: part_of(columns[field.name], start, rows) for field in fields}
+                yield min(rows, n - start), dict(parts)
+            return
+        try:
+            batch = self._batch(text, self._types(fields))
+            for start in range(0, batch.num_rows, rows):
+                span = batch.slice(start, rows)
+                location = Location(self.file, 0)
+                yield span.num_rows, {f: self._column(span, f, location) for f in fields}
+        except (InputError, UnicodeDecodeError) as error:
+            raise self._fault(fields, rows) or error from None
+
+    def _batch(self, text: bytes, types: dict[str, Any]) -> Any:
+        """The rows of a block, by Arrow."""
+        with readable(self.file, "CSV"):
+            table = self._csv.read_csv(
+                self._pa.BufferReader(text),
+                self._csv.ReadOptions(
+                    column_names=self.names, block_size=len(text), use_threads=False
+                ),
+                **self._options(types),
+            )
+            return table.combine_chunks().to_batches()[0]
+
+    def _fault(self, fields: Sequence[Field], rows: int) -> InputError | None:
+        """What reading in order says: it knows the line."""
+        try:
+            for _ in self._in_order(fields, rows, 0):
+                pass
+        except InputError as error:
+            return error
+        return None
+
+    def _rows_before(self, blocks: int) -> int:
+        """How many rows the first blocks have."""
+        total = 0
+        for block in islice(blocks_of(self._header, BLOCKS[0]), blocks):
+            assert block is not None
+            found = scanned(self._header, block.text, [])
+            if found is None:
+                total += self._batch(block.text, {self.names[0]: self._pa.binary()}).num_rows
+            else:
+                total += found[0]
+        return total
+
+    def _in_order(
+        self, fields: Sequence[Field], rows: int, done: int
+    ) -> Generator[Chunk, None, None]:
+        """The rows behind some that are done with, by Arrow."""
         first, at, batch = 0, 0, None
         try:
             types = self._types(fields)
             for batch, now in self._batches(types):
                 for start in range(0, batch.num_rows, rows):
                     span = batch.slice(start, rows)
-                    location = Location(self.file, first)
-                    parsed = {field: self._column(span, field, location) for field in fields}
-                    yield Chunk(first, span.num_rows, now - at, parsed, self._line)
-                    first, at = first + span.num_rows, now
+                    n, skipped = span.num_rows, max(0, done - first)
+                    if skipped < n:
+                        span = span.slice(skipped)
+                        location = Location(self.file, first + skipped)
+                        parsed = {field: self._column(span, field, location) for field in fields}
+                        yield Chunk(location.first, n - skipped, now - at, parsed, self._line)
+                    first, at = first + n, now
         except (InputError, UnicodeDecodeError) as error:
             # Arrow does not say where, and a file may be long: look from where it went well.
             raise first_fault(self._header, self._numbers(fields), first) or error from None
@@ -88,6 +204,8 @@ class CsvReader:
 
     def _kind(self, name: str) -> Any:
         """What a column of labels holds, as its first block has it: numbers, booleans or text."""
+        if self._plain.get(name):
+            self._kinds[name] = self._pa.float64()
         if name not in self._kinds:
             types = self._pa.types
             first = next(self._batches({name: None}), None)
@@ -137,16 +255,21 @@ class CsvReader:
         return self._csv.open_csv(
             source,
             read_options=self._csv.ReadOptions(block_size=block),
+            **self._options(types),
+        )
+
+    def _options(self, types: dict[str, Any]) -> dict[str, Any]:
+        return {
             # Texts of prompts and answers have lines of their own.
-            parse_options=self._csv.ParseOptions(
+            "parse_options": self._csv.ParseOptions(
                 delimiter=self._header.delimiter, newlines_in_values=True
             ),
-            convert_options=self._csv.ConvertOptions(
+            "convert_options": self._csv.ConvertOptions(
                 include_columns=list(types),
                 column_types={name: kind for name, kind in types.items() if kind is not None},
                 null_values=sorted(GAPS),
             ),
-        )
+        }
 
     def _line(self, row: int) -> int:
         return line_of(self._header, row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -61,7 +61,7 @@ class FolderReader:
     def precision(self, name: str) -> str:
         return "double" if name in self._own else self._inner.precision(name)
 
-    def pieces(self, fields: Sequence[Field]) -> list[Any]:
+    def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
         return self._inner.pieces(self._of_file(fields))
 
     def chunks(

@@ -1,20 +1,26 @@
 """JSON lines: one record per line, fields by name or dotted path.
 
-Records are parsed many at a time, and one by one to find the line where something is wrong.
+Blocks of plain records are scanned by compiled code. Others are parsed by Python, many records at a
+time, and one by one to find the line where something is wrong.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from itertools import islice, takewhile
 from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names
 from calibrant._data.readers.find import File
+from calibrant._data.readers.json_scan import Slice, count_records, json_scan
 from calibrant._data.readers.json_values import Cells, column_of, names_of
 from calibrant._data.readers.packed_text import opened
+from calibrant._data.readers.scanner import scanner
 
 Record = dict[str, Any]
 
@@ -25,34 +31,76 @@ LONGEST = 1 << 26
 DIGITS = 640
 
 
+# Blocks that a thread takes at a time.
+PIECE = 4
 # Records that tell which fields there are.
 HEAD = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
-    """Some records, the line of each, and how far reading them has moved on in the file."""
+class Lines:
+    """Some text of whole lines, the number of the first, and how far reading has moved on."""
 
-    records: list[Record]
-    lines: Sequence[int]
+    text: bytes
+    first: int
     n_bytes: int
 
 
-def blocks_of(file: File) -> Iterator[Block]:
-    """All records of a file, in order; lines without anything are passed over."""
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some records, and the line of each."""
+
+    records: list[Record]
+    lines: Sequence[int]
+
+
+def lines_of(file: File) -> Iterator[Lines]:
+    """All lines of a file, in order."""
     line, at = 1, 0
     for text, now in _whole_lines(file):
         if line == 1:
             text = text.removeprefix(b"\xef\xbb\xbf")
-        texts = text.split(b"\n")
-        numbers: Sequence[int] = range(line, line + len(texts))
-        line += len(texts)
-        if not all(map(bytes.strip, texts)):
-            kept = [(n, t) for n, t in zip(numbers, texts, strict=True) if t.strip()]
-            numbers, texts = [n for n, _ in kept], [t for _, t in kept]
-        if texts:
-            yield Block(_records(file, texts, numbers), numbers, now - at)
-            at = now
+        yield Lines(text, line, now - at)
+        line, at = line + _line_ends(text) + 1, now
+
+
+def _line_ends(text: bytes) -> int:
+    compiled = scanner()
+    return int(compiled.count_lines(text)) if compiled else text.count(b"\n")
+
+
+def block_of(file: File, lines: Lines, most: int | None = None) -> Block:
+    """The records of some lines, or the first of them; lines without anything are passed over."""
+    texts = lines.text.split(b"\n") if most is None else _first_texts(lines.text, most)
+    numbers: Sequence[int] = range(lines.first, lines.first + len(texts))
+    if not all(map(bytes.strip, texts)):
+        kept = [(n, t) for n, t in zip(numbers, texts, strict=True) if t.strip()]
+        numbers, texts = [n for n, _ in kept], [t for _, t in kept]
+    return Block(_records(file, texts, numbers) if texts else [], numbers)
+
+
+def _first_texts(text: bytes, most: int) -> list[bytes]:
+    """The lines up to so many that hold something."""
+    each = (line.rstrip(b"\n") for line in io.BytesIO(text))
+    return list(islice(filter(bytes.strip, each), most))
+
+
+def row_lines(file: File) -> Iterator[int]:
+    """The line of each row, in order."""
+    for lines in lines_of(file):
+        for number, text in enumerate(lines.text.split(b"\n"), lines.first):
+            if text.strip():
+                yield number
+
+
+def line_of(file: File, row: int) -> int:
+    """The line of a row."""
+    return next(islice(row_lines(file), row, None))
+
+
+def rows_before(file: File, line: int) -> int:
+    """How many rows there are before a line."""
+    return sum(1 for number in takewhile(line.__gt__, row_lines(file)))
 
 
 def _whole_lines(file: File) -> Iterator[tuple[bytes, int]]:
@@ -133,10 +181,13 @@ class JsonlReader:
         self.file = file
         self._head: dict[str, Any] = {}
         n = 0
-        for block in blocks_of(file):
+        for lines in lines_of(file):
+            # A fault in it is told before anything is said about fields.
+            counted = count_records(lines.text)
+            block = block_of(file, lines, None if counted is None else HEAD)
             for record in block.records[:HEAD]:
                 _flatten(record, "", self._head)
-            n += len(block.records)
+            n += len(block.records) if counted is None else counted
             if n >= HEAD:
                 break
         self.names = tuple(name for name in self._head if not self._is_odd(name))
@@ -151,8 +202,8 @@ class JsonlReader:
         # A field may be rare: only after a look at every record is it not there.
         return name in self.names or any(
             value is not None
-            for block in blocks_of(self.file)
-            for value in _values(block.records, name)
+            for lines in lines_of(self.file)
+            for value in _values(block_of(self.file, lines).records, name)
         )
 
     def width(self, name: str) -> int:
@@ -162,34 +213,41 @@ class JsonlReader:
     def precision(self, name: str) -> str:
         return "double"
 
-    def pieces(self, fields: Sequence[Field]) -> list[Any]:
-        return [None] if self.n_rows is None else []
+    def pieces(self, fields: Sequence[Field]) -> Iterable[list[Lines]]:
+        if self.n_rows == 0:
+            return
+        lines = lines_of(self.file)
+        while piece := list(islice(lines, PIECE)):
+            yield piece
 
     def chunks(
-        self, piece: Any, fields: Sequence[Field], rows: int
+        self, piece: list[Lines], fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
-        first = 0
-        for block in blocks_of(self.file):
-            n_bytes = block.n_bytes
-            for start in range(0, len(block.records), rows):
-                records = block.records[start : start + rows]
-                lines = block.lines[start : start + rows]
-                yield self._chunk(fields, records, lines, first, n_bytes)
-                first, n_bytes = first + len(records), 0
+        scan = json_scan(fields, self._list_length)
+        for lines in piece:
+            slices = None if scan is None else scan.slices(lines.text, rows)
+            first, n_bytes = 0, lines.n_bytes
+            before = cache(partial(rows_before, self.file, lines.first))
+            line = partial(line_of, self.file)
+            for n, columns in self._parsed(lines, fields, rows) if slices is None else slices:
+                yield Chunk(first, n, n_bytes, columns, line, before)
+                first, n_bytes = first + n, 0
 
-    def _chunk(
-        self,
-        fields: Sequence[Field],
-        records: list[Record],
-        lines: Sequence[int],
-        first: int,
-        n_bytes: int,
-    ) -> Chunk:
-        columns: dict[Field, Column | Names] = {}
-        for field in fields:
-            cells = Cells(self.file, field, _values(records, field.name), lines)
-            columns[field] = names_of(cells) if field.role == "text" else column_of(cells)
-        return Chunk(first, len(records), n_bytes, columns, lambda row: lines[row - first])
+    def _list_length(self, name: str) -> int:
+        example = self._head.get(name)
+        return len(example) if isinstance(example, list) else 0
+
+    def _parsed(self, lines: Lines, fields: Sequence[Field], rows: int) -> Iterator[Slice]:
+        """The columns of every so many rows, by way of their records."""
+        block = block_of(self.file, lines)
+        for start in range(0, len(block.records), rows):
+            records = block.records[start : start + rows]
+            numbers = block.lines[start : start + rows]
+            columns: dict[Field, Column | Names] = {}
+            for field in fields:
+                cells = Cells(self.file, field, _values(records, field.name), numbers)
+                columns[field] = names_of(cells) if field.role == "text" else column_of(cells)
+            yield len(records), columns
 
 
 def _values(records: list[Record], name: str) -> list[Any]:

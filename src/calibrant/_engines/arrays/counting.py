@@ -22,7 +22,9 @@ from calibrant._core.binning import (
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.class_quantiles import class_sums, is_compiled, log_normaliser
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
+from calibrant._engines.arrays.ordering import level_table, stable_order
 from calibrant._engines.arrays.passes import (
     THREADS_FROM,
     in_threads,
@@ -67,9 +69,55 @@ def classwise_table(
         assert total.classwise is not None
         return without_dropped(total.classwise, rule, squares), total.findings
     findings = matrix_sums(samples).findings  # rows are checked as rows before they are taken apart
+    table, _ = class_tables(samples, rule)
+    assert table is not None
+    return table, findings
+
+
+def class_tables(
+    samples: Samples, rule: Rule, *, every: bool = True, threshold: float | None = None
+) -> tuple[BinTable | None, BinTable | None]:
+    """The table of every class in bins that come from its predictions; with a `threshold` also that
+    of the predictions above it, of the classes that have any, or None if none has. Rows must have
+    been checked as rows.
+    """
+    samples = _with_class_labels(samples)  # the same sums, to the last bit, and as fast
+    if is_compiled(samples, rule):
+        assert isinstance(rule, Quantile)
+        sums = class_sums(samples, rule.m, every=every, threshold=threshold)
+        table = None if sums.every is None else BinTable(sums.every)
+        nonempty = None if sums.above is None else sums.above[sums.above[:, :, 0].any(axis=1)]
+        return table, BinTable(nonempty) if nonempty is not None and len(nonempty) else None
+
+    def tables(column: Samples) -> tuple[BinTable | None, BinTable | None]:
+        part = None if threshold is None else rows_above(column, threshold)
+        return (
+            bin_table(column, "binary", rule)[0] if every else None,
+            None if part is None else bin_table(part, "binary", rule)[0],
+        )
+
     threads = n_threads() if samples.n * samples.n_classes >= THREADS_FROM else 1
-    tables = in_threads(lambda c: bin_table(c, "binary", rule)[0], class_columns(samples), threads)
-    return stack(tables), findings
+    both = in_threads(tables, class_columns(samples), threads)
+    above = [table for _, table in both if table is not None]
+    return (
+        stack([table for table, _ in both if table is not None]) if every else None,
+        stack(above) if above else None,
+    )
+
+
+def _with_class_labels(samples: Samples) -> Samples:
+    """One-hot rows of labels as the classes that they name; other labels as they are."""
+    if samples.targets.ndim == 1:
+        return samples
+    labels = np.empty(samples.n, dtype=np.int64)
+    rows = row_block(samples.n_classes)
+    for start in range(0, samples.n, rows):
+        block = samples.targets[start : start + rows]
+        ones = block == 1
+        if not (ones.sum(axis=1) == 1).all() or np.count_nonzero(block) != len(block):
+            return samples
+        labels[start : start + rows] = ones.argmax(axis=1)
+    return replace(samples, targets=labels)
 
 
 def stack(tables: list[BinTable]) -> BinTable:
@@ -84,7 +132,7 @@ def stack(tables: list[BinTable]) -> BinTable:
 def class_columns(samples: Samples) -> Iterator[Samples]:
     """Each class against the rest, as a binary problem of its own."""
     k = samples.n_classes
-    log_total = _log_normaliser(samples) if samples.from_logits else None
+    log_total = log_normaliser(samples) if samples.from_logits else None
     for first in range(0, k, COLUMN_GROUP):
         last = min(first + COLUMN_GROUP, k)
         group = np.ascontiguousarray(samples.predictions[:, first:last].T)
@@ -101,24 +149,14 @@ def rows_above(samples: Samples, threshold: float) -> Samples | None:
     """The rows with weight and a prediction above the threshold; None if there are none."""
     whole = samples.block(0, samples.n).predictions if samples.from_logits else samples.predictions
     above = whole > threshold
+    if threshold >= 1:  # what is past 1 by rounding counts as 1
+        return None
     if samples.weights is not None:
         above &= samples.weights > 0
     rows = np.flatnonzero(above)
     if rows.size == 0:
         return None
     return replace(samples, predictions=whole, from_logits=False).take(rows)
-
-
-def _log_normaliser(samples: Samples) -> NDArray[np.float64]:
-    """log sum exp of each row, so that one class's probability needs no other class."""
-    out = np.empty(samples.n)
-    rows = row_block(samples.n_classes)
-    for start in range(0, samples.n, rows):
-        h = samples.predictions[start : start + rows].astype(np.float64)
-        top = h.max(axis=1)
-        with np.errstate(over="ignore"):
-            out[start : start + rows] = top + np.log(np.exp(h - top[:, None]).sum(axis=1))
-    return out
 
 
 def without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> BinTable:
@@ -129,27 +167,15 @@ def without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> Bin
 
 
 def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findings]:
-    u, z, w, findings = whole_problem(samples, notion)
-    order = np.argsort(u, kind="stable")
-    ordered = u[order]
-    is_first = np.append(True, ordered[1:] != ordered[:-1])
-    values = ordered[is_first]
-    cuts = Cuts(values[1:])
-    # The interval rule by ranks: a search among as many edges as rows would be ten times slower.
-    level = np.empty(u.size, dtype=np.intp)
-    level[order] = np.cumsum(is_first) - 1
-    sums = sums_by_index(level, values.size, u, z, w)
-    if w is not None:  # a level that only rows of weight 0 hold is not a level
-        nonempty = sums[:, 0] > 0
-        sums, cuts = sums[nonempty], Cuts(values[nonempty][1:])
-    return BinTable(sums[None]), cuts, findings
+    levels, findings = level_table(samples, notion)
+    return levels, Cuts(levels.mean_u[0, 1:]), findings
 
 
 def rank_order(
     u: NDArray[np.float64], w: NDArray[np.float64] | None, m: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows in order of predictions, and the bin of each, in that order, by rank."""
-    order = np.argsort(u, kind="stable")
+    order = stable_order(u)
     if w is None:
         return order, rank_bins(u.size, m)
     through = np.cumsum(w[order])  # ranks are cumulative weights

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import FIELDS as BIN_FIELDS
 from calibrant._core.distances import entropy, same_ranking, total_variation
 from calibrant._core.loss_sums import FIELDS, N_PROPER, LossSums
 from calibrant._data.samples import Samples
@@ -21,38 +20,66 @@ from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import BLOCK_ENTRIES, Findings, new_status
 
 
-def loss_sums(samples: Samples, *, distribution: bool = False) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses; of the distances between distributions too, on request."""
+def loss_sums(
+    samples: Samples, *, distribution: bool = False, only: str | None = None
+) -> tuple[LossSums, Findings]:
+    """Sums of the proper losses; of the distances between distributions too, on request.
+
+    Where `only` one loss is asked for the others may be NaN, which is faster.
+    """
     if samples.multiclass and not distribution:
         total = matrix_sums(samples, losses=True)
         assert total.losses is not None
         return LossSums(total.losses, samples.n_classes), total.findings
+    lane = _lane_of_rows if samples.multiclass else _lane_of_scalars
+    fields = tuple(range(N_PROPER)) if only is None else (FIELDS.index(only),)
     parts = in_lanes(
         samples.n,
         samples.n_classes,
-        row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES,
-        lambda spans: _lane(samples, spans, distribution),
+        _block_rows(samples, distribution),
+        lambda spans: lane(samples, spans, fields, distribution),
     )
     sums, findings = parts[0]
     for more, more_findings in parts[1:]:
         sums, findings = sums + more, findings + more_findings
+    if not samples.multiclass:
+        sums[[j for j in range(2, N_PROPER) if j not in fields]] = np.nan
     return LossSums(sums, samples.n_classes, distribution), findings
 
 
-def _lane(
-    samples: Samples, spans: list[Span], distribution: bool
+def _block_rows(samples: Samples, distribution: bool) -> int:
+    if samples.multiclass:
+        return row_block(samples.n_classes)
+    # The compiled kernel needs no blocks where nothing must be converted.
+    whole_lanes = kernels().name == "native" and samples.is_plain and not distribution
+    return max(1, samples.n) if whole_lanes else BLOCK_ENTRIES
+
+
+def _lane_of_scalars(
+    samples: Samples, spans: list[Span], fields: tuple[int, ...], distribution: bool
+) -> tuple[NDArray[np.float64], Findings]:
+    engine = kernels()
+    sums, status = np.zeros(len(FIELDS)), new_status()
+    for start, stop in spans:
+        block = samples.block(start, stop)
+        u, z = block.predictions, block.targets
+        part = np.zeros(len(FIELDS))
+        engine.add_losses(part, u, z, block.weights, fields, status)
+        raise_bad(status, start)
+        if distribution:
+            _add_distribution(part, two_columns(u), two_columns(z), block.weights)
+        sums += part
+    return sums, Findings.from_status(status)
+
+
+def _lane_of_rows(
+    samples: Samples, spans: list[Span], fields: tuple[int, ...], distribution: bool
 ) -> tuple[NDArray[np.float64], Findings]:
     engine = kernels()
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
         block = samples.block(start, stop)
         p, q = block.predictions, block.targets
-        if not samples.multiclass:
-            # The kernel for rows assumes rows: check the scalars first.
-            scratch = np.zeros((1, len(BIN_FIELDS)))
-            engine.add_scalar(scratch, p, q, block.weights, NO_CUTS, False, status)
-            raise_bad(status, start)
-            p, q = two_columns(p), two_columns(q)
         part = np.zeros(len(FIELDS))
         u, z = np.empty(stop - start), np.empty(stop - start)
         engine.add_rows(
@@ -60,8 +87,6 @@ def _lane(
             False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
         )  # fmt: skip
         raise_bad(status, start)
-        if not samples.multiclass:
-            part[FIELDS.index("brier")] /= 2  # one class's square, not both
         if distribution:
             _add_distribution(part, p, q, block.weights)
         sums += part

@@ -11,16 +11,21 @@ from numpy.typing import NDArray
 
 from calibrant._core.binning import Cuts
 from calibrant._data.links import LOG_FLOOR
-from calibrant._engines.arrays import _draws, _kernels, _ranks, _smooth
+from calibrant._engines.arrays import _classes, _draws, _kernels, _losses, _order, _ranks, _smooth
 from calibrant._engines.protocol import scalar_block
 
 name = "native"
 
 # The search for quantiles, built together with the kernels or not at all.
 ranks = _ranks
+# The ordering of predictions, likewise.
+order = _order
+# Bins of equal mass of every class.
+classes = _classes
 # Passes over many drawn samples; see `draws`.
 draws = _draws
 
+fold = _order.fold
 deposit_logits = _smooth.deposit_logits
 deposit_units = _smooth.deposit_units
 
@@ -64,3 +69,15 @@ def add_rows(
         predictions, labels, rows, weights, confidences, hits, classwise, losses, *lookup,
         squares, tolerance, label_tolerance, LOG_FLOOR, status,
     )  # fmt: skip
+
+
+def add_losses(
+    losses: NDArray[np.float64],
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    fields: tuple[int, ...],
+    status: NDArray[np.int64],
+) -> None:
+    wanted = sum(1 << field for field in fields)
+    _losses.add_losses(losses, predictions, targets, weights, LOG_FLOOR, wanted, status)

@@ -150,6 +150,42 @@ def _add_losses(
     return int(np.count_nonzero((p < LOG_FLOOR) & (q > 0)))
 
 
+def fold(
+    confidences: NDArray[Any],
+    hits: NDArray[np.float64],
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+) -> None:
+    z = targets.astype(np.float64)
+    upper = predictions > 0.5
+    confidences[:] = np.where(upper, predictions, 1 - predictions)
+    hits[:] = np.where(upper, z, 1.0 - z)
+
+
+def add_losses(
+    losses: NDArray[np.float64],
+    predictions: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    fields: tuple[int, ...],
+    status: NDArray[np.int64],
+) -> None:
+    u = predictions.astype(np.float64)
+    numbers = targets.astype(np.float64)
+    checked = _checked(u, numbers, weights, _in_unit(u), status, clip_predictions=True)
+    if checked is None:
+        return
+    u, z, w = checked
+    p = np.stack([1.0 - u, u], axis=1)
+    q = np.stack([1.0 - z, z], axis=1)
+    upper = u > 0.5
+    top, hit = np.where(upper, u, p[:, 0]), np.where(upper, z, q[:, 0])
+    part = np.zeros_like(losses)
+    status[N_LOG_CLIPPED] += _add_losses(part, p, q, w, top, hit)
+    part[2] = w @ (u - z) ** 2  # one class's square, not both
+    losses += part
+
+
 def deposit_logits(
     plus: NDArray[np.float64],
     minus: NDArray[np.float64],

@@ -106,10 +106,9 @@ def scalar_blocks(
 
 def fold_to_top_label(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """A binary block as a two-class top-label problem; at 1/2 the lower class, 0, is predicted."""
-    z = block.targets.astype(np.float64)
-    upper = block.predictions > 0.5
-    u = np.where(upper, block.predictions, 1 - block.predictions)
-    return u, np.where(upper, z, 1.0 - z)
+    u, z = np.empty_like(block.predictions), np.empty(block.predictions.size)
+    kernels().fold(u, z, block.predictions, block.targets)
+    return u, z
 
 
 def raise_bad(status: NDArray[np.int64], start: int) -> None:
@@ -145,17 +144,40 @@ def whole_problem(
     samples: Samples, notion: Notion
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
     """The scalar problem in full, as checked float64 arrays, for rules that must sort."""
-    _, findings = scalar_sums(samples, notion, NO_CUTS, squares=False)
+    engine = kernels()
     u, z = np.empty(samples.n), np.empty(samples.n)
+
+    def work(spans: list[Span]) -> Findings:
+        checked, status = np.zeros((1, len(FIELDS))), new_status()
+        for start, a, b, w in scalar_blocks(samples, notion, spans, engine, status):
+            engine.add_scalar(checked, a, b, w, NO_CUTS, False, status)
+            raise_bad(status, start)
+            np.clip(a, 0.0, 1.0, out=u[start : start + a.size])
+            np.clip(b, 0.0, 1.0, out=z[start : start + a.size])
+        return Findings.from_status(status)
+
     rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
-    spans = [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
-    for start, a, b, _ in scalar_blocks(samples, notion, spans, kernels(), new_status()):
-        u[start : start + a.size] = a
-        z[start : start + a.size] = b
-    for values in (u, z):
-        np.clip(values, 0.0, 1.0, out=values)
+    findings = sum(in_lanes(samples.n, samples.n_columns, rows, work), Findings())
     w = None if samples.weights is None else samples.weights.astype(np.float64)
     return u, z, w, findings
+
+
+def top_label_problem(
+    samples: Samples,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Findings]:
+    """Confidence and target of the top label of (n, k) predictions, in full, from one read."""
+    u, z = np.empty(samples.n), np.empty(samples.n)
+    engine = kernels()
+
+    def work(spans: list[Span]) -> Findings:
+        status = new_status()
+        for start, a, b, _ in scalar_blocks(samples, "confidence", spans, engine, status):
+            u[start : start + a.size] = a
+            z[start : start + a.size] = b
+        return Findings.from_status(status)
+
+    k = samples.n_classes
+    return u, z, sum(in_lanes(samples.n, k, row_block(k), work), Findings())
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,8 @@ def quantile_cuts(samples: Samples, notion: Notion, m: int) -> Cuts:
     if m == 1:
         return Cuts(np.empty(0))
     if kernels().name == "numpy" or samples.n < SORT_BELOW:
-        scalar_sums(samples, notion, NO_CUTS, squares=False)  # what is sorted must be numbers
+        if not samples.multiclass:  # what is sorted must be numbers; rows are checked as they come
+            scalar_sums(samples, notion, NO_CUTS, squares=False)
         values, mass = distinct(_predictions(samples, notion), samples.weights)
         return Cuts(_cuts_from_distinct(values.astype(np.float64), mass, m))
     return Cuts(_select(samples, notion, m))

@@ -7,22 +7,40 @@ and is fine enough to tell classes apart.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import VectorTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
-from calibrant._data.samples import Samples
+from calibrant._core.engine_choice import n_threads
+from calibrant._data.samples import Block, Samples
 from calibrant._engines.arrays.counting import rank_order
-from calibrant._engines.arrays.passes import matrix_sums, row_block
+from calibrant._engines.arrays.passes import (
+    NO_CUTS,
+    THREADS_FROM,
+    Span,
+    in_lanes,
+    in_threads,
+    matrix_sums,
+    raise_bad,
+    row_block,
+)
 from calibrant._engines.arrays.quantiles import quantile_cuts
-from calibrant._engines.protocol import Findings
+from calibrant._engines.arrays.selection import kernels
+from calibrant._engines.protocol import Findings, new_status
+
+# Rows that are put in order together: many rows of a cell are then added at once.
+MANY_ROWS = 1 << 16
 
 
 def vector_table(
     samples: Samples, rule: Rule, phi: NDArray[np.float64] | None = None
 ) -> tuple[VectorTable, Findings]:
     """The table of the linear property with values phi (k, d); None is the label itself (e_y)."""
+    if phi is None and kernels().name == "native" and not isinstance(rule, LevelSets):
+        return _full_table(samples, rule)
     findings = matrix_sums(samples).findings
     d = samples.n_classes if phi is None else phi.shape[1]
     low, span = _range(phi)
@@ -52,8 +70,81 @@ def vector_table(
     return total, findings
 
 
-def _spans(samples: Samples) -> list[tuple[int, int]]:
-    rows = row_block(samples.n_classes)
+def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
+    """The table of full calibration, compiled. Rows are added in the order of their cells, some at
+    a time: a cell's k sums are then brought into the cache once for all of its rows.
+    """
+    k, ranked = samples.n_classes, _by_rank(samples, rule, None)
+    cuts = _cuts(samples, rule, None) if ranked is None else NO_CUTS
+    m = cuts.m if ranked is None else ranked[0]
+    total = VectorTable(np.zeros(k * m), np.zeros((k * m, k)))
+    findings = Findings()
+    for start, stop in _spans(samples, 0 if _is_converted(samples) else MANY_ROWS):
+        top, largest, more = _top_labels(samples, start, stop)
+        at = cuts.find(largest) if ranked is None else ranked[1][start:stop]
+        _add_rows(total, samples.block(start, stop), top * m + at)
+        findings = findings + more
+    if rule.drops_one:
+        total.residual[m - 1 :: m] = 0.0  # in no bin, but of the weight
+    return total, findings
+
+
+def _is_converted(samples: Samples) -> bool:
+    """Whether a block of rows is a copy, so that blocks must be small."""
+    plain = samples.predictions.flags.c_contiguous and not samples.from_logits
+    return not plain or samples.predictions.dtype not in (np.float32, np.float64)
+
+
+def _top_labels(
+    samples: Samples, start: int, stop: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64], Findings]:
+    """The top label of some rows, its probability, and what was seen while checking them."""
+    engine, k = kernels(), samples.n_classes
+    top, largest = np.empty(stop - start, np.intp), np.empty(stop - start)
+
+    def work(spans: list[Span]) -> Findings:
+        status = new_status()
+        for i, j in spans:
+            block = samples.block(start + i, start + j)
+            engine.add_rows(
+                block.predictions, block.targets, block.weights, largest[i:j], np.empty(j - i),
+                None, None, NO_CUTS, False, samples.row_sum_tolerance,
+                samples.label_sum_tolerance, status,
+            )  # fmt: skip
+            raise_bad(status, start + i)
+            block.predictions.argmax(axis=1, out=top[i:j])
+        return Findings.from_status(status)
+
+    return top, largest, sum(in_lanes(stop - start, k, row_block(k), work), Findings())
+
+
+def _add_rows(total: VectorTable, block: Block, index: NDArray[np.intp]) -> None:
+    """Add the residuals of rows to their cells."""
+    from calibrant._engines.arrays.native import classes
+
+    n, k = block.predictions.shape
+    order = np.argsort(index, kind="stable")
+    cells = index[order]
+    hard = block.targets.ndim == 1
+    labels, targets = (block.targets, None) if hard else (None, block.targets)
+
+    def work(span: Span) -> None:
+        part = slice(*span)
+        classes.add_residuals(
+            total.residual, block.predictions, labels, targets, block.weights, order[part],
+            cells[part],
+        )  # fmt: skip
+
+    threads = n_threads() if n * k >= THREADS_FROM else 1
+    # No two threads add to one cell.
+    ends = np.searchsorted(cells, cells[[n * t // threads for t in range(1, threads)]])
+    in_threads(work, list(pairwise([0, *ends.tolist(), n])), threads)
+    total.sum_w[:] += np.bincount(index, block.weights, total.sum_w.size)
+
+
+def _spans(samples: Samples, at_least: int = 0) -> list[Span]:
+    """Runs of rows: a block, or more if asked for."""
+    rows = max(row_block(samples.n_classes), at_least)
     return [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
 
 

@@ -96,7 +96,9 @@ def losses_of(groups: Groups, n_classes: int) -> LossSums:
     return LossSums(sums, n_classes, "rank" in groups)
 
 
-def loss_sums(samples: FrameSamples, *, distribution: bool = False) -> tuple[LossSums, Findings]:
+def loss_sums(
+    samples: FrameSamples, *, distribution: bool = False, only: str | None = None
+) -> tuple[LossSums, Findings]:
     """Sums of the proper losses; of the distances between distributions too, on request."""
     query = Query(samples, "confidence" if samples.multiclass else "binary")
     ask_losses(query, distribution=distribution)

@@ -18,7 +18,6 @@ import triton
 from numpy.typing import NDArray
 from torch import Tensor
 
-from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._data.samples import BadRow
@@ -26,6 +25,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors import kernels
+from calibrant._engines.tensors.sums import fields_of_labels
 
 # Rows of one launch: places in lists and tables stay within 32 bits.
 ROWS = 1 << 26
@@ -70,6 +70,26 @@ def row_pass(
     return total
 
 
+def confidences(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
+    """Each row's confidence in float32 and whether its top label is right, on the device."""
+    u, hit, findings = [], [], Findings()
+    for start in range(0, samples.n, ROWS):
+        read = _Read(samples, start, min(start + ROWS, samples.n))
+        findings = findings + read.sums(None, None, False).findings
+        u.append(read.u)
+        hit.append(read.hit)
+    return (u[0], hit[0], findings) if len(u) == 1 else (torch.cat(u), torch.cat(hit), findings)
+
+
+def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
+    """Each row's largest logit and 1 over the sum of exponentials below it, once every row is known
+    to be sound.
+    """
+    read = _Read(samples, 0, samples.n, norms=True)
+    findings = read.sums(None, None, False).findings
+    return read.top, read.share, findings
+
+
 @dataclass(eq=False)
 class _Read:
     """A run of rows on its way through the kernels."""
@@ -77,6 +97,8 @@ class _Read:
     samples: TensorSamples
     start: int
     stop: int
+    # Whether to keep what makes probabilities of logits: each row's largest, and 1 over the sum.
+    norms: bool = False
 
     def __post_init__(self) -> None:
         self.x = self.samples.predictions[self.start : self.stop]
@@ -141,8 +163,9 @@ class _Read:
         # No row of probabilities has m entries above 1/m; other edges may be lower.
         first_edge = _at_least(classwise)
         room = rows_each * min(self.groups, int(1.001 / first_edge) + 1)
-        each = self.n if classwise is not None else 1
-        top, share = (self._empty(each, torch.float32) for _ in range(2))
+        each = self.n if classwise is not None or self.norms else 1
+        self.top, self.share = (self._empty(each, torch.float32) for _ in range(2))
+        top, share = self.top, self.share
         column = self._empty(programs, wide, torch.float32) if classwise is not None else top
         listed = self._empty(programs, torch.int32)
         entries = self._empty(programs * room if classwise is not None else 1, torch.int32)
@@ -154,6 +177,7 @@ class _Read:
             K=self.k, STRIDE=stride, GROUPS=self.groups, WIDTH=self.width, ALIGNED=self._aligned,
             LOGITS=logits, CLASSWISE=classwise is not None,
             MASKED=wide != self.k and self.x.dtype == torch.float16,
+            NORMS=classwise is not None or self.norms,
             num_warps=max(1, wide // 1024),
         )  # fmt: skip
         if classwise is None:
@@ -189,7 +213,7 @@ class _Read:
         n[:, 0] = self.n - n[:, 1:].sum(dim=1)
         u[:, 0] = column
         unknown = torch.full_like(u, float("nan"))
-        return _fields(n, u, unknown, table[:, :, 1, 0], table[:, :, 1, 1])
+        return fields_of_labels(n, u, unknown, table[:, :, 1, 0], table[:, :, 1, 1])
 
     def _long_rows(self) -> None:
         kernels.read_long_rows[(self.n,)](
@@ -200,7 +224,7 @@ class _Read:
 
     def _edges(self, cuts: Cuts) -> Tensor:
         """Inner edges, and one that nothing reaches, so that there always is one."""
-        return _edges_on(self.device, cuts.inner.tobytes())
+        return edges_on(self.device, cuts.inner.tobytes())
 
     def _top_label(self, cuts: Cuts) -> Tensor:
         """n, u, u^2, z and uz of the top label in bins."""
@@ -229,11 +253,12 @@ class _Read:
                 K=self.k, STRIDE=self.x.stride(0),
                 CHUNK=min(1024, triton.next_power_of_2(self.k)), STEPS=m.bit_length(),
             )  # fmt: skip
-        return _fields(*table.sum(dim=0)[:m].unbind(1))
+        return fields_of_labels(*table.sum(dim=0)[:m].unbind(1))
 
 
 @lru_cache(maxsize=16)
-def _edges_on(device: torch.device, inner: bytes) -> Tensor:
+def edges_on(device: torch.device, inner: bytes) -> Tensor:
+    """Inner edges, and one that nothing reaches, so that there always is one."""
     # Kept: a transfer from here would wait for the kernels before it.
     return torch.tensor(np.append(np.frombuffer(inner), np.inf), device=device)
 
@@ -254,10 +279,3 @@ def _at_least(cuts: Cuts | None) -> float:
     edge = float(cuts.inner[0])
     single = np.float32(edge)
     return float(single if single >= edge else np.nextafter(single, np.float32(np.inf)))
-
-
-def _fields(n: Tensor, u: Tensor, u2: Tensor, z: Tensor, uz: Tensor) -> Tensor:
-    """The fields of a BinTable: every weight is 1, every target 0 or 1."""
-    fields = {"n": n, "sum_w": n, "sum_w2": n, "sum_wu": u, "sum_wz": z}
-    fields |= {"sum_wu2": u2, "sum_wuz": uz, "sum_wz2": z, "sum_w2z": z}
-    return torch.stack([fields[name] for name in FIELDS], dim=-1)

@@ -15,6 +15,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.smooth import folded, logit_reach
 from calibrant._engines.protocol import N_LOGIT_CLIPPED, Findings
 from calibrant._engines.tensors.blocks import Scalars, logit_blocks, scalar_blocks, sigmoid
+from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.columns import class_columns
 from calibrant._engines.tensors.rows import row_pass
 from calibrant._engines.tensors.tally import Tally, bring_back
@@ -72,6 +73,16 @@ def logit_grid(
     """The masses of w z and w (1 - z) on the logit grid, and how many logits were clipped."""
     nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
 
+    fast = None
+    if has_kernels(samples.predictions):
+        from calibrant._engines.tensors.scalars import column_of, logit_masses
+
+        whole_column = column_of(samples, notion)
+        if whole_column is not None:
+            fast = logit_masses(whole_column, spacing, eps, nodes)
+    if fast is not None:
+        return LogitGrid(spacing, fast[0][None, 0], fast[0][None, 1]), fast[1], fast[2]
+
     def masses(problem: TensorSamples) -> LogitMasses:
         return LogitMasses(problem, spacing, eps, nodes)
 
@@ -83,6 +94,16 @@ def unit_grid(
     samples: TensorSamples, notion: Notion, cells: int, *, residual_only: bool = True
 ) -> tuple[UnitGrid, Findings]:
     """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
+
+    fast = None
+    if residual_only and has_kernels(samples.predictions):
+        from calibrant._engines.tensors.scalars import column_of, unit_masses
+
+        whole_column = column_of(samples, notion)
+        if whole_column is not None:
+            fast = unit_masses(whole_column, cells)
+    if fast is not None:
+        return folded(fast[0][None]), fast[1]
 
     def masses(problem: TensorSamples) -> UnitMasses:
         return UnitMasses(problem, cells, residual_only=residual_only)

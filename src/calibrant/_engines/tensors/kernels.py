@@ -42,7 +42,7 @@ def read_rows(
     n, rows_each, room, first_edge, tolerance,
     K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
     ALIGNED: tl.constexpr, LOGITS: tl.constexpr, CLASSWISE: tl.constexpr,
-    MASKED: tl.constexpr,
+    MASKED: tl.constexpr, NORMS: tl.constexpr,
 ):  # fmt: skip
     """Each row's confidence and hit, its label's probability, its sum of squares and how far the
     label is below the top; for the classes, the sum of each column in the first bin and a list of
@@ -123,9 +123,10 @@ def read_rows(
         tl.store(p2_ptr + row, squares * share * share)
         if LOGITS:
             tl.store(gap_ptr + row, top - x_y)
-        if CLASSWISE:
+        if NORMS:
             tl.store(top_ptr + row, top)
             tl.store(share_ptr + row, share)
+        if CLASSWISE:
             p = e * share
             column += tl.where(p < first_edge, p, 0.0)
             if LOGITS:

@@ -11,16 +11,25 @@ from calibrant._core.loss_sums import FIELDS, N_PROPER, LossSums
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, row_blocks, scalar_blocks
+from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.rows import row_losses, row_pass
 from calibrant._engines.tensors.tally import Tally, resolved
 
 
-def loss_sums(samples: TensorSamples, *, distribution: bool = False) -> tuple[LossSums, Findings]:
+def loss_sums(
+    samples: TensorSamples, *, distribution: bool = False, only: str | None = None
+) -> tuple[LossSums, Findings]:
     """Sums of the proper losses; of the distances between distributions too, on request."""
     if samples.multiclass and not distribution:
         total = row_pass(samples, None, None, True)
         assert total.losses is not None
         return LossSums(total.losses, samples.n_classes), total.findings
+    if has_kernels(samples.predictions) and not distribution:
+        from calibrant._engines.tensors import scalars
+
+        fast = scalars.loss_sums(samples)
+        if fast is not None:
+            return fast
     tally = Tally(samples.place)
     sums = torch.zeros(len(FIELDS), dtype=torch.float64, device=samples.place)
     for rows in row_blocks(samples, tally) if samples.multiclass else _two_columns(samples, tally):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from functools import cache
-from importlib.util import find_spec
-
 import torch
 from torch import Tensor
 
@@ -18,6 +14,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.protocol import N_LOG_CLIPPED
 from calibrant._engines.tensors.blocks import Rows, Scalars, edges_of, row_blocks
+from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.sums import BinSums
 from calibrant._engines.tensors.tally import Tally, resolved
 
@@ -45,17 +42,12 @@ def row_pass(
     On a CUDA device with Triton, half and single precision are read by fused kernels, unless
     CALIBRANT_FUSED is 0.
     """
-    if samples.predictions.is_cuda and os.environ.get("CALIBRANT_FUSED") != "0" and _has_triton():
+    if has_kernels(samples.predictions):
         from calibrant._engines.tensors import fused
 
         if fused.fits(samples, classwise):
             return fused.row_pass(samples, classwise, confidence, losses)
     return plain_row_pass(samples, classwise, confidence, losses)
-
-
-@cache
-def _has_triton() -> bool:
-    return find_spec("triton") is not None
 
 
 def plain_row_pass(

@@ -71,3 +71,10 @@ class BinSums:
             sums[:, SUM_W] = sums[:, SUM_W2] = sums[:, N]
             sums[:, SUM_W2Z] = sums[:, SUM_WZ]
         return sums
+
+
+def fields_of_labels(n: Tensor, u: Tensor, u2: Tensor, z: Tensor, uz: Tensor) -> Tensor:
+    """The fields of a BinTable: every weight is 1, every target 0 or 1."""
+    fields = {"n": n, "sum_w": n, "sum_w2": n, "sum_wu": u, "sum_wz": z}
+    fields |= {"sum_wu2": u2, "sum_wuz": uz, "sum_wz2": z, "sum_w2z": z}
+    return torch.stack([fields[name] for name in FIELDS], dim=-1)

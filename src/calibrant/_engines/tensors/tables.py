@@ -15,6 +15,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.counting import stack, without_dropped
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Scalars, edges_of, scalar_blocks
+from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.columns import class_columns, class_groups, column
 from calibrant._engines.tensors.quantiles import level_order, quantile_edges, rank_order
 from calibrant._engines.tensors.rows import plain_row_pass, row_pass
@@ -30,6 +31,15 @@ def scalar_sums(
         total = row_pass(samples, None, cuts, False)
         assert total.confidence is not None
         return total.confidence, total.findings
+    if has_kernels(samples.predictions):
+        from calibrant._engines.tensors import order, scalars
+
+        fast = scalars.bin_sums(samples, notion, cuts, squares=squares)
+        if fast is not None:
+            return fast
+        keys = order.order_of(samples, notion) if cuts.m > scalars.FEW_BINS else None
+        if keys is not None:
+            return keys.fixed_sums(cuts), keys.findings
     tally = Tally(samples.place)
     sums = BinSums(cuts.m, samples.place, weighted=samples.weighted, squares=squares)
     edges = edges_of(cuts, samples.place)
@@ -49,6 +59,10 @@ def bin_table(
         return without_dropped(sums[None], rule, squares), cuts, findings
     if samples.n == 0:
         raise InputError(NO_WEIGHT)
+    if has_kernels(samples.predictions):
+        fast = _by_keys(samples, notion, rule)
+        if fast is not None:
+            return fast
     tally = Tally(samples.place)
     whole = column(samples, notion, tally)
     if isinstance(rule, LevelSets):
@@ -59,6 +73,23 @@ def bin_table(
     sums_here = _sums_by_index(torch.bucketize(whole.u, edges, right=True), rule.m, whole)
     findings, (sums, inner) = resolved(tally, sums_here, edges)
     return BinTable(_weighty(sums)[None]), Cuts(inner), findings
+
+
+def _by_keys(
+    samples: TensorSamples, notion: Notion, rule: Quantile | LevelSets
+) -> tuple[BinTable, Cuts, Findings] | None:
+    """The table from keys in order on the device; None where kernels cannot make them."""
+    from calibrant._engines.tensors.order import DeviceLevels, LevelCuts, order_of
+
+    if isinstance(rule, Quantile) and rule.ties == "rank":
+        return None
+    keys = order_of(samples, notion)
+    if keys is None:
+        return None
+    if isinstance(rule, Quantile):
+        return *keys.quantile_table(rule.m), keys.findings
+
+    return DeviceLevels(keys), LevelCuts(keys), keys.findings
 
 
 def _by_rank(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
@@ -101,6 +132,12 @@ def classwise_table(
         total = read(samples, fixed_cuts(rule, samples.precision), None, False)
         assert total.classwise is not None
         return without_dropped(total.classwise, rule, squares), total.findings
+    if isinstance(rule, Quantile) and rule.ties == "together" and has_kernels(samples.predictions):
+        from calibrant._engines.tensors.class_quantiles import class_quantiles, fits
+
+        if fits(samples, rule.m):
+            sums, findings = class_quantiles(samples, rule.m, squares=squares)
+            return BinTable(sums, has_squares=squares), findings
     # Rows are checked as rows before they are taken apart.
     findings = row_pass(samples, None, None, False).findings
     if isinstance(rule, Quantile) and rule.ties == "together" and samples.n:

@@ -1,0 +1,19 @@
+"""The compiled scanner of text, where it was built and may be used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant._core.engine_choice import asked_for
+
+try:
+    from calibrant._data.readers import _scan
+except ImportError:  # not built: no C compiler at install time
+    _compiled: Any = None
+else:
+    _compiled = _scan
+
+
+def scanner() -> Any:
+    """The module, or None: then the readers that need no compiler do all the work."""
+    return None if asked_for() == "numpy" else _compiled

@@ -1,0 +1,230 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, embedsignature=True
+"""Compiled bins of equal mass of every class against the rest.
+
+Nothing is checked here: rows have been read and found sound before they are taken apart.
+`calibrant._engines.arrays.class_quantiles` says how the functions fit together.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+ctypedef fused prediction_t:
+    float
+    double
+
+# Columns of a bin's row of sums, in the order of calibrant._core.bin_tables.FIELDS.
+cdef enum:
+    N = 0
+    W = 1
+    W2 = 2
+    WU = 3
+    WZ = 4
+    WU2 = 5
+    WUZ = 6
+    WZ2 = 7
+    W2Z = 8
+    FIELDS = 9
+
+cdef extern from "_columns.h" nogil:
+    enum:
+        MOST_CELLS
+    ctypedef struct cells_float:
+        int32_t* keys
+        int32_t* spare
+        uint32_t* ends
+        uint8_t* sorted
+        Py_ssize_t n
+    ctypedef struct cells_double:
+        int64_t* keys
+        int64_t* spare
+        uint32_t* ends
+        uint8_t* sorted
+        Py_ssize_t n
+    void take_columns_float(const char*, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, int32_t*,
+                            Py_ssize_t) noexcept
+    void take_columns_double(const char*, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, int64_t*,
+                             Py_ssize_t) noexcept
+    void put_in_cells_float(cells_float*, const int32_t*) noexcept
+    void put_in_cells_double(cells_double*, const int64_t*) noexcept
+    Py_ssize_t up_to_float(cells_float*, double) noexcept
+    Py_ssize_t up_to_double(cells_double*, double) noexcept
+    void equal_mass_float(cells_float*, Py_ssize_t, Py_ssize_t, double, double*, Py_ssize_t*) noexcept
+    void equal_mass_double(cells_double*, Py_ssize_t, Py_ssize_t, double, double*, Py_ssize_t*) noexcept
+    void sum_between_float(const cells_float*, Py_ssize_t, Py_ssize_t, double*, double*) noexcept
+    void sum_between_double(const cells_double*, Py_ssize_t, Py_ssize_t, double*, double*) noexcept
+    Py_ssize_t bin_among(double, const double*, Py_ssize_t) noexcept
+
+
+def take_columns(const prediction_t[:, :] predictions, prediction_t[:, ::1] out):
+    """Copy every column of `predictions` to the head of a row of `out`, clipped to [0, 1]."""
+    cdef Py_ssize_t n = predictions.shape[0], k = predictions.shape[1], stride = out.shape[1]
+    if out.shape[0] < k or stride < n:
+        raise ValueError(f"no room for {k} columns of {n} rows")
+    if n == 0 or k == 0:
+        return
+    cdef const char* matrix = <const char*> &predictions[0, 0]
+    with nogil:
+        if prediction_t is float:
+            take_columns_float(matrix, n, predictions.strides[0], predictions.strides[1], k,
+                               <int32_t*> &out[0, 0], stride)
+        else:
+            take_columns_double(matrix, n, predictions.strides[0], predictions.strides[1], k,
+                                <int64_t*> &out[0, 0], stride)
+
+
+def add_bins(
+    const prediction_t[:, ::1] columns, Py_ssize_t n, const int64_t[::1] rows,
+    const int64_t[::1] firsts, double slack, double[:, :, ::1] sums, double[:, ::1] edges,
+    double[:, :, ::1] above, double threshold,
+):
+    """Sums of m bins of equal mass (classes x m x fields) of columns that are clipped to [0, 1].
+
+    A column's first `n` numbers are the predictions of a class, whose label the `rows` from
+    ``firsts[r]`` to ``firsts[r + 1]`` have. `sums` are of all predictions, with their `edges`
+    (classes x m - 1), and `above` of those above a threshold; either may be None.
+    """
+    cdef Py_ssize_t k = columns.shape[0], m, r, from_rank
+    cdef bint want_all = sums is not None, want_above = above is not None
+    if (want_all and sums.shape[2] != FIELDS) or (want_above and above.shape[2] != FIELDS):
+        raise ValueError(f"a row of sums has {FIELDS} columns")
+    m = sums.shape[1] if want_all else above.shape[1]
+    if n == 0 or k == 0:
+        return
+    cdef Py_ssize_t item = sizeof(prediction_t)
+    cdef char* room = <char*> malloc(
+        2 * n * item + MOST_CELLS * 5 + (m + 1) * (sizeof(double) + sizeof(Py_ssize_t)))
+    if room == NULL:
+        raise MemoryError()
+    cdef double* bounds = <double*> room
+    cdef Py_ssize_t* starts = <Py_ssize_t*> (room + (m + 1) * sizeof(double))
+    cdef char* after = room + (m + 1) * (sizeof(double) + sizeof(Py_ssize_t))
+    cdef cells_float narrow
+    cdef cells_double wide
+    cdef Py_ssize_t j
+    if prediction_t is float:
+        narrow.n = n
+        narrow.keys = <int32_t*> after
+        narrow.spare = narrow.keys + n
+        narrow.ends = <uint32_t*> (after + 2 * n * item)
+        narrow.sorted = <uint8_t*> (narrow.ends + MOST_CELLS)
+    else:
+        wide.n = n
+        wide.keys = <int64_t*> after
+        wide.spare = wide.keys + n
+        wide.ends = <uint32_t*> (after + 2 * n * item)
+        wide.sorted = <uint8_t*> (wide.ends + MOST_CELLS)
+    with nogil:
+        for r in range(k):
+            if prediction_t is float:
+                put_in_cells_float(&narrow, <const int32_t*> &columns[r, 0])
+            else:
+                put_in_cells_double(&wide, <const int64_t*> &columns[r, 0])
+            if want_all:
+                if prediction_t is float:
+                    equal_mass_float(&narrow, 0, m, slack, bounds, starts)
+                    add_ordered(&sums[r, 0, 0], &narrow, NULL, starts, m)
+                else:
+                    equal_mass_double(&wide, 0, m, slack, bounds, starts)
+                    add_ordered(&sums[r, 0, 0], NULL, &wide, starts, m)
+                add_labels(&sums[r, 0, 0], &columns[r, 0], &rows[0], firsts[r], firsts[r + 1],
+                           bounds, m, -1.0)
+                for j in range(m - 1):
+                    edges[r, j] = bounds[j]
+            if want_above:
+                if prediction_t is float:
+                    from_rank = up_to_float(&narrow, threshold)
+                else:
+                    from_rank = up_to_double(&wide, threshold)
+                if from_rank == n:
+                    continue
+                if prediction_t is float:
+                    equal_mass_float(&narrow, from_rank, m, slack, bounds, starts)
+                    add_ordered(&above[r, 0, 0], &narrow, NULL, starts, m)
+                else:
+                    equal_mass_double(&wide, from_rank, m, slack, bounds, starts)
+                    add_ordered(&above[r, 0, 0], NULL, &wide, starts, m)
+                add_labels(&above[r, 0, 0], &columns[r, 0], &rows[0], firsts[r], firsts[r + 1],
+                           bounds, m, threshold)
+    free(room)
+
+
+cdef void add_ordered(
+    double* table, const cells_float* narrow, const cells_double* wide, const Py_ssize_t* starts,
+    Py_ssize_t m,
+) noexcept nogil:
+    """What bins hold of the predictions alone, one run of ranks after the other."""
+    cdef Py_ssize_t b
+    cdef double total, squares
+    cdef double* cell
+    for b in range(m):
+        cell = table + FIELDS * b
+        if narrow != NULL:
+            sum_between_float(narrow, starts[b], starts[b + 1], &total, &squares)
+        else:
+            sum_between_double(wide, starts[b], starts[b + 1], &total, &squares)
+        cell[N] = cell[W] = cell[W2] = <double> (starts[b + 1] - starts[b])
+        cell[WU] = total
+        cell[WU2] = squares
+
+
+cdef void add_labels(
+    double* table, const prediction_t* column, const int64_t* rows, int64_t first, int64_t last,
+    const double* edges, Py_ssize_t m, double threshold,
+) noexcept nogil:
+    """What bins hold of the rows that have the class's label, of predictions above a threshold."""
+    cdef int64_t i
+    cdef prediction_t given
+    cdef double x
+    cdef double* cell
+    for i in range(first, last):
+        memcpy(&given, column + rows[i], sizeof(given))  # written as bits
+        x = given
+        if x > threshold:
+            cell = table + FIELDS * bin_among(x, edges, m - 1)
+            cell[WZ] += 1.0
+            cell[WUZ] += x
+            cell[WZ2] += 1.0
+            cell[W2Z] += 1.0
+
+
+def add_residuals(
+    double[:, ::1] residual, const prediction_t[:, ::1] predictions, const int64_t[::1] labels,
+    const double[:, ::1] targets, const double[::1] weights, const int64_t[::1] rows,
+    const int64_t[::1] cells,
+):
+    """Add w (p - z) of each of the `rows` to its cell's row of `residual`.
+
+    Targets are class indices (`labels`) or rows of numbers (`targets`). Rows that come in the
+    order of their cells find the sums of a cell in the cache.
+    """
+    cdef Py_ssize_t k = predictions.shape[1], j, r, i
+    cdef bint hard = labels is not None, weighted = weights is not None
+    if residual.shape[1] != k:
+        raise ValueError(f"a cell's residual has {k} columns; got {residual.shape[1]}")
+    cdef double* out
+    cdef const prediction_t* p
+    cdef const double* q
+    cdef double w = 1.0, x, at_label = 0.0
+    with nogil:
+        for j in range(rows.shape[0]):
+            i = rows[j]
+            out = &residual[cells[j], 0]
+            p = &predictions[i, 0]
+            if weighted:
+                w = weights[i]
+            if hard:
+                at_label = out[labels[i]] + w * (unit(p[labels[i]]) - 1.0)
+                for r in range(k):
+                    out[r] += w * unit(p[r])
+                out[labels[i]] = at_label
+            else:
+                q = &targets[i, 0]
+                for r in range(k):
+                    out[r] += w * (unit(p[r]) - q[r])
+
+
+cdef inline double unit(double x) noexcept nogil:
+    """A number that passed the check, without what rounding added to it."""
+    x = x if x > 0.0 else 0.0
+    return x if x < 1.0 else 1.0

@@ -1,0 +1,175 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, embedsignature=True
+"""Compiled sums of the proper losses of binary predictions, checked in the same pass.
+
+The twin in plain NumPy is ``numpy_kernels.add_losses``.
+"""
+from libc.math cimport log, sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+ctypedef fused prediction_t:
+    float
+    double
+
+ctypedef fused target_t:
+    uint8_t
+    int32_t
+    int64_t
+    double
+
+cdef enum:
+    BAD_ROW = 0  # slots of `status`, as in calibrant._engines.protocol
+    N_CLIPPED = 1
+    SOFT = 3
+    N_LOG_CLIPPED = 4
+    ROWS_AT_ONCE = 256
+
+# Columns of the loss sums, in the order of calibrant._core.loss_sums.FIELDS.
+cdef enum:
+    BRIER = 2
+    LOG = 3
+    SPHERICAL = 4
+    CLASS = 5
+    CONFIDENCE = 6
+
+cdef extern from "_tolerance.h" nogil:
+    bint clip_overshoot(double* x, int64_t* n_clipped) noexcept
+
+cdef extern from "_losses.h" nogil:
+    double sum_in_lanes(const double*, Py_ssize_t) noexcept
+    double sum_of_squared_gaps(const double*, const double*, Py_ssize_t) noexcept
+    void of_outcomes(double*, const double*, const double*, Py_ssize_t) noexcept
+    int64_t lift(double*, Py_ssize_t, double) noexcept
+    double minus_logs(const double*, Py_ssize_t) noexcept
+    double sum_of_spherical(double*, const double*, const double*, Py_ssize_t) noexcept
+    void of_top_label(double*, double*, const double*, const double*, Py_ssize_t) noexcept
+
+
+cdef struct Rows:
+    double u[ROWS_AT_ONCE]
+    double z[ROWS_AT_ONCE]
+    double at[ROWS_AT_ONCE]
+    double other[ROWS_AT_ONCE]
+
+
+def add_losses(
+    double[::1] losses, const prediction_t[::1] predictions, const target_t[::1] targets,
+    const double[::1] weights, double log_floor, int wanted, int64_t[::1] status,
+):
+    """Add the losses of binary predictions; `wanted` has a bit for each field to be summed.
+
+    Rows and weights are always counted.
+    """
+    cdef Py_ssize_t n = predictions.shape[0], start = 0, rows, i
+    cdef bint weighted = weights is not None, odd, soft
+    cdef int64_t n_clipped = 0, n_floored = 0, any_soft = 0
+    cdef Rows r
+    cdef double x, z
+    with nogil:
+        while start < n:
+            rows = min(n - start, <Py_ssize_t> ROWS_AT_ONCE)
+            odd = soft = False
+            for i in range(rows):
+                x = predictions[start + i]
+                z = <double> targets[start + i]
+                odd |= not ((x >= 0.0) & (x <= 1.0) & (z >= 0.0) & (z <= 1.0))
+                soft |= (z != 0.0) & (z != 1.0)
+                r.u[i] = x
+                r.z[i] = z
+            if odd:
+                soft = False
+                for i in range(rows):
+                    if not (clip_overshoot(&r.z[i], &n_clipped)
+                            and clip_overshoot(&r.u[i], &n_clipped)):
+                        status[BAD_ROW] = start + i
+                        break
+                    soft |= (r.z[i] != 0.0) & (r.z[i] != 1.0)
+            if weighted:
+                for i in range(rows):
+                    x = weights[start + i]
+                    if not (x - x == 0.0 and x >= 0.0) and (
+                            status[BAD_ROW] < 0 or start + i < status[BAD_ROW]):
+                        status[BAD_ROW] = start + i
+            if status[BAD_ROW] >= 0:
+                break
+            any_soft |= soft
+            if soft or weighted:
+                n_floored += add_each(&losses[0], &r, &weights[start] if weighted else NULL, rows,
+                                      log_floor, wanted)
+            else:
+                n_floored += add_together(&losses[0], &r, rows, log_floor, wanted)
+            start += rows
+    status[N_CLIPPED] += n_clipped
+    status[N_LOG_CLIPPED] += n_floored
+    status[SOFT] |= any_soft
+
+
+cdef inline int64_t add_together(
+    double* losses, Rows* r, Py_ssize_t rows, double log_floor, int wanted
+) noexcept nogil:
+    """Rows of weight 1 whose targets are 0 or 1."""
+    cdef int64_t n_floored = 0
+    losses[0] += rows
+    losses[1] += rows
+    if wanted & (1 << BRIER):
+        losses[BRIER] += sum_of_squared_gaps(r.u, r.z, rows)
+    if wanted & (1 << LOG | 1 << SPHERICAL):
+        of_outcomes(r.at, r.u, r.z, rows)
+    if wanted & (1 << SPHERICAL):
+        losses[SPHERICAL] += sum_of_spherical(r.other, r.u, r.at, rows)
+    if wanted & (1 << LOG):
+        n_floored = lift(r.at, rows, log_floor)
+        losses[LOG] += minus_logs(r.at, rows)
+    if wanted & (1 << CLASS | 1 << CONFIDENCE):
+        of_top_label(r.at, r.other, r.u, r.z, rows)
+        add_top_label(losses, r, NULL, rows)
+    return n_floored
+
+
+cdef inline int64_t add_each(
+    double* losses, Rows* r, const double* weights, Py_ssize_t rows, double log_floor, int wanted
+) noexcept nogil:
+    """Rows with weights, or with targets between 0 and 1: one by one."""
+    cdef double u, below, z, w = 1.0
+    cdef int64_t n_floored = 0
+    cdef Py_ssize_t i
+    for i in range(rows):
+        u = r.u[i]
+        z = r.z[i]
+        below = 1.0 - u
+        if weights != NULL:
+            w = weights[i]
+        losses[0] += w > 0.0
+        losses[1] += w
+        losses[BRIER] += w * ((u - z) * (u - z))
+        if wanted & (1 << SPHERICAL):
+            losses[SPHERICAL] += w * (
+                1.0 - ((1.0 - z) * below + z * u) / sqrt(below * below + u * u))
+        if wanted & (1 << LOG):
+            if z < 1.0:
+                n_floored += below < log_floor
+                losses[LOG] -= w * ((1.0 - z) * log(below if below > log_floor else log_floor))
+            if z > 0.0:
+                n_floored += u < log_floor
+                losses[LOG] -= w * (z * log(u if u > log_floor else log_floor))
+    if wanted & (1 << CLASS | 1 << CONFIDENCE):
+        of_top_label(r.at, r.other, r.u, r.z, rows)
+        add_top_label(losses, r, weights, rows)
+    return n_floored
+
+
+cdef inline void add_top_label(
+    double* losses, Rows* r, const double* weights, Py_ssize_t rows
+) noexcept nogil:
+    """The losses of the top label, whose target is in `at` and whose confidence in `other`."""
+    cdef double miss, gap, w = 1.0
+    cdef Py_ssize_t i
+    for i in range(rows):
+        if weights != NULL:
+            w = weights[i]
+        miss = 1.0 - r.at[i]
+        gap = r.other[i] - r.at[i]
+        r.at[i] = w * miss
+        r.other[i] = w * (miss + gap * gap)
+    losses[CLASS] += sum_in_lanes(r.at, rows)
+    losses[CONFIDENCE] += sum_in_lanes(r.other, rows)

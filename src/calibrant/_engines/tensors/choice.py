@@ -1,0 +1,21 @@
+"""Whether Triton's kernels read a tensor, or plain torch does."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib.util import find_spec
+
+from torch import Tensor
+
+
+def has_kernels(predictions: Tensor) -> bool:
+    """Whether fused kernels can read these: on a CUDA device with Triton, unless CALIBRANT_FUSED is
+    0.
+    """
+    return predictions.is_cuda and os.environ.get("CALIBRANT_FUSED") != "0" and _has_triton()
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None

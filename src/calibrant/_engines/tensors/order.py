@@ -1,0 +1,238 @@
+"""Scalar problems in order, on a CUDA device: one sort of packed keys serves every measure that
+needs it.
+
+A key holds a prediction and its label and nothing else, four bytes a row in single precision and
+eight in double; the sort takes about four times as much for a moment. What comes to the host are
+sums over runs of keys.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from calibrant._core.bin_tables import FIELDS, BinTable, OrderedLevels
+from calibrant._core.binning import ROUNDING, Cuts
+from calibrant._data.samples import Notion
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.protocol import Findings
+from calibrant._engines.tensors import scalar_kernels as kernels
+from calibrant._engines.tensors.scalars import Column, column_of, kept
+from calibrant._engines.tensors.sums import fields_of_labels
+
+CHUNK = 4096
+BLOCK = 1024
+# Programs that share the runs of keys.
+PROGRAMS = 4096
+# From this many points on, the hull of the cumulative sums is found on the host.
+FEW_POINTS = 1 << 18
+# Points that are never brought there as a hull: with more, it is the levels that come.
+MOST_POINTS = 1 << 22
+ROUNDS = 64
+N_SUMS = 5
+
+
+class Order:
+    """The keys of a scalar problem in order."""
+
+    def __init__(self, column: Column, keys: Tensor, findings: Findings) -> None:
+        self.keys, self.findings = keys, findings
+        self.n, self.double = column.n, column.double
+
+    @property
+    def device(self) -> torch.device:
+        return self.keys.device
+
+    @cached_property
+    def _ones(self) -> Tensor:
+        """Targets of 1 through each row."""
+        return (self.keys & 1).cumsum(0, dtype=torch.int32)
+
+    def ones_before(self, positions: Tensor) -> Tensor:
+        """Targets of 1 before each position."""
+        return torch.where(positions > 0, self._ones[(positions - 1).clamp(min=0)], 0).long()
+
+    def largest_partial(self) -> float:
+        """The largest |sum of u - z| up to the end of a level."""
+        n_chunks = -(-self.n // CHUNK)
+        sums, largest = torch.empty((2, n_chunks), dtype=torch.float64, device=self.device)
+        sizes = {"DOUBLE": self.double, "CHUNK": CHUNK, "BLOCK": BLOCK}
+        kernels.add_chunks[(n_chunks,)](self.keys, sums, self.n, **sizes)
+        before = sums.cumsum(0) - sums
+        kernels.largest_partial_sums[(n_chunks,)](self.keys, before, largest, self.n, **sizes)
+        return float(largest.max())
+
+    def n_levels(self) -> int:
+        """Distinct predictions."""
+        bits = self.keys >> 1
+        return 1 + int((bits[1:] != bits[:-1]).sum())
+
+    def borders(self, j: Tensor, m: Tensor | float) -> tuple[Tensor, Tensor, Tensor]:
+        """Where the bin j of m bins of equal mass begins (from 0), ties together; the prediction
+        that decides it, as its bits, and whether that is in the bin before.
+        """
+        at = ((j * self.n / m).ceil() - 1).long().clamp(0, self.n - 1)
+        bits = self.keys[at] >> 1
+        start = torch.searchsorted(self.keys, bits * 2)
+        stop = torch.searchsorted(self.keys, bits * 2 + 2)
+        in_lower = (start + stop).double() * m <= 2.0 * j * self.n * (1 + ROUNDING)
+        return torch.where(in_lower, stop, start), bits, in_lower
+
+    def sums(self, firsts: Tensor) -> Tensor:
+        """The fields of a table (bins, fields) whose bins begin at `firsts`, the end included."""
+        m = firsts.numel() - 1
+        pieces = max(1, min(PROGRAMS // m, -(-self.n // BLOCK)))
+        parts = torch.empty((m, pieces, N_SUMS), dtype=torch.float64, device=self.device)
+        kernels.add_ranges[(m, pieces)](
+            self.keys, firsts, parts, pieces, DOUBLE=self.double,
+            BLOCK=BLOCK if pieces > 1 else 128,
+        )  # fmt: skip
+        _, z, u, u2, uz = parts.sum(dim=1).unbind(1)
+        return fields_of_labels(firsts.diff().double(), u, u2, z, uz)
+
+    def predictions(self, bits: Tensor) -> Tensor:
+        """Predictions in float64, from their bits."""
+        return bits.view(torch.float64 if self.double else torch.float32).double()
+
+    def between(self, inner: Tensor) -> Tensor:
+        """Positions of borders, with both ends."""
+        ends = torch.tensor([0, self.n], device=self.device)
+        return torch.cat([ends[:1], inner, ends[1:]])
+
+    def quantile_table(self, m: int) -> tuple[BinTable, Cuts]:
+        """m bins of equal mass and the edges between them, as `quantiles.quantile_edges`."""
+        j = torch.arange(1, m, dtype=torch.float64, device=self.device)
+        positions, bits, in_lower = self.borders(j, float(m))
+        values = self.predictions(bits)
+        above = torch.nextafter(values, values.new_full((), torch.inf))
+        edges = torch.where(in_lower, above, values)
+        packed = torch.cat([self.sums(self.between(positions)).reshape(-1), edges]).cpu().numpy()
+        sums, inner = np.split(packed, [m * len(FIELDS)])
+        return BinTable(sums.reshape(1, m, len(FIELDS))), Cuts(np.maximum.accumulate(inner))
+
+    def fixed_sums(self, cuts: Cuts) -> NDArray[np.float64]:
+        """Bin sums (bins x fields) in any number of given bins."""
+        inner = torch.from_numpy(cuts.inner.copy()).to(self.device)
+        if self.double:
+            keys = inner.clamp(min=0.0).view(torch.int64) * 2
+        else:  # the first number at or above an edge: a prediction reaches both or neither
+            single = inner.clamp(min=0.0).float()
+            up = torch.nextafter(single, single.new_full((), torch.inf))
+            keys = torch.where(single.double() >= inner, single, up).view(torch.int32) * 2
+        found: NDArray[np.float64] = (
+            self.sums(self.between(torch.searchsorted(self.keys, keys))).cpu().numpy()
+        )
+        return found
+
+    def _level_borders(self) -> Tensor:
+        """Positions at which levels begin, and the end."""
+        bits = self.keys >> 1
+        return self.between((bits[1:] != bits[:-1]).nonzero()[:, 0] + 1)
+
+    def levels(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Every level's sums (levels x fields) and its prediction, brought to the host."""
+        firsts = self._level_borders()
+        u = self.predictions(self.keys[firsts[:-1]] >> 1)
+        n, z = firsts.diff().double(), self.ones_before(firsts).diff().double()
+        sums = fields_of_labels(n, n * u, n * u * u, z, z * u)
+        return sums.cpu().numpy(), u.cpu().numpy()
+
+    def hull(self) -> Tensor | None:
+        """Where bins begin and end of which an isotonic fit makes one block or several: points of
+        the cumulative sums of labels that are not above a chord of their neighbours'.
+
+        None if far too many are left.
+        """
+        at = self._level_borders()
+        ones = self.ones_before(at)
+        for _ in range(ROUNDS):
+            if at.numel() <= FEW_POINTS:
+                break
+            # Whole numbers: the products are exact.
+            w, z = at.diff(), ones.diff()
+            turns_up = z[:-1] * w[1:] < z[1:] * w[:-1]
+            stays = (torch.nn.functional.pad(turns_up, (1, 1), value=True)).nonzero()[:, 0]
+            if stays.numel() == at.numel():
+                break
+            at, ones = at[stays], ones[stays]
+        return at if at.numel() <= MOST_POINTS else None
+
+
+class DeviceLevels(OrderedLevels):
+    """The level sets of a scalar problem whose order lies on a device."""
+
+    def __init__(self, order: Order) -> None:
+        super().__init__(lambda: order.levels()[0][None], float(order.n))
+        object.__setattr__(self, "_order", order)
+        self._order: Order
+
+    def largest_partial_residual(self) -> float:
+        return self._order.largest_partial()
+
+    def pooled(self) -> BinTable:
+        points = self._order.hull()
+        if points is None:
+            return self
+        return BinTable(self._order.sums(points).cpu().numpy()[None])
+
+    @cached_property
+    def n_levels(self) -> int:
+        return self._order.n_levels()
+
+    @cached_property
+    def totals(self) -> NDArray[np.float64]:
+        order = self._order
+        end = torch.tensor([order.n], device=order.device)
+        return np.array([order.n, int(order.ones_before(end))], dtype=np.float64)
+
+    def before(self, j: NDArray[np.float64], m: NDArray[np.float64]) -> NDArray[np.float64]:
+        order = self._order
+        of_bins, of_counts = (torch.from_numpy(part).to(order.device) for part in (j, m))
+        positions, _, _ = order.borders(of_bins, of_counts)
+        both = torch.stack([positions, order.ones_before(positions)]).double()
+        found: NDArray[np.float64] = both.cpu().numpy()
+        return found
+
+    def merged(self, m: int) -> BinTable:
+        return self._order.quantile_table(m)[0]
+
+
+class LevelCuts(Cuts):
+    """The edges between level sets, brought here when they are asked for."""
+
+    def __init__(self, order: Order) -> None:
+        object.__setattr__(self, "_order", order)
+        self._order: Order
+
+    @cached_property
+    def inner(self) -> NDArray[np.float64]:
+        return self._order.levels()[1][1:]
+
+
+def order_of(samples: TensorSamples, notion: Notion) -> Order | None:
+    """The order of a scalar problem, kept for the next that asks; None if kernels cannot read
+    it.
+    """
+    orders = kept(samples).orders
+    if notion not in orders:
+        column = column_of(samples, notion)
+        orders[notion] = None if column is None else sorted_keys(column)
+    order: Order | None = orders[notion]
+    return order
+
+
+def sorted_keys(column: Column) -> Order | None:
+    """Pack and sort; None if a target is no label."""
+    kind = torch.int64 if column.double else torch.int32
+    keys = torch.empty(column.n, dtype=kind, device=column.u.device)
+    status = column.new_status()
+    kernels.pack[(-(-column.n // BLOCK),)](
+        column.u, column.z, keys, status, column.n, **column.flags, BLOCK=BLOCK
+    )
+    keys = keys.sort().values
+    found = column.resolved(status)
+    return None if found is None else Order(column, keys, found[0])

@@ -1,0 +1,301 @@
+"""Triton kernels over one prediction and one target of 0 or 1 a row. `scalars` and `order` call
+them; nothing else knows them.
+
+A thread owns a row, and keeps sums of its own until the end: nothing waits for anything. Sums are
+taken in float64.
+"""
+
+import triton
+import triton.language as tl
+
+OVERSHOOT = tl.constexpr(1e-4)
+LOG_FLOOR = tl.constexpr(1e-12)
+# Slots of the status: the first bad row, clips, targets that are no labels, clipped logarithms or
+# logits.
+CLIPPED = tl.constexpr(1)
+FRACTIONS = tl.constexpr(2)
+MOVED = tl.constexpr(3)
+# Sums of a bin: n, z, u, u^2, uz.
+N_SUMS = tl.constexpr(5)
+N_LOSSES = tl.constexpr(5)
+
+
+@triton.jit
+def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
+    """A prediction as it meets edges and in float64, whether its target is 1, and what of both is
+    as it must be: the target a label, the prediction no further than an overshoot from [0, 1].
+    """
+    u = tl.load(u_ptr + rows, mask=there, other=0.5)
+    z = tl.load(z_ptr + rows, mask=there, other=0)
+    if DOUBLE:
+        u = u.to(tl.float64)
+    else:
+        u = u.to(tl.float32)
+    one = z == 1
+    label = one | (z == 0)
+    if CONFIDENCE:
+        # At 1/2 the lower class, 0, is predicted.
+        upper = u > 0.5
+        u = tl.where(upper, u, 1.0 - u)
+        one = one == upper
+    exact = u.to(tl.float64)
+    sound = (exact >= -OVERSHOOT) & (exact <= 1.0 + OVERSHOOT)
+    clipped = (exact < 0.0) | (exact > 1.0)
+    # Zero is added so that -0 and 0 are one.
+    u = tl.where(sound, tl.minimum(tl.maximum(u, 0.0), 1.0) + 0.0, 0.0)
+    return u, u.to(tl.float64), one, label, sound, clipped & sound
+
+
+@triton.jit
+def note(status_ptr, bad, clipped, fractions, moved):
+    """What a program found, into the status of all."""
+    tl.atomic_min(status_ptr, tl.min(bad, axis=0).to(tl.int64), sem="relaxed")
+    n_clipped = tl.sum(clipped, axis=0)
+    n_fractions = tl.sum(fractions, axis=0)
+    n_moved = tl.sum(moved, axis=0)
+    if n_clipped > 0:
+        tl.atomic_add(status_ptr + CLIPPED, n_clipped.to(tl.int64), sem="relaxed")
+    if n_fractions > 0:
+        tl.atomic_add(status_ptr + FRACTIONS, n_fractions.to(tl.int64), sem="relaxed")
+    if n_moved > 0:
+        tl.atomic_add(status_ptr + MOVED, n_moved.to(tl.int64), sem="relaxed")
+
+
+@triton.jit
+def add_to_few_bins(
+    u_ptr, z_ptr, edges_ptr, parts_ptr, status_ptr, n, m, step,
+    CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, SQUARES: tl.constexpr,
+    BINS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Rows to at most BINS bins, each thread with all bins of its own in registers."""
+    program = tl.program_id(0)
+    bin_ = tl.arange(0, BINS)
+    low = tl.load(edges_ptr + bin_ - 1, mask=(bin_ > 0) & (bin_ < m), other=-9.0)
+    low = tl.where(bin_ < m, low, 9.0)
+    high = tl.load(edges_ptr + bin_, mask=bin_ < m - 1, other=9.0)
+    if not DOUBLE:
+        low, high = low.to(tl.float32), high.to(tl.float32)
+    # Rows in the lower half of a word, targets in the upper: no thread sees 32,768 rows.
+    counts = tl.zeros([BINS, BLOCK], tl.int32)
+    sum_u = tl.zeros([BINS, BLOCK], tl.float64)
+    sum_u2 = tl.zeros([BINS, BLOCK], tl.float64)
+    sum_uz = tl.zeros([BINS, BLOCK], tl.float64)
+    bad = tl.zeros([BLOCK], tl.int32) + n
+    n_clipped = tl.zeros([BLOCK], tl.int32)
+    n_fractions = tl.zeros([BLOCK], tl.int32)
+    for first in range(program * BLOCK, n, step):
+        rows = first + tl.arange(0, BLOCK)
+        there = rows < n
+        u, exact, one, label, sound, clipped = load_row(
+            u_ptr, z_ptr, rows, there, CONFIDENCE, DOUBLE
+        )
+        bad = tl.minimum(bad, tl.where(there & (sound == 0), rows, n))
+        n_clipped += (there & clipped).to(tl.int32)
+        n_fractions += (there & (label == 0)).to(tl.int32)
+        mine = (u[None, :] >= low[:, None]) & (u[None, :] < high[:, None]) & there[None, :]
+        counted = tl.where(one, 65537, 1)
+        counts += tl.where(mine, counted[None, :], 0)
+        sum_u += tl.where(mine, exact[None, :], 0.0)
+        sum_uz += tl.where(mine, tl.where(one, exact, 0.0)[None, :], 0.0)
+        if SQUARES:
+            sum_u2 += tl.where(mine, (exact * exact)[None, :], 0.0)
+    out = parts_ptr + (program * BINS + bin_) * N_SUMS
+    tl.store(out, tl.sum(counts & 65535, axis=1).to(tl.float64))
+    tl.store(out + 1, tl.sum(counts >> 16, axis=1).to(tl.float64))
+    tl.store(out + 2, tl.sum(sum_u, axis=1))
+    tl.store(out + 3, tl.sum(sum_u2, axis=1))
+    tl.store(out + 4, tl.sum(sum_uz, axis=1))
+    note(status_ptr, bad, n_clipped, n_fractions, n_clipped * 0)
+
+
+@triton.jit
+def add_losses(
+    u_ptr, z_ptr, parts_ptr, status_ptr, n, step, DOUBLE: tl.constexpr, BLOCK: tl.constexpr
+):
+    """Proper losses of two classes with the probabilities 1 - u and u."""
+    program = tl.program_id(0)
+    nothing = tl.zeros([BLOCK], tl.float64)
+    floor = nothing + LOG_FLOOR  # as an argument of a function it would be single
+    brier, log, spherical, wrong, confident = nothing, nothing, nothing, nothing, nothing
+    bad = tl.zeros([BLOCK], tl.int32) + n
+    n_clipped = tl.zeros([BLOCK], tl.int32)
+    n_fractions = tl.zeros([BLOCK], tl.int32)
+    n_moved = tl.zeros([BLOCK], tl.int32)
+    for first in range(program * BLOCK, n, step):
+        rows = first + tl.arange(0, BLOCK)
+        there = rows < n
+        _, u, one, label, sound, clipped = load_row(u_ptr, z_ptr, rows, there, False, DOUBLE)
+        bad = tl.minimum(bad, tl.where(there & (sound == 0), rows, n))
+        n_clipped += (there & clipped).to(tl.int32)
+        n_fractions += (there & (label == 0)).to(tl.int32)
+        rest = 1.0 - u
+        own = tl.where(one, u, rest)
+        residual = tl.where(one, u - 1.0, u)
+        brier += tl.where(there, residual * residual, 0.0)
+        moved = there & (own < LOG_FLOOR)
+        n_moved += moved.to(tl.int32)
+        log += tl.where(there, -tl.log(tl.maximum(own, floor)), 0.0)
+        spherical += tl.where(there, 1.0 - own / tl.sqrt(u * u + rest * rest), 0.0)
+        upper = u > rest
+        miss = tl.where(one == upper, 0.0, 1.0).to(tl.float64)
+        gap = tl.where(upper, u, rest) - (1.0 - miss)
+        wrong += tl.where(there, miss, 0.0)
+        confident += tl.where(there, miss + gap * gap, 0.0)
+    out = parts_ptr + program * N_LOSSES
+    tl.store(out, tl.sum(brier, axis=0))
+    tl.store(out + 1, tl.sum(log, axis=0))
+    tl.store(out + 2, tl.sum(spherical, axis=0))
+    tl.store(out + 3, tl.sum(wrong, axis=0))
+    tl.store(out + 4, tl.sum(confident, axis=0))
+    note(status_ptr, bad, n_clipped, n_fractions, n_moved)
+
+
+@triton.jit
+def deposit(
+    u_ptr, z_ptr, nodes_ptr, status_ptr, numbers_ptr, n, n_nodes, middle, step,
+    CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, LOGITS: tl.constexpr,
+    COPIES: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """A row's mass to the four nodes around it, by cubic interpolation: 1 at its logit, in the
+    first row of nodes if its target is 1 and in the second if it is 0; or z - u at its prediction.
+
+    The four lie side by side, in neighbouring threads: the memory adds them in one or two steps.
+    Tables are kept in several copies, so that predictions that crowd wait less for each other.
+    """
+    program = tl.program_id(0)
+    offset = tl.arange(0, 4)
+    per_unit = tl.load(numbers_ptr)
+    low = tl.load(numbers_ptr + 1)
+    high = tl.load(numbers_ptr + 2)
+    bad = tl.zeros([BLOCK], tl.int32) + n
+    n_clipped = tl.zeros([BLOCK], tl.int32)
+    n_fractions = tl.zeros([BLOCK], tl.int32)
+    n_moved = tl.zeros([BLOCK], tl.int32)
+    ROWS: tl.constexpr = 2 if LOGITS else 1
+    table = nodes_ptr + (program % COPIES) * (ROWS * n_nodes)
+    for first in range(program * BLOCK, n, step):
+        rows = first + tl.arange(0, BLOCK)
+        there = rows < n
+        _, u, one, label, sound, clipped = load_row(u_ptr, z_ptr, rows, there, CONFIDENCE, DOUBLE)
+        bad = tl.minimum(bad, tl.where(there & (sound == 0), rows, n))
+        n_clipped += (there & clipped).to(tl.int32)
+        n_fractions += (there & (label == 0)).to(tl.int32)
+        if LOGITS:
+            n_moved += (there & ((u < low) | (u > high))).to(tl.int32)
+            u = tl.minimum(tl.maximum(u, low), high)
+            position = tl.log(u / (1.0 - u)) * per_unit + middle
+            mass = tl.where(there, 1.0, 0.0).to(tl.float64)
+            row = tl.where(one, 0, n_nodes)
+        else:
+            position = u * per_unit + middle
+            mass = tl.where(one, 1.0 - u, -u)
+            row = tl.where(one, 0, 0)
+        j = tl.floor(position)
+        t = position - j
+        a, b, c = t + 1.0, t - 1.0, t - 2.0
+        before, here = -t * b * c / 6.0 * mass, a * b * c / 2.0 * mass
+        after, last = -a * t * c / 2.0 * mass, a * t * b / 6.0 * mass
+        o = offset[None, :]
+        share = tl.where(
+            o < 2,
+            tl.where(o == 0, before[:, None], here[:, None]),
+            tl.where(o == 2, after[:, None], last[:, None]),
+        )
+        at = (row + j.to(tl.int32) - 1)[:, None] + o
+        tl.atomic_add(table + at, share, mask=there[:, None] & (o >= 0), sem="relaxed")
+    note(status_ptr, bad, n_clipped, n_fractions, n_moved)
+
+
+@triton.jit
+def pack(
+    u_ptr, z_ptr, keys_ptr, status_ptr, n,
+    CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Keys that sort by prediction, then target: a prediction in [0, 1] has its sign bit free."""
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    there = rows < n
+    u, _, one, label, sound, clipped = load_row(u_ptr, z_ptr, rows, there, CONFIDENCE, DOUBLE)
+    if DOUBLE:
+        bits = u.to(tl.int64, bitcast=True)
+    else:
+        bits = u.to(tl.int32, bitcast=True)
+    tl.store(keys_ptr + rows, bits * 2 + tl.where(one, 1, 0), mask=there)
+    bad = tl.where(there & (sound == 0), rows, n)
+    if (tl.min(bad, axis=0) < n) | (tl.max((there & (clipped | (label == 0))).to(tl.int32), 0) > 0):
+        fractions = (there & (label == 0)).to(tl.int32)
+        note(status_ptr, bad, (there & clipped).to(tl.int32), fractions, fractions * 0)
+
+
+@triton.jit
+def unpacked(keys, DOUBLE: tl.constexpr):
+    """Predictions in float64, and whether targets are 1."""
+    bits = keys >> 1
+    if DOUBLE:
+        u = bits.to(tl.float64, bitcast=True)
+    else:
+        u = bits.to(tl.float32, bitcast=True).to(tl.float64)
+    return u, (keys & 1) == 1
+
+
+@triton.jit
+def add_ranges(keys_ptr, firsts_ptr, parts_ptr, pieces, DOUBLE: tl.constexpr, BLOCK: tl.constexpr):
+    """Sums over runs of keys in order: the sums of a bin, in as many pieces as there are."""
+    bin_ = tl.program_id(0)
+    piece = tl.program_id(1)
+    start = tl.load(firsts_ptr + bin_)
+    stop = tl.load(firsts_ptr + bin_ + 1)
+    n_z = tl.zeros([BLOCK], tl.int32)
+    sum_u = tl.zeros([BLOCK], tl.float64)
+    sum_u2 = tl.zeros([BLOCK], tl.float64)
+    sum_uz = tl.zeros([BLOCK], tl.float64)
+    for first in range(start + piece * BLOCK, stop, pieces * BLOCK):
+        rows = first + tl.arange(0, BLOCK)
+        there = rows < stop
+        u, one = unpacked(tl.load(keys_ptr + rows, mask=there, other=0), DOUBLE)
+        n_z += one.to(tl.int32)
+        sum_u += u
+        sum_u2 += u * u
+        sum_uz += tl.where(one, u, 0.0)
+    out = parts_ptr + (bin_ * pieces + piece) * N_SUMS
+    tl.store(out + 1, tl.sum(n_z, axis=0).to(tl.float64))
+    tl.store(out + 2, tl.sum(sum_u, axis=0))
+    tl.store(out + 3, tl.sum(sum_u2, axis=0))
+    tl.store(out + 4, tl.sum(sum_uz, axis=0))
+
+
+@triton.jit
+def add_chunks(
+    keys_ptr, sums_ptr, n, DOUBLE: tl.constexpr, CHUNK: tl.constexpr, BLOCK: tl.constexpr
+):
+    """Sums of u - z over chunks of keys in order."""
+    chunk = tl.program_id(0)
+    total = tl.zeros([BLOCK], tl.float64)
+    for t in range(CHUNK // BLOCK):
+        rows = chunk * CHUNK + t * BLOCK + tl.arange(0, BLOCK)
+        there = rows < n
+        u, one = unpacked(tl.load(keys_ptr + rows, mask=there, other=0), DOUBLE)
+        total += u - tl.where(one, 1.0, 0.0)
+    tl.store(sums_ptr + chunk, tl.sum(total, axis=0))
+
+
+@triton.jit
+def largest_partial_sums(
+    keys_ptr, before_ptr, largest_ptr, n, DOUBLE: tl.constexpr, CHUNK: tl.constexpr,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The largest |sum of u - z| up to the end of a level, in each chunk of keys in order."""
+    chunk = tl.program_id(0)
+    carried = tl.load(before_ptr + chunk)
+    largest = tl.zeros([BLOCK], tl.float64)
+    for t in range(CHUNK // BLOCK):
+        rows = chunk * CHUNK + t * BLOCK + tl.arange(0, BLOCK)
+        there = rows < n
+        keys = tl.load(keys_ptr + rows, mask=there, other=0)
+        following = tl.load(keys_ptr + rows + 1, mask=rows + 1 < n, other=-2)
+        u, one = unpacked(keys, DOUBLE)
+        residual = tl.where(there, u - tl.where(one, 1.0, 0.0), 0.0)
+        partial = carried + tl.cumsum(residual, axis=0)
+        ends = there & ((keys >> 1) != (following >> 1))
+        largest = tl.maximum(largest, tl.where(ends, tl.abs(partial), 0.0))
+        carried += tl.sum(residual, axis=0)
+    tl.store(largest_ptr + chunk, tl.max(largest, axis=0))

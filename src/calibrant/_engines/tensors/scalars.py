@@ -1,0 +1,239 @@
+"""Scalar problems on a CUDA device in one read each: bins, losses and grids of one prediction and
+one label a row.
+
+These are binary predictions, or the top label of (n, k) ones, whose confidences `fused` writes
+down in its read of the rows. Targets that are not labels, weights and logits are left to plain
+torch: every function here returns None then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+import triton
+from numpy.typing import NDArray
+from torch import Tensor
+
+from calibrant._core.binning import Cuts
+from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
+from calibrant._core.loss_sums import LossSums
+from calibrant._data.samples import BadRow, Notion
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.protocol import Findings
+from calibrant._engines.tensors import fused
+from calibrant._engines.tensors import scalar_kernels as kernels
+from calibrant._engines.tensors.choice import has_kernels
+from calibrant._engines.tensors.sums import fields_of_labels
+
+# Rows whose numbers fit 32 bits, with room for a step beyond the end.
+MOST_ROWS = 1 << 30
+FEW_BINS = 16
+# Programs that share the rows: several for each multiprocessor of a large device.
+PROGRAMS = 132 * 8
+# Copies of a grid, in which predictions that crowd wait less for each other.
+COPIES = 16
+N_SUMS, N_LOSSES, N_STATUS = 5, 5, 4
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One prediction and one label a row, side by side on a device."""
+
+    u: Tensor
+    z: Tensor
+    # Whether the problem is that of the larger of u and 1 - u.
+    confidence: bool = False
+    # What a pass over the rows has found already.
+    findings: Findings = Findings()
+
+    @property
+    def n(self) -> int:
+        return int(self.u.numel())
+
+    @property
+    def double(self) -> bool:
+        return self.u.dtype == torch.float64
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        return {"CONFIDENCE": self.confidence, "DOUBLE": self.double}
+
+    def programs(self, block: int) -> int:
+        return min(-(-self.n // block), PROGRAMS)
+
+    def new_status(self) -> Tensor:
+        """The first bad row, or n; then counters."""
+        status = torch.zeros(N_STATUS, dtype=torch.int64, device=self.u.device)
+        status[0] = self.n
+        return status
+
+    def resolved(
+        self, status: Tensor, *sums: Tensor
+    ) -> tuple[Findings, int, list[NDArray[np.float64]]] | None:
+        """The findings, what was moved, and the sums, in one transfer; None if a target is no
+        label.
+        """
+        packed = torch.cat([status.double(), *(part.reshape(-1) for part in sums)]).cpu().numpy()
+        bad, clipped, fractions, moved = packed[:N_STATUS].astype(np.int64).tolist()
+        if fractions:  # plain torch takes them, or says what is wrong with them
+            return None
+        if bad < self.n:
+            raise BadRow(bad)
+        out, at = [], N_STATUS
+        for part in sums:
+            out.append(packed[at : at + part.numel()].reshape(part.shape).copy())
+            at += part.numel()
+        return self.findings + Findings(n_predictions_clipped=clipped), moved, out
+
+
+@dataclass(eq=False)
+class _Kept:
+    """What several statistics of the same samples share."""
+
+    columns: dict[Notion, Column | None] = field(default_factory=dict)
+    orders: dict[Notion, Any] = field(default_factory=dict)
+
+
+_kept: WeakKeyDictionary[TensorSamples, _Kept] = WeakKeyDictionary()
+
+
+def kept(samples: TensorSamples) -> _Kept:
+    """What is kept of these samples for as long as they live."""
+    return _kept.setdefault(samples, _Kept())
+
+
+def column_of(samples: TensorSamples, notion: Notion) -> Column | None:
+    """The scalar problem, if the kernels can read it."""
+    if not has_kernels(samples.predictions) or notion == "classwise":
+        return None
+    columns = kept(samples).columns
+    if notion not in columns:
+        columns[notion] = _column(samples, notion)
+    return columns[notion]
+
+
+def _column(samples: TensorSamples, notion: Notion) -> Column | None:
+    if not 0 < samples.n <= MOST_ROWS or samples.weights is not None:
+        return None
+    if samples.multiclass:
+        if not fused.fits(samples, None):
+            return None
+        u, hit, findings = fused.confidences(samples)
+        return Column(u, hit, findings=findings)
+    return binary_column(samples, notion)
+
+
+def binary_column(samples: TensorSamples, notion: Notion) -> Column | None:
+    """Binary predictions as they are; None of logits and whole numbers."""
+    u, z = samples.predictions, samples.targets
+    if samples.from_logits or not u.is_floating_point() or z.ndim != 1:
+        return None
+    z = z.view(torch.uint8) if z.dtype == torch.bool else z
+    return Column(u.contiguous(), z.contiguous(), notion == "confidence")
+
+
+def bin_sums(
+    samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool
+) -> tuple[NDArray[np.float64], Findings] | None:
+    """Bin sums (bins x fields) of a scalar problem in at most FEW_BINS bins."""
+    column = column_of(samples, notion) if cuts.m <= FEW_BINS else None
+    return None if column is None else few_bins(column, cuts, squares=squares)
+
+
+def few_bins(
+    column: Column, cuts: Cuts, *, squares: bool = True
+) -> tuple[NDArray[np.float64], Findings] | None:
+    block, bins = 128, triton.next_power_of_2(cuts.m)
+    programs, status = column.programs(block), column.new_status()
+    parts = _empty(column, programs, bins, N_SUMS)
+    kernels.add_to_few_bins[(programs,)](
+        column.u, column.z, edges_on(column, cuts), parts, status, column.n, cuts.m,
+        programs * block, **column.flags, SQUARES=squares, BINS=bins, BLOCK=block, num_warps=4,
+    )  # fmt: skip
+    n, z, u, u2, uz = parts.sum(dim=0)[: cuts.m].unbind(1)
+    found = column.resolved(status, fields_of_labels(n, u, u2, z, uz))
+    if found is None:
+        return None
+    findings, _, (sums,) = found
+    return sums, findings
+
+
+def edges_on(column: Column, cuts: Cuts) -> Tensor:
+    """Inner edges on the device, and one that nothing reaches. For single precision an edge is the
+    first number at or above it: a prediction reaches both or neither.
+    """
+    inner = cuts.inner
+    if not column.double:
+        single = inner.astype(np.float32)
+        inner = np.where(single >= inner, single, np.nextafter(single, np.float32(np.inf)))
+        inner = inner.astype(np.float64)
+    return fused.edges_on(column.u.device, np.ascontiguousarray(inner).tobytes())
+
+
+def loss_sums(samples: TensorSamples) -> tuple[LossSums, Findings] | None:
+    """Sums of the proper losses of binary predictions."""
+    column = None if samples.multiclass else column_of(samples, "binary")
+    return None if column is None else losses_of(column)
+
+
+def losses_of(column: Column) -> tuple[LossSums, Findings] | None:
+    block = 256
+    programs, status = column.programs(block), column.new_status()
+    parts = _empty(column, programs, N_LOSSES)
+    kernels.add_losses[(programs,)](
+        column.u, column.z, parts, status, column.n, programs * block,
+        DOUBLE=column.double, BLOCK=block, num_warps=4,
+    )  # fmt: skip
+    found = column.resolved(status, parts.sum(dim=0))
+    if found is None:
+        return None
+    findings, n_log_clipped, (losses,) = found
+    sums = np.zeros(len(LOSS_FIELDS))
+    sums[:2] = column.n
+    sums[2 : 2 + N_LOSSES] = losses
+    return LossSums(sums, 2), findings + Findings(n_log_clipped=n_log_clipped)
+
+
+def logit_masses(
+    column: Column, spacing: float, eps: float, n_nodes: int
+) -> tuple[NDArray[np.float64], Findings, int] | None:
+    """What happened and what did not, (2, nodes), at the logits of predictions within eps."""
+    return _deposited(column, 2, n_nodes, 1.0 / spacing, (n_nodes - 1) // 2, eps, 1.0 - eps)
+
+
+def unit_masses(column: Column, cells: int) -> tuple[NDArray[np.float64], Findings, int] | None:
+    """z - u at the predictions, (1, cells + 4)."""
+    return _deposited(column, 1, cells + 4, float(cells), 1, 0.0, 1.0)
+
+
+def _deposited(
+    column: Column, rows: int, n_nodes: int, per_unit: float, middle: int, low: float, high: float
+) -> tuple[NDArray[np.float64], Findings, int] | None:
+    block = 128
+    programs, status = column.programs(block), column.new_status()
+    copies = min(COPIES, programs)
+    device = column.u.device
+    nodes = torch.zeros((copies, rows, n_nodes), dtype=torch.float64, device=device)
+    # Numbers in double precision: as plain arguments they would be single.
+    numbers = _doubles(device, per_unit, low, high)
+    kernels.deposit[(programs,)](
+        column.u, column.z, nodes, status, numbers, column.n, n_nodes, middle, programs * block,
+        **column.flags, LOGITS=rows == 2, COPIES=copies, BLOCK=block, num_warps=4,
+    )  # fmt: skip
+    found = column.resolved(status, nodes.sum(dim=0))
+    if found is None:
+        return None
+    findings, moved, (sums,) = found
+    return sums, findings, moved
+
+
+def _doubles(device: torch.device, *values: float) -> Tensor:
+    return fused.edges_on(device, np.array(values).tobytes())
+
+
+def _empty(column: Column, *shape: int) -> Tensor:
+    return torch.empty(shape, dtype=torch.float64, device=column.u.device)

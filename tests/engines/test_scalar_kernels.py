@@ -1,0 +1,239 @@
+"""The kernels over scalar problems give what plain torch and arrays give: counts to the last one,
+sums to 1e-12. Triton's interpreter runs them here, on the host; on a GPU they run there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
+from calibrant._data.samples import BadRow
+from calibrant._measures.decomposition import decompose_isotonic
+from calibrant._measures.ordered import ks_error, sweep_bins
+from needs import need
+
+torch = need("torch")
+need("triton")
+
+from calibrant._data.tensors import tensors_to_samples  # noqa: E402
+from calibrant._engines import tensors as plain  # noqa: E402
+from calibrant._engines.tensors import choice, order, scalars  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning:triton")
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+RNG = np.random.default_rng(4)
+N = 90
+U = RNG.random(N) ** 2
+Y = (RNG.random(N) < U).astype(np.int8)
+OVER = U.copy()
+OVER[:9], OVER[9:30] = 1 + 5e-5, -3e-5
+CASES = {
+    "float32": (U.astype(np.float32), Y),
+    "float64": (U, Y.astype(np.int64)),
+    "float16": (U.astype(np.float16), Y == 1),
+    "labels in single precision": (U.astype(np.float32), Y.astype(np.float32)),
+    "ties": (np.round(U, 1).astype(np.float32), Y.astype(np.uint8)),
+    "all predictions equal": (np.full(N, 0.3, np.float32), Y),
+    "zeros and ones": ((U > 0.4).astype(np.float32), Y),
+    "minus zero": (np.where(U < 0.2, -0.0, U).astype(np.float32), Y),
+    "overshoot": (OVER.astype(np.float32), Y),
+    "overshoot in double precision": (OVER, Y),
+    "one row": (U[:1].astype(np.float32), Y[:1]),
+    "two rows": (np.array([0.5, 0.25], np.float32), np.array([1, 0], np.int8)),
+    "labels of one class": (U.astype(np.float32), np.zeros(N, np.int8)),
+    "labels the wrong way round": (U.astype(np.float32), (U < 0.3).astype(np.int8)),
+    "labels in order": (U, (U > 0.3).astype(np.int8)),
+    "not side by side": (np.stack([U, U], 1).astype(np.float32)[:, 0], np.stack([Y, Y], 1)[:, 1]),
+    "close to 0": ((U * 1e-30).astype(np.float32), Y),
+}
+every_case = pytest.mark.parametrize("name", CASES)
+both_notions = pytest.mark.parametrize("notion", ["binary", "confidence"])
+
+
+def samples_of(name):
+    u, y = CASES[name]
+    return tensors_to_samples(torch.from_numpy(y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
+
+
+@pytest.fixture
+def small_programs(monkeypatch):
+    """Loops, chunks and copies of more than one, though there are few rows."""
+    monkeypatch.setattr(scalars, "PROGRAMS", 2)
+    monkeypatch.setattr(order, "CHUNK", 64)
+    monkeypatch.setattr(order, "BLOCK", 32)
+    monkeypatch.setattr(order, "PROGRAMS", 8)
+    monkeypatch.setattr(order, "FEW_POINTS", 4)
+
+
+def same_sums(found, expected, *, squares=True):
+    keep = [0, 1, 2, 3, 4, 6, 7, 8] + ([5] if squares else [])
+    np.testing.assert_array_equal(found[..., 0], expected[..., 0])
+    np.testing.assert_allclose(found[..., keep], expected[..., keep], rtol=1e-12, atol=1e-300)
+
+
+@pytest.fixture
+def plain_torch(monkeypatch):
+    monkeypatch.setenv("CALIBRANT_FUSED", "0")
+
+
+RULES = [EqualWidth(15), EqualWidth(10, "right"), EqualWidth(1), Edges([0, 0.04, 0.3, 0.31, 1])]
+
+
+@every_case
+@both_notions
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_few_bins(name, notion, rule, plain_torch, small_programs):
+    samples = samples_of(name)
+    cuts = fixed_cuts(rule, samples.precision)
+    expected, findings = plain.scalar_sums(samples, notion, cuts)
+    for squares in (True, False):
+        column = scalars.binary_column(samples, notion)
+        found, found_too = scalars.few_bins(column, cuts, squares=squares)
+        same_sums(found, expected, squares=squares)
+        assert found_too == findings
+
+
+@every_case
+def test_losses(name, plain_torch, small_programs):
+    samples = samples_of(name)
+    expected, findings = plain.loss_sums(samples)
+    found, found_too = scalars.losses_of(scalars.binary_column(samples, "binary"))
+    np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-13)
+    assert found_too == findings and found.n_classes == 2
+
+
+@every_case
+@both_notions
+def test_grids(name, notion, plain_torch, small_programs):
+    samples, column = samples_of(name), scalars.binary_column(samples_of(name), notion)
+    grid, findings, n_clipped = plain.logit_grid(samples, notion, 2**-6, 1e-6)
+    found, *told = scalars.logit_masses(column, 2**-6, 1e-6, grid.plus.shape[1])
+    for side, sums in zip((grid.plus, grid.minus), found, strict=True):
+        np.testing.assert_allclose(sums, side[0], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(sums.sum(), side.sum(), rtol=1e-12, atol=1e-12)
+    assert told == [findings, n_clipped]
+    units, findings = plain.unit_grid(samples, notion, 512)
+    found, *told = scalars.unit_masses(column, 512)
+    from calibrant._engines.arrays.smooth import folded
+
+    np.testing.assert_allclose(folded(found[None]).sums, units.sums, rtol=1e-10, atol=1e-10)
+    assert told == [findings, 0]
+
+
+@every_case
+@both_notions
+def test_tables_in_order(name, notion, plain_torch, small_programs):
+    samples = samples_of(name)
+    keys = order.sorted_keys(scalars.binary_column(samples, notion))
+    for m in (1, 2, 15):
+        expected, cuts, findings = plain.bin_table(samples, notion, Quantile(m))
+        found, inner = keys.quantile_table(m)
+        same_sums(found.sums, expected.sums)
+        np.testing.assert_array_equal(inner.inner, cuts.inner)
+        assert keys.findings == findings
+    for rule in (RULES[1], EqualWidth(20)):
+        cuts = fixed_cuts(rule, samples.precision)
+        same_sums(keys.fixed_sums(cuts), plain.scalar_sums(samples, notion, cuts)[0])
+    expected, cuts, _ = plain.bin_table(samples, notion, LevelSets())
+    levels = order.DeviceLevels(keys)
+    same_sums(levels.sums, expected.sums)
+    np.testing.assert_array_equal(order.LevelCuts(keys).inner, cuts.inner)
+
+
+@every_case
+@both_notions
+def test_ordered_measures(name, notion, plain_torch, small_programs):
+    samples = samples_of(name)
+    expected = plain.bin_table(samples, notion, LevelSets())[0]
+    levels = order.DeviceLevels(order.sorted_keys(scalars.binary_column(samples, notion)))
+    assert levels.total_weight == expected.total_weight
+    assert levels.n_levels == expected.n_bins
+    assert ks_error(levels) == pytest.approx(ks_error(expected), rel=1e-12, abs=1e-15)
+    found, bins = sweep_bins(levels), sweep_bins(expected)
+    for name_of_sum in ("sum_w", "sum_wu", "sum_wz"):
+        sums = getattr(found, name_of_sum), getattr(bins, name_of_sum)
+        np.testing.assert_allclose(*sums, rtol=1e-12, atol=1e-300)
+    mine, theirs = decompose_isotonic(levels), decompose_isotonic(expected)
+    for part in ("brier", "miscalibration", "discrimination", "uncertainty"):
+        assert getattr(mine, part) == pytest.approx(getattr(theirs, part), rel=1e-10, abs=1e-13)
+    assert "sums" not in vars(levels)  # no level was brought here
+
+
+def test_levels_are_pooled_before_they_are_brought():
+    """Of thousands of levels some blocks are left, and far fewer than all of them."""
+    rng = np.random.default_rng(7)
+    u = rng.random(20_000)
+    y = (rng.random(u.size) < u).astype(np.int8)
+    samples = tensors_to_samples(torch.from_numpy(y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
+    keys = order.sorted_keys(scalars.binary_column(samples, "binary"))
+    assert keys.hull().numel() > 20_000  # few enough as they are
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(order, "FEW_POINTS", 100)
+        assert keys.hull().numel() < 1000
+
+
+@pytest.mark.parametrize("bad", [1.2, -0.3, float("nan"), float("inf")])
+def test_the_first_bad_row_is_named(bad, small_programs):
+    u = U.astype(np.float32)
+    u[[80, 77]] = bad
+    samples = tensors_to_samples(torch.from_numpy(Y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
+    column = scalars.binary_column(samples, "binary")
+    for call in (
+        lambda: scalars.few_bins(column, fixed_cuts(EqualWidth(15), samples.precision)),
+        lambda: scalars.losses_of(column),
+        lambda: scalars.logit_masses(column, 0.01, 1e-6, 5001),
+        lambda: scalars.unit_masses(column, 64),
+        lambda: order.sorted_keys(column),
+    ):
+        with pytest.raises(BadRow) as caught:
+            call()
+        assert caught.value.row == 77
+
+
+@pytest.mark.parametrize("target", [2, -1, 0.5, float("nan")])
+def test_other_targets_are_left_to_plain_torch(target):
+    y = (
+        Y.astype(np.float32 if target != int(target or 2) else np.int64)
+        if target == target
+        else (Y.astype(np.float32))
+    )
+    y[5] = target
+    samples = tensors_to_samples(torch.from_numpy(y).to(DEVICE), torch.from_numpy(U).to(DEVICE))
+    column = scalars.binary_column(samples, "binary")
+    assert scalars.few_bins(column, fixed_cuts(EqualWidth(15), samples.precision)) is None
+    assert scalars.losses_of(column) is None
+    assert scalars.unit_masses(column, 64) is None
+    assert order.sorted_keys(column) is None
+
+
+def test_what_the_kernels_do_not_read():
+    there = torch.from_numpy(U).to(DEVICE)
+    labels = torch.from_numpy(Y).to(DEVICE)
+    weighted = tensors_to_samples(labels, there, sample_weight=there)
+    assert scalars._column(weighted, "binary") is None
+    logits = tensors_to_samples(labels, 4 * there - 2, from_logits=True)
+    assert scalars._column(logits, "binary") is None
+    whole = tensors_to_samples(labels, labels)
+    assert scalars._column(whole, "binary") is None
+    assert choice.has_kernels(there) == (DEVICE == "cuda")
+
+
+@every_case
+def test_an_evaluation_is_that_of_arrays(name, monkeypatch):
+    """The kernels behind the public functions, every one of them."""
+    from calibrant._engines.arrays.selection import engine
+    from calibrant._engines.tensors import grids, losses, tables
+
+    u, y = CASES[name]
+    for module in (grids, losses, tables, scalars):
+        monkeypatch.setattr(module, "has_kernels", lambda predictions: predictions.ndim == 1)
+    expected = cal.evaluate(y, u)
+    with engine("torch"):
+        found = cal.evaluate(torch.from_numpy(y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
+    assert found.values.keys() == expected.values.keys()
+    for measure, value in expected.values.items():
+        assert found[measure] == pytest.approx(value, rel=1e-10, abs=1e-13), measure
+    assert found.notes == expected.notes
+    assert found.reliability.columns()["n"] == expected.reliability.columns()["n"]

@@ -1,0 +1,104 @@
+"""Bins of equal mass in every class from counts of bits: those of a sort, of the same single
+numbers to the last one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrant._core.binning import Quantile
+from calibrant._data.samples import BadRow
+from needs import need
+
+torch = need("torch")
+need("triton")
+
+from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
+from calibrant._engines import tensors as plain  # noqa: E402
+from calibrant._engines.tensors import class_quantiles as fast  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning:triton")
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+N = 30
+
+
+@pytest.fixture(autouse=True)
+def few_threads(monkeypatch):
+    """Several rows and several blocks of classes, though there are few; and plain torch."""
+    monkeypatch.setattr(fast, "LANES", 64)
+    monkeypatch.setattr(fast, "PROGRAMS", 2)
+    monkeypatch.setenv("CALIBRANT_FUSED", "0")
+
+
+def rows_of(kind, k):
+    generator = torch.Generator().manual_seed(k)
+    x = torch.randn(N, k, generator=generator) * 2.5
+    p = torch.softmax(x.double(), 1)
+    if kind == "tied":
+        p = torch.softmax(x.round().double(), 1)
+    if kind == "certain":
+        p = torch.eye(k, dtype=torch.float64)[x.argmax(1)]
+    if kind == "crowded":
+        p[: N // 2] = 1 / k
+    if kind == "overshooting":
+        p[:5] = torch.tensor([1 + 4e-5, -4e-5, *[0.0] * (k - 2)])
+    return p.float(), torch.randint(0, k, (N,), generator=generator)
+
+
+def samples_of(kind, k):
+    p, y = rows_of(kind, k)
+    return TensorSamples(p.to(DEVICE), y.to(DEVICE))
+
+
+@pytest.mark.parametrize("m", [1, 15, 16])
+@pytest.mark.parametrize("k", [2, 11])
+@pytest.mark.parametrize("kind", ["plain", "tied", "certain", "crowded", "overshooting"])
+def test_sums_are_those_of_a_sort(kind, k, m):
+    samples = samples_of(kind, k)
+    expected, findings = plain.classwise_table(samples, Quantile(m))
+    found, found_too = fast.class_quantiles(samples, m)
+    np.testing.assert_array_equal(found[..., 0], expected.sums[..., 0])
+    np.testing.assert_allclose(found, expected.sums, rtol=1e-12, atol=1e-15)
+    assert found_too == findings
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_logits(dtype):
+    x = (torch.randn(N, 5, generator=torch.Generator().manual_seed(1)) * 3).to(
+        getattr(torch, dtype)
+    )
+    y = torch.arange(N) % 5
+    samples = TensorSamples(x.to(DEVICE), y.to(DEVICE), None, True)
+    expected, _ = plain.classwise_table(samples, Quantile(15))
+    found, _ = fast.class_quantiles(samples, 15)
+    np.testing.assert_array_equal(found[..., 0], expected.sums[..., 0])
+    np.testing.assert_allclose(found, expected.sums, rtol=2e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["plain", "tied", "certain", "crowded"])
+@pytest.mark.parametrize("threshold", [0.25, 0.0])
+def test_entries_above_a_threshold(kind, threshold):
+    samples = samples_of(kind, 4)
+    found, _ = fast.class_quantiles(samples, 7, threshold)
+    for r, column in enumerate(plain.class_columns(samples)):
+        above = plain.rows_above(column, threshold)
+        if above is None:
+            assert found[r, :, 0].sum() == 0
+            continue
+        expected = plain.bin_table(above, "binary", Quantile(7))[0].sums[0]
+        np.testing.assert_array_equal(found[r, :, 0], expected[:, 0])
+        np.testing.assert_allclose(found[r], expected, rtol=1e-12, atol=1e-15)
+
+
+def test_a_bad_row_is_named():
+    samples = samples_of("plain", 4)
+    samples.predictions[17] *= 2
+    with pytest.raises(BadRow) as caught:
+        fast.class_quantiles(samples, 15)
+    assert caught.value.row == 17
+
+
+def test_what_the_kernels_do_not_read():
+    assert fast.fits(samples_of("plain", 4), 15) == (DEVICE == "cuda")
+    assert not fast.fits(samples_of("plain", 4), 17)
