@@ -276,8 +276,9 @@ def expected_evaluation(y):
     return cal.evaluate(DATA[y], P)
 
 
-@every_engine
-@pytest.mark.parametrize("y", ["y", "s"])
+@pytest.mark.parametrize(
+    ("name", "y"), [(n, y) for n in ENGINES for y in ("y", "s") if y == "s" or n not in SLOW]
+)
 def test_an_evaluation_has_the_same_measures(name, y):
     """Beside those that frames elsewhere take from fine cells, which say so."""
     found = call(name, cal.evaluate, DATA, y, "p")

@@ -96,6 +96,7 @@ KINDS = (
 @pytest.mark.parametrize("kind", KINDS)
 class TestEveryDisplay:
     def test_it_is_drawn_without_a_warning_and_changes_no_setting(self, results, kind):
+        plt.close("all")  # what other tests have left open
         before = dict(matplotlib.rcParams)
         with warnings.catch_warnings():
             warnings.simplefilter("error")

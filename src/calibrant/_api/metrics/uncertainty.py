@@ -108,7 +108,7 @@ def noise_floor(
     >>> import calibrant as cal
     >>> floor = cal.noise_floor([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25)
     >>> round(floor.mean, 3), floor.p_value < 0.05
-    (0.065, True)
+    (0.066, True)
     """
     samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
     uncertainty, chosen, summary = _measured(
