@@ -8,8 +8,17 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 
+# What Cython needs for its memoryviews: compiled once here, not once in every kernel.
+SHARED = "calibrant._core._cyutility"
+
+
 class BuildWherePossible(build_ext):
     """`optional=True` forgives a compiler that fails, but not one that is not there."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        if self.parallel is None:
+            self.parallel = True  # as many compilers at a time as there are processors
 
     def build_extension(self, ext: Extension) -> None:
         try:
@@ -38,11 +47,16 @@ def extensions() -> list[Extension]:
             [source],
             depends=headers_of(source),
             # Without contraction x * x + s is the same bits on every processor, in every loop.
-            extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
+            # Debugging symbols would be a fifth of the compiler's time and most of the wheel.
+            extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off", "-g0"],
         )
         for source in sorted(glob.glob("src/calibrant/**/*.pyx", recursive=True))
     ]
-    built = cythonize(modules, language_level=3)
+    shared = f"src/{SHARED.replace('.', '/')}.c"
+    modules.append(
+        Extension(SHARED, [shared], extra_compile_args=[] if os.name == "nt" else ["-g0"])
+    )
+    built = cythonize(modules, language_level=3, shared_utility_qualified_name=SHARED)
     for extension in built:
         extension.optional = True  # said here, because it gets lost on the way through Cython
     return built
