@@ -63,6 +63,7 @@ def test_curves_come_and_go(visit, compared):
 
 def test_robustness_slices_and_recipe_are_told(visit, compared):
     page = visit(compared.path).page
+    page.click("#glossary summary")
     text = page.inner_text("main")
     assert compared.report.robustness.title in text
     assert "three temperatures" in text

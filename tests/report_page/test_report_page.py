@@ -173,6 +173,7 @@ def test_tables_sort_both_ways(visit, fashion):
 
 def test_slices_recalibration_and_recipe_are_told(visit, fashion):
     page = visit(fashion.path).page
+    page.click("#glossary summary")
     text = page.inner_text("main")
     assert {"odd", "even"} == {cell.split()[0] for cell in column(page, "slice-table", 0)}
     change = fashion.report.before_after
@@ -183,6 +184,20 @@ def test_slices_recalibration_and_recipe_are_told(visit, fashion):
         assert row.why in text
     for entry in fashion.report.glossary:
         assert entry.formula in text and entry.reference in text
+
+
+def test_the_glossary_is_folded_and_links_unfold_it(visit, fashion):
+    page = visit(fashion.path).page
+    entry = page.locator("#g-ece")
+    assert entry.is_hidden()
+    page.click("#measures a[href='#g-ece'] >> nth=0")
+    page.wait_for_function("document.querySelector('#glossary details').open")
+    assert entry.is_visible()
+    # On paper it is there without any script.
+    page = visit(fashion.path).page
+    page.emulate_media(media="print")
+    assert page.locator("#glossary details[open]").count() == 0
+    assert page.locator("#g-ece").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

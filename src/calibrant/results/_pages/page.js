@@ -23,6 +23,18 @@
   dark.addEventListener("change", nameTheme);
   nameTheme();
 
+  // --- a link into what is folded unfolds it: browsers do not all do so ---
+  const unfold = () => {
+    let part = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+    for (; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+  };
+  addEventListener("hashchange", unfold);
+  addEventListener("click", (event) => {
+    // A second click on the same link changes no address.
+    if (event.target.closest("a[href^='#']")) setTimeout(unfold);
+  });
+  unfold();
+
   // --- paper: what is folded is unfolded ---
   let folded = [];
   addEventListener("beforeprint", () => {
