@@ -70,6 +70,7 @@ def check(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
         count clusters.
@@ -128,7 +129,7 @@ def check(
     """
     samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
     limits = limits_of(at_most, at_least, samples.shape)
-    rules = both_rules(bins)
+    rules = both_rules(bins, samples.n)
     level = check_level(level)
     check_some_left(samples.n)
     if point and groups is not None:
