@@ -16,6 +16,7 @@ from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
+from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import CalibrantError, InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
@@ -169,7 +170,9 @@ def compare(
         )
 
     pairs = zip(values, samples.values(), strict=True)
-    resamples = in_threads(resampled, pairs, n_threads() if first.n >= THREADS_FROM else 1)
+    threads = n_threads() if first.n >= THREADS_FROM else 1
+    with one_blas_thread(beside=threads):
+        resamples = in_threads(resampled, pairs, threads)
     drawn = [each.drawn for each in resamples]
     own = [each.limits for each in resamples]
     scatters = [each.scatters for each in resamples]
