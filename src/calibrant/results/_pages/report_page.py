@@ -142,8 +142,18 @@ def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
     if change is None:
         return None
     return [
-        {"name": "as they are", "colour": charts.ONE, **table_columns(change.before, report.level)},
-        {"name": "recalibrated", "colour": charts.TWO, **table_columns(change.after, report.level)},
+        {
+            "name": "as they are",
+            "first": True,
+            "look": charts.look(0),
+            **table_columns(change.before, report.level),
+        },
+        {
+            "name": "recalibrated",
+            "first": True,
+            "look": charts.look(1),
+            **table_columns(change.after, report.level),
+        },
     ]
 
 
