@@ -58,4 +58,4 @@ dist: $(VENV)/.test
 	$(BIN)/python -m build --outdir $(DIST) .
 
 clean:
-	rm -rf $(VENV) $(DIST) build src/*.egg-info $(wildcard src/calibrant/*/*/*.c src/calibrant/*/*/*.so)
+	rm -rf $(VENV) $(DIST) build src/*.egg-info $(wildcard $(foreach end,c so pyd,src/calibrant/*/*.$(end) src/calibrant/*/*/*.$(end)))

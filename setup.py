@@ -2,19 +2,38 @@
 
 import glob
 import os
+import re
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 
+# What Cython needs for its memoryviews: compiled once here, not once in every kernel.
+SHARED = "calibrant._core._cyutility"
+
+
 class BuildWherePossible(build_ext):
     """`optional=True` forgives a compiler that fails, but not one that is not there."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        if self.parallel is None:
+            self.parallel = True  # as many compilers at a time as there are processors
 
     def build_extension(self, ext: Extension) -> None:
         try:
             super().build_extension(ext)
         except Exception as error:  # whatever keeps a kernel from being built, NumPy does its work
             self.warn(f"{ext.name} was not built, NumPy will stand in: {error}")
+
+
+def headers_of(source: str) -> list[str]:
+    """The headers that a source names, and those that they name: nothing else is built again."""
+    with open(source, encoding="utf-8") as file:
+        named = re.findall(r'"(\w+\.h)"', file.read())
+    paths = [os.path.join(os.path.dirname(source), name) for name in named]
+    ours = [path for path in paths if os.path.exists(path)]
+    return sorted({*ours, *(more for path in ours for more in headers_of(path))})
 
 
 def extensions() -> list[Extension]:
@@ -26,13 +45,18 @@ def extensions() -> list[Extension]:
         Extension(
             source.removeprefix("src/").removesuffix(".pyx").replace("/", "."),
             [source],
-            depends=glob.glob(f"{os.path.dirname(source)}/*.h"),
+            depends=headers_of(source),
             # Without contraction x * x + s is the same bits on every processor, in every loop.
-            extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
+            # Debugging symbols would be a fifth of the compiler's time and most of the wheel.
+            extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off", "-g0"],
         )
         for source in sorted(glob.glob("src/calibrant/**/*.pyx", recursive=True))
     ]
-    built = cythonize(modules, language_level=3)
+    shared = f"src/{SHARED.replace('.', '/')}.c"
+    modules.append(
+        Extension(SHARED, [shared], extra_compile_args=[] if os.name == "nt" else ["-g0"])
+    )
+    built = cythonize(modules, language_level=3, shared_utility_qualified_name=SHARED)
     for extension in built:
         extension.optional = True  # said here, because it gets lost on the way through Cython
     return built

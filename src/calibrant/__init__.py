@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from calibrant._core.errors import (
         CalibrantError,
         CalibrantWarning,
+        CheckFailed,
         InputError,
         MissingExtra,
         NotDefined,
@@ -98,6 +99,7 @@ __all__ = [
     "CalibrantWarning",
     "CalibrationTest",
     "Check",
+    "CheckFailed",
     "ClasswiseReliability",
     "Comparison",
     "Conventions",
@@ -243,6 +245,7 @@ _NAMES = {
     "calibrant._core.errors": (
         "CalibrantError",
         "CalibrantWarning",
+        "CheckFailed",
         "InputError",
         "MissingExtra",
         "NotDefined",

@@ -50,7 +50,8 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
 def add_bins(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bins", type=bins, default=15,
-        help="a count (the default is 15), edges such as 0,0.5,1, or quantile:15",
+        help="a count (the default is 15), edges such as 0,0.5,1, quantile:15, or a count that "
+        "follows from the rows: cbrt (their cube root) or auto (the same, from 5 to 100)",
     )  # fmt: skip
 
 

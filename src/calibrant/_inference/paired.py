@@ -98,6 +98,39 @@ def difference_limits(
     return min(lows) - room, max(highs) + room, value - float(np.median(a - b))
 
 
+def independent_limits(
+    value: float, first: Scatter, second: Scatter, level: float
+) -> tuple[float, float, float]:
+    """Limits of the true difference of two predictors on different rows, and its estimate.
+
+    The two must have been drawn with seeds of their own: nothing cancels, and variances add up.
+    """
+    if first.influences is not None and second.influences is not None:
+        low, high, _ = mean_limits(_together(first.influences, second.influences), level)
+        return value + low, value + high, value
+    assert first.errors is not None and second.errors is not None
+    n = min(first.errors.shape[1], second.errors.shape[1])
+    return difference_limits(
+        value,
+        replace(first, errors=first.errors[:, :n], predictions=None),
+        replace(second, errors=second.errors[:, :n], predictions=None),
+        level,
+    )
+
+
+def _together(first: Influences, second: Influences) -> Influences:
+    """What the rows of two samples move the difference of their means by."""
+    moved = np.concatenate([first.moved, -second.moved])
+    spreads = [float((each.moved**2).sum()) for each in (first, second)]
+    # Welch and Satterthwaite: the sample that scatters more decides what its spread is known to.
+    known = sum(
+        spread**2 / max(each.units - 1.0, 0.5)
+        for spread, each in zip(spreads, (first, second), strict=True)
+    )
+    units = 1.0 + sum(spreads) ** 2 / known if known > 0 else first.units + second.units
+    return Influences(moved, units)
+
+
 @dataclass(frozen=True, eq=False)
 class Draws:
     """How often each block of rows was drawn in each resample: the same for every predictor."""

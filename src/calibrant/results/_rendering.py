@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -92,6 +93,30 @@ def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> s
     if cut and most is not None:
         lines.insert(cut + 1, f"{indent}... {n - most:,} more rows ...")
     return "\n".join(lines)
+
+
+def as_markdown(columns: Columns) -> str:
+    """A Markdown table, numbers to the right; what Markdown would read otherwise is escaped."""
+    right = [any(isinstance(v, int | float) for v in values) for values in columns.values()]
+    lines = [
+        "| " + " | ".join(map(_markdown_cell, columns)) + " |",
+        "|" + "".join("---:|" if numeric else "---|" for numeric in right),
+    ]
+    for row in zip(*columns.values(), strict=True):
+        lines.append("| " + " | ".join(map(_markdown_cell, row)) + " |")
+    return "\n".join(lines)
+
+
+# What would begin or end something in a cell: code, emphasis, a link, HTML, the next cell. An
+# underscore does so only at the edge of a word, and names of measures have them inside.
+_MARKDOWN = re.compile(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))")
+
+
+def _markdown_cell(value: Any) -> str:
+    text = shown(value)
+    if not isinstance(value, str):
+        return text
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
 def as_frame(columns: Columns, backend: str | None = None) -> Any:

@@ -66,6 +66,7 @@ def report(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
     groups : array-like of shape (n,) or str, optional
@@ -124,7 +125,7 @@ def report(
         ),
     )  # fmt: skip
     shape = samples.shape
-    fixed, quantile = both_rules(bins)
+    fixed, quantile = both_rules(bins, samples.n)
     views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
     change = before_after(
         samples, fixed, quantile, groups=index, level=float(level), seed=int(seed)
