@@ -7,7 +7,6 @@ import re
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-
 # What Cython needs for its memoryviews: compiled once here, not once in every kernel.
 SHARED = "calibrant._core._cyutility"
 

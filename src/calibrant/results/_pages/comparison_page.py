@@ -167,7 +167,8 @@ def _slices(comparison: ComparisonData) -> list[dict[str, Any]]:
         return []
     return [
         {"name": name, "by": slices.by, "measure": slices.measure, "rows": [
-            {"name": each.name, "n": each.n, "value": each.values[slices.measure],
+            {"name": each.name, "n": each.n, "mean_predicted": each.mean_predicted,
+             "mean_target": each.mean_target, "value": each.values[slices.measure],
              "noise": each.noise_95, "corrected": each.p_corrected,
              "stands_out": each.p_corrected < 1.0 - slices.level}
             for each in slices
