@@ -186,6 +186,22 @@ def test_slices_recalibration_and_recipe_are_told(visit, fashion):
         assert entry.formula in text and entry.reference in text
 
 
+def test_slices_say_what_was_predicted_what_happened_and_how_sure(visit, fashion):
+    page = visit(fashion.path).page
+    heads = [
+        h.split("\n")[0].strip()
+        for h in page.locator("#slice-table th[scope=col]").all_inner_texts()
+    ]
+    assert heads[2:4] == ["mean confidence", "accuracy"] and "tolerance" in heads
+    for i, part in enumerate(fashion.report.evaluation.slices):
+        cells = page.locator("#slice-table tbody tr").nth(i).locator("th, td").all_inner_texts()
+        told = dict(zip(heads, cells, strict=True))
+        assert told["mean confidence"] == shown(part.mean_predicted)
+        assert told["accuracy"] == shown(part.mean_target)
+        assert told["interval (95 %)"] == f"{shown(part.low)} – {shown(part.high)}"
+        assert told["tolerance"] == part.against_tolerance
+
+
 def test_the_glossary_is_folded_and_links_unfold_it(visit, fashion):
     page = visit(fashion.path).page
     entry = page.locator("#g-ece")

@@ -40,6 +40,7 @@ def report_page(report: ReportData) -> str:
         changes=change_rows(report.before_after),
         change_name="" if report.before_after is None else report.before_after.method_name,
         slices=slice_rows(report),
+        means=_means(report),
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
@@ -65,6 +66,14 @@ def _facts(report: ReportData) -> list[tuple[str, str]]:
     if recipe["weighted"]:
         facts.append(("weights", "yes"))
     return facts
+
+
+def _means(report: ReportData) -> tuple[str, str]:
+    """What the mean prediction and the mean target of a slice are called."""
+    table = report.evaluation.reliability
+    top, hard = table.notion == "confidence", len(report.views) == 1
+    target = ("accuracy" if top else "frequency") if hard else "mean label"
+    return "mean confidence" if top else "mean prediction", target
 
 
 def _data(report: ReportData) -> dict[str, Any]:
@@ -142,8 +151,18 @@ def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
     if change is None:
         return None
     return [
-        {"name": "as they are", "colour": charts.ONE, **table_columns(change.before, report.level)},
-        {"name": "recalibrated", "colour": charts.TWO, **table_columns(change.after, report.level)},
+        {
+            "name": "as they are",
+            "first": True,
+            "look": charts.look(0),
+            **table_columns(change.before, report.level),
+        },
+        {
+            "name": "recalibrated",
+            "first": True,
+            "look": charts.look(1),
+            **table_columns(change.after, report.level),
+        },
     ]
 
 
