@@ -186,6 +186,7 @@
     show();
     stripTable();
     if (data.changes) await draw(byId("change"), data.specs.overlay, { bins: seriesRows(data.changes) });
+    await Promise.all(data.more.map((part) => draw(byId(part.id), part.spec, part.data)));
   };
 
   // Every measure by number of bins: a row per number.
