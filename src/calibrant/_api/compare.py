@@ -18,7 +18,7 @@ from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import CalibrantError, InputError
+from calibrant._core.errors import CalibrantError, InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.align_rows import rows_in_order
 from calibrant._data.columns import OWN_LABELS, check_label_is_shared
@@ -146,12 +146,8 @@ def compare(
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
 
-    values, summaries = [], []
-    for name, each in samples.items():
-        with _about(name):
-            summary = Summary(each, fixed, quantile)
-            values.append([m.compute(summary) for m in chosen])
-            summaries.append(summary)
+    summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
+    chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
     draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
     blocks = blocks_of(first.n, index, int(seed))
 
@@ -197,8 +193,8 @@ def compare(
         float(level),
         _robustness(samples, shape, bin_counts),
         slices,
-        describe_input(first, summaries[0].findings),
-        _notes(samples, summaries),
+        describe_input(first, next(iter(summaries.values())).findings),
+        (*_notes(samples, summaries), *undefined),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -213,8 +209,31 @@ def compare(
             "grouped": index is not None,
             "matched_by_ids": ids is not None,
         },
-        tuple(_table(summary) for summary in summaries),
+        tuple(_table(summary) for summary in summaries.values()),
     )
+
+
+def _values(
+    chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], *, asked: bool
+) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
+    """The measures, each predictor's values of them, and a note on each that was left out: unasked,
+    one that some predictor has no value of.
+    """
+    table: list[dict[str, float]] = []
+    notes: dict[str, str] = {}
+    for name, summary in summaries.items():
+        row = {}
+        for measure in chosen:
+            try:
+                with _about(name):
+                    row[measure.name] = measure.compute(summary)
+            except NotDefined as error:
+                if asked:
+                    raise
+                notes.setdefault(measure.name, f"{measure.name}: left out, {error}")
+        table.append(row)
+    kept = tuple(m for m in chosen if m.name not in notes)
+    return kept, [[row[m.name] for m in kept] for row in table], tuple(notes.values())
 
 
 class _Resampled(NamedTuple):
@@ -225,12 +244,12 @@ class _Resampled(NamedTuple):
     scatters: list[Scatter]
 
 
-def _notes(samples: Mapping[str, Samples], summaries: Sequence[Summary]) -> tuple[str, ...]:
+def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
     """The notes on each predictor, and on rows that its recalibration map was fitted to."""
     fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return tuple(
         f"{name}: {note}"
-        for name, summary in zip(samples, summaries, strict=True)
+        for name, summary in summaries.items()
         for note in (
             *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
             *([fitted[name]] if name in fitted else ()),

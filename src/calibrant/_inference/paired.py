@@ -16,6 +16,7 @@ from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._core.loss_sums import LossSums
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
+from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import summed
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
 from calibrant._inference.cells import Problem, drawn_tables, problem_of
@@ -196,6 +197,9 @@ def replicates(
                 shared["losses"] = _drawn_losses(samples, draws)
             out.append(np.array([measure.compute(losses) for losses in shared["losses"]]))
             continue
+        if measure.moved is not None:
+            out.append(_drawn_moved(samples, measure, draws))
+            continue
         statistic, formula = STATISTICS[measure.statistic], measure.table_formula
         if statistic.merges and formula is not None:
             rule = fixed if statistic.binning == "fixed" else quantile
@@ -206,6 +210,20 @@ def replicates(
                 out.append(np.mean(per_class, axis=0))
                 continue
         out.append(_drawn_whole(samples, measure, fixed, quantile, draws, n_whole))
+    return out
+
+
+def _drawn_moved(samples: Samples, measure: Measure, draws: Draws) -> Array:
+    """The measure in every resample, to first order: what the rows that were drawn move it by."""
+    u, z, w, _ = whole_problem(samples, "confidence" if samples.multiclass else "binary")
+    weights = np.ones(u.size) if w is None else w
+    assert measure.moved is not None
+    moved = weights * measure.moved(u, z, weights).values
+    by_block = np.bincount(draws.blocks, moved, draws.n_blocks)
+    weight = np.bincount(draws.blocks, weights, draws.n_blocks)
+    value = measure.compute(Summary(samples))
+    drawn = value + (draws.counts @ by_block) / (draws.counts @ weight)
+    out: Array = np.clip(drawn, measure.low, measure.high)
     return out
 
 

@@ -232,6 +232,7 @@
     show();
     stripTable();
     if (data.changes) await overlaid("change", data.changes, "recalibration curves");
+    await Promise.all(data.more.map((part) => draw(byId(part.id), part.spec, part.data)));
   };
 
   // Every measure by number of bins: a row per number.
