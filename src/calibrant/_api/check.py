@@ -17,6 +17,7 @@ from calibrant._api.slices import slice_labels
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, check_some_left
 from calibrant._core.validation import check_level, public
+from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.uncertainty import Uncertainty
@@ -42,6 +43,7 @@ def check(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
@@ -84,6 +86,8 @@ def check(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -127,7 +131,8 @@ def check(
     >>> cal.check(y[:12], p[:12], at_most={"ece": 0.2}).verdict
     'undecided'
     """
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
     limits = limits_of(at_most, at_least, samples.shape)
     rules = both_rules(bins, samples.n)
     level = check_level(level)

@@ -59,7 +59,9 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "--groups has no effect with --point, which computes no interval: drop one of them"
         )
+    taken = inputs.take_from_logs(options, by=False, held=not options.point)
     result, messages = _checked(options)
+    messages = (*map(in_options, messages), *taken)
     options.code = result.code  # true whether or not anyone reads what follows
     if options.json:
         print_json({**result.to_dict(), "files": options.files, "inferred": list(messages)})
@@ -107,13 +109,9 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     from calibrant._api.files.evaluate_file import evaluate_file
 
     at_most, at_least = dict(options.at_most), dict(options.at_least)
-    request = inputs.request_of(options, options.files)
     result = evaluate_file(
-        request.path, y_true=request.y_true, y_proba=request.y_proba,
-        sample_weight=request.sample_weight,
-        bins=options.bins, measures=list(dict.fromkeys([*at_most, *at_least])),
-        from_logits=request.from_logits, classes=request.classes, missing=request.missing,
-        format=request.format,
+        **inputs.streamed_arguments(options), bins=options.bins,
+        measures=list(dict.fromkeys([*at_most, *at_least])),
     )  # fmt: skip
     multiclass = result.inferred[0].startswith("multiclass")
     limits = limits_of(at_most, at_least, "multiclass" if multiclass else "binary")
