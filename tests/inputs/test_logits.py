@@ -13,7 +13,7 @@ from needs import need
 
 ROWS = "these are probabilities.*Leave out from_logits"
 UNIT = "every y_proba lies in .0, 1. while from_logits"
-LOW = "no y_proba is above 0 while from_logits.*exp"
+LOW = "no y_proba is above 0 while from_logits.*from_logprobs=True"
 N = 60
 
 
