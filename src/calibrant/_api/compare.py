@@ -22,6 +22,7 @@ from calibrant._core.errors import CalibrantError, InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.align_rows import rows_in_order
 from calibrant._data.columns import OWN_LABELS, check_label_is_shared
+from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads
@@ -57,6 +58,7 @@ def compare(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Comparison:
@@ -98,6 +100,8 @@ def compare(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -136,7 +140,8 @@ def compare(
     """
     check_resamples(n_resamples, seed)
     check_level(level)
-    samples = _to_samples(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = _to_samples(y_true, y_proba, ids, sample_weight, given, classes, data)
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose(measures, shape)
@@ -151,8 +156,8 @@ def compare(
     draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
     blocks = blocks_of(first.n, index, int(seed))
 
-    def resampled(given: tuple[list[float], Samples]) -> _Resampled:
-        row, each = given
+    def resampled(measured: tuple[list[float], Samples]) -> _Resampled:
+        row, each = measured
         # As by `interval`: a predictor's own uncertainty does not depend on the others.
         uncertainty = uncertainty_of(
             each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
@@ -348,7 +353,7 @@ def _to_samples(
     y_proba: Any,
     ids: Mapping[str, Any] | None,
     sample_weight: Any,
-    from_logits: bool,
+    given: Given,
     classes: Sequence[Any] | None,
     data: Any,
 ) -> dict[str, Samples]:
@@ -375,7 +380,7 @@ def _to_samples(
         if str(name) in out:
             raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
         with _about(str(name)):
-            each = to_samples(y_true, predictions, sample_weight, from_logits, classes, data)
+            each = to_samples(y_true, predictions, sample_weight, given, classes, data)
             if name in order:
                 if order[name].size != each.n:
                     raise InputError(

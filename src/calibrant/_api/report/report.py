@@ -15,6 +15,7 @@ from calibrant._api.report.recalibration import before_after
 from calibrant._api.report.text import answer, grouped, headlines, sentences
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.selective import curve_of
@@ -39,6 +40,7 @@ def report(
     votes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
@@ -79,6 +81,8 @@ def report(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -117,7 +121,8 @@ def report(
     True
     """
     title, origin = checked_name(name, "Predictions"), checked_source(source)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
     index = group_index(groups, samples, data)
     evaluation = evaluate_samples(
         samples,
@@ -137,7 +142,8 @@ def report(
     absent = {"sensitivity": left_out, "before_after": change, "conventions": tools}
     options = {
         "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
-        "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
+        "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
+        "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
     }  # fmt: skip
