@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.binning import EqualWidth
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays.passes import whole_problem
+from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_problem
 from calibrant._measures.binned import binned_error
 from calibrant._measures.peer_rules import PEER_RULES, PeerRule
 from calibrant._summaries.samples import Summary, resolve_notion
@@ -92,7 +93,8 @@ def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conven
         "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
         "as defined", f"{rule}, as doubles", "This is the definition.",
     )  # fmt: skip
-    rows = [_row(peer, u, z, rule.m, findings.soft) for peer in PEER_RULES]
+    threads = n_threads() if u.size >= LANES_FROM else 1
+    rows = in_threads(lambda p: _row(p, u, z, rule.m, findings.soft), PEER_RULES, threads)
     return Conventions((own, *rows), rule.m, notion)
 
 
