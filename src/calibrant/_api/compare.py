@@ -16,11 +16,13 @@ from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
+from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import CalibrantError, InputError
+from calibrant._core.errors import CalibrantError, InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.align_rows import rows_in_order
 from calibrant._data.columns import OWN_LABELS, check_label_is_shared
+from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads
@@ -56,6 +58,7 @@ def compare(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Comparison:
@@ -97,6 +100,8 @@ def compare(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -135,7 +140,8 @@ def compare(
     """
     check_resamples(n_resamples, seed)
     check_level(level)
-    samples = _to_samples(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = _to_samples(y_true, y_proba, ids, sample_weight, given, classes, data)
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose(measures, shape)
@@ -145,17 +151,13 @@ def compare(
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
 
-    values, summaries = [], []
-    for name, each in samples.items():
-        with _about(name):
-            summary = Summary(each, fixed, quantile)
-            values.append([m.compute(summary) for m in chosen])
-            summaries.append(summary)
+    summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
+    chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
     draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
     blocks = blocks_of(first.n, index, int(seed))
 
-    def resampled(given: tuple[list[float], Samples]) -> _Resampled:
-        row, each = given
+    def resampled(measured: tuple[list[float], Samples]) -> _Resampled:
+        row, each = measured
         # As by `interval`: a predictor's own uncertainty does not depend on the others.
         uncertainty = uncertainty_of(
             each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
@@ -169,7 +171,9 @@ def compare(
         )
 
     pairs = zip(values, samples.values(), strict=True)
-    resamples = in_threads(resampled, pairs, n_threads() if first.n >= THREADS_FROM else 1)
+    threads = n_threads() if first.n >= THREADS_FROM else 1
+    with one_blas_thread(beside=threads):
+        resamples = in_threads(resampled, pairs, threads)
     drawn = [each.drawn for each in resamples]
     own = [each.limits for each in resamples]
     scatters = [each.scatters for each in resamples]
@@ -194,8 +198,8 @@ def compare(
         float(level),
         _robustness(samples, shape, bin_counts),
         slices,
-        describe_input(first, summaries[0].findings),
-        _notes(samples, summaries),
+        describe_input(first, next(iter(summaries.values())).findings),
+        (*_notes(samples, summaries), *undefined),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -210,8 +214,31 @@ def compare(
             "grouped": index is not None,
             "matched_by_ids": ids is not None,
         },
-        tuple(_table(summary) for summary in summaries),
+        tuple(_table(summary) for summary in summaries.values()),
     )
+
+
+def _values(
+    chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], *, asked: bool
+) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
+    """The measures, each predictor's values of them, and a note on each that was left out: unasked,
+    one that some predictor has no value of.
+    """
+    table: list[dict[str, float]] = []
+    notes: dict[str, str] = {}
+    for name, summary in summaries.items():
+        row = {}
+        for measure in chosen:
+            try:
+                with _about(name):
+                    row[measure.name] = measure.compute(summary)
+            except NotDefined as error:
+                if asked:
+                    raise
+                notes.setdefault(measure.name, f"{measure.name}: left out, {error}")
+        table.append(row)
+    kept = tuple(m for m in chosen if m.name not in notes)
+    return kept, [[row[m.name] for m in kept] for row in table], tuple(notes.values())
 
 
 class _Resampled(NamedTuple):
@@ -222,12 +249,12 @@ class _Resampled(NamedTuple):
     scatters: list[Scatter]
 
 
-def _notes(samples: Mapping[str, Samples], summaries: Sequence[Summary]) -> tuple[str, ...]:
+def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
     """The notes on each predictor, and on rows that its recalibration map was fitted to."""
     fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return tuple(
         f"{name}: {note}"
-        for name, summary in zip(samples, summaries, strict=True)
+        for name, summary in summaries.items()
         for note in (
             *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
             *([fitted[name]] if name in fitted else ()),
@@ -326,7 +353,7 @@ def _to_samples(
     y_proba: Any,
     ids: Mapping[str, Any] | None,
     sample_weight: Any,
-    from_logits: bool,
+    given: Given,
     classes: Sequence[Any] | None,
     data: Any,
 ) -> dict[str, Samples]:
@@ -353,7 +380,7 @@ def _to_samples(
         if str(name) in out:
             raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
         with _about(str(name)):
-            each = to_samples(y_true, predictions, sample_weight, from_logits, classes, data)
+            each = to_samples(y_true, predictions, sample_weight, given, classes, data)
             if name in order:
                 if order[name].size != each.n:
                     raise InputError(

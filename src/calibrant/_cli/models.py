@@ -23,8 +23,8 @@ from calibrant._cli import inputs
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.align_rows import align, row_of_id
 from calibrant._data.columns import OWN_LABELS, check_label_is_shared
-from calibrant._data.readers.find import find_files
 from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
+from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
 
 

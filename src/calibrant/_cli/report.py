@@ -84,6 +84,7 @@ def run(options: argparse.Namespace) -> None:
         if options.out is None:
             raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
     streamed = options.stream or options.one_pass
+    options.taken = inputs.take_from_logs(options, by=True, held=not streamed)
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
     result = None if streamed else _in_memory(options)
@@ -192,7 +193,7 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
     more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
     return replace(
         _named_slices(result, options),
-        inferred=(*result.inferred, *rows.messages),
+        inferred=(*result.inferred, *map(in_options, rows.messages), *options.taken),
         notes=(*map(in_options, notes), *map(in_options, result.notes)),
         recipe={**result.recipe, **more},
     )
@@ -209,12 +210,12 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
 
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
-    request = inputs.request_of(options, options.files)
     result = evaluate_file(
-        request.path, y_true=request.y_true, y_proba=request.y_proba,
-        sample_weight=request.sample_weight,
-        bins=options.bins, measures=options.measures, from_logits=request.from_logits,
-        classes=request.classes, by=options.by, missing=request.missing, format=request.format,
-        exact=not options.one_pass, progress=options.progress,
+        **inputs.streamed_arguments(options), bins=options.bins, measures=options.measures,
+        by=options.by, exact=not options.one_pass, progress=options.progress,
     )  # fmt: skip
-    return replace(result, notes=tuple(map(in_options, result.notes)))
+    return replace(
+        result,
+        inferred=(*map(in_options, result.inferred), *options.taken),
+        notes=tuple(map(in_options, result.notes)),
+    )

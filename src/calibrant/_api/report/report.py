@@ -14,15 +14,18 @@ from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
-from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
+from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._inference.selective import curve_of
 from calibrant._measures.catalogue import HEADLINE
-from calibrant._summaries.samples import resolve_notion
+from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Conventions
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._report import Report, entry
+from calibrant.results._risk_coverage import RiskCoverage
 
 
 @public
@@ -38,6 +41,7 @@ def report(
     votes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
@@ -79,6 +83,8 @@ def report(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -122,7 +128,8 @@ def report(
     """
     title, origin = checked_name(name, "Predictions"), checked_source(source)
     maps = checked_maps(recalibrate)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
     index = group_index(groups, samples, data)
     evaluation = evaluate_samples(
         samples,
@@ -145,7 +152,8 @@ def report(
     }  # fmt: skip
     options = {
         "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
-        "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
+        "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
+        "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
         "recalibrate": None if maps is None else ", ".join(maps),
@@ -164,8 +172,15 @@ def report(
         tuple(entry(e.name, shape) for e in evaluation.estimates),
         {section: why for section, why in absent.items() if isinstance(why, str)},
         {"options": options, "source": origin, "versions": versions()},
+        _risk(samples, float(level), index),
         recalibrations=change.maps,
     )
+
+
+def _risk(samples: Samples, level: float, groups: Any) -> RiskCoverage:
+    """The risk-coverage curve of the scalar problem."""
+    notion = resolve_notion(samples, None)
+    return curve_of(samples, notion, Summary(samples).table(notion, LevelSets()), level, groups)
 
 
 def _with_ece(measures: Iterable[str] | None) -> list[str] | None:

@@ -179,6 +179,20 @@ def overlay(x_title: str, y_title: str) -> Spec:
     ]})  # fmt: skip
 
 
+def band_and_line(x_title: str, y_title: str) -> Spec:
+    """Named `points`: a line r over shares c, with limits lo and hi."""
+    x = _number("c", axis={"title": x_title, "format": ".0%", "tickCount": 6},
+                scale={"domain": [0, 1], "nice": False})  # fmt: skip
+    y = _number("r", axis={"title": y_title, "tickCount": 5})
+    details = _names("coverage", "from prediction", "risk", "interval")
+    return finished({"layer": [
+        _marks("points", "area", {"color": ONE, "opacity": 0.16, "clip": True}, x=x,
+               y=_number("lo"), y2={"field": "hi"}),
+        _marks("points", "line", {"color": ONE, "strokeWidth": 2}, x=x, y=y, order=_number("c")),
+        _marks("points", "circle", {"size": 70, "opacity": 0.01}, x=x, y=y, tooltip=details),
+    ]}, height=260)  # fmt: skip
+
+
 def spans(x_title: str, *, whole: bool) -> Spec:
     """A row per name: a `value` with limits `lo` and `hi`, in the order in which they come."""
     options = {"format": "d", "tickMinStep": 1} if whole else {"format": "~g", "tickCount": 5}

@@ -129,7 +129,7 @@ const downloads = (() => {
     ));
   };
   const ofTable = (table) => {
-    const what = table.dataset.what;
+    const what = table.dataset.what ?? table.closest("section").querySelector("h2").textContent.trim();
     table.closest(".table-box").after(row(
       button("CSV", `Save the table of ${what} as CSV`, () => write(csv(tableRows(table)), what, "csv"))));
   };

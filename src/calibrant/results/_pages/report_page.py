@@ -7,6 +7,7 @@ from typing import Any
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import all_shown, assembled, curve_columns, table_columns
 from calibrant.results._pages.rows import AS_THEY_ARE, class_rows, map_rows, measure_row, slice_rows
+from calibrant.results._pages.sections import ranking_section
 from calibrant.results._pages.typing import ReportData
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
@@ -20,11 +21,13 @@ _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
 def report_page(report: ReportData) -> str:
     """The page of a report, as one text."""
     evaluation = report.evaluation
+    ranking = ranking_section(report.risk)
+    more = [part[1] for part in (ranking,) if part is not None]
     tolerance = float(report.recipe["options"]["tolerance"])
     rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
     return assembled(
         "report.html",
-        _data(report),
+        {**_data(report), "more": more},
         title=report.name,
         report=report,
         evaluation=evaluation,
@@ -41,6 +44,7 @@ def report_page(report: ReportData) -> str:
         series=_series(report),
         slices=slice_rows(report),
         means=_means(report),
+        ranking=None if ranking is None else ranking[0],
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),

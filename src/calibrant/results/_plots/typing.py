@@ -64,6 +64,20 @@ class SmoothData(Protocol):
     def intervals(self, level: float = ...) -> Columns: ...
 
 
+class RiskCoverageData(Protocol):
+    """Points of a risk-coverage curve: a `RiskCoverage`."""
+
+    @property
+    def aurc(self) -> float: ...
+    @property
+    def level(self) -> float: ...
+    @property
+    def notion(self) -> str: ...
+    @property
+    def is_hard(self) -> bool: ...
+    def columns(self) -> Columns: ...
+
+
 class SensitivityData(Protocol):
     """Measures at every number of bins: a `BinSensitivity`."""
 
