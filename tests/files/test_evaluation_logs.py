@@ -126,7 +126,7 @@ def test_filters_are_kept_apart(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     both = [{**row, "filter": name} for name in ("strict", "loose") for row in rows]
     file.write_text("\n".join(map(json.dumps, both)))
-    with pytest.raises(cal.InputError, match="filters 'strict', 'loose'.*filter='strict'"):
+    with pytest.raises(cal.InputError, match=r"filters 'strict', 'loose'.*filter='strict'"):
         cal.evaluate_file(file)
     assert cal.read_file(file, filter="loose").y_true.tolist() == golds
     with pytest.raises(cal.InputError, match="no filter 'lose': did you mean 'loose'"):
@@ -258,7 +258,7 @@ def test_inspect_errors(tmp_path: Path) -> None:
         plain_eval(tmp_path / "log.eval", [sample(1, surety=50)]),
         y_proba="judge.metadata.surety", percent=True,
     ).y_true.tolist() == [1]  # fmt: skip
-    with pytest.raises(cal.InputError, match="neither header.json nor samples"):
+    with pytest.raises(cal.InputError, match=r"neither header\.json nor samples"):
         cal.read_file(plain_eval(tmp_path / "other.eval", [fine], header=False))
     (tmp_path / "bad.eval").write_bytes(b"PK not a zip")
     with pytest.raises(cal.InputError, match=r"bad\.eval"):
