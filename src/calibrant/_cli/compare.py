@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
@@ -22,7 +23,9 @@ def add(commands: Any) -> None:
         description="Compare models on the same rows: ranks, differences and their confidence "
         "intervals. Either one file with the predictions of several models, named by --models, or "
         "one file per model with the same labels in the same order, or matched by --id; one "
-        "folder or pattern alone stands for one file per model. " + inputs.DESCRIPTION,
+        "folder or pattern alone stands for one file per model; or rows of all models one below "
+        "the other (--model-column). Where labels are each model's own, every confidence meets "
+        "those of its model. " + inputs.DESCRIPTION,
     )
     parser.add_argument(
         "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
@@ -33,7 +36,21 @@ def add(commands: Any) -> None:
         "--models", nargs="+", metavar="NAME=COLUMN[,...]",
         help="models in one file: a column, one for each class, or a pattern such as big_*",
     )  # fmt: skip
+    parser.add_argument(
+        "--labels", nargs="+", metavar="NAME=COLUMN",
+        help="with --models: the column of each model's own labels, such as whether its own answer "
+        "was right",
+    )  # fmt: skip
+    parser.add_argument(
+        "--model-column", metavar="COLUMN",
+        help="long format: a column that says which model a row is of; rows are matched by --id",
+    )  # fmt: skip
     parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
+    parser.add_argument(
+        "--own-labels", action="store_true",
+        help="each file has its model's own labels, such as whether its own answer was right; of "
+        "columns called correct this is known",
+    )  # fmt: skip
     inputs.add_columns(parser)
     inputs.add_bins(parser)
     parser.add_argument(
@@ -46,12 +63,14 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from calibrant._cli.models import given_paths, named_files, read_models
+    from calibrant._cli.models import given_paths, named_files, read_models, take_ids_from_logs
     from calibrant._cli.terminal import working
 
     check_page_possible(options.out)
     check_writable(options.out, named_files(options).values(), options.format)
+    taken = take_ids_from_logs(options)
     models = read_models(options)
+    models = replace(models, messages=(*map(in_options, models.messages), *taken))
     with working("intervals of the differences"):
         comparison = _compared(models, options)
     if options.out is not None:
@@ -69,13 +88,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _compared(models: Models, options: argparse.Namespace) -> Comparison:
-    from dataclasses import replace
-
     from calibrant._api.compare import compare
 
     first = models.first
     comparison = compare(
-        first.y_true, models.predictions, measures=options.measures, bins=options.bins,
+        first.y_true if models.labels is None else models.labels, models.predictions,
+        measures=options.measures, bins=options.bins,
         level=options.level, groups=inputs.groups_of(first, options.groups),
         by=inputs.slices_of(first, options.by), seed=options.seed,
         sample_weight=first.sample_weight, from_logits=options.from_logits,
