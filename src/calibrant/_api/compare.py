@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.engine_choice import n_threads
@@ -52,6 +53,8 @@ def compare(
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    scale_on: Mapping[str, Any] | None = None,
+    scaler: str = "temperature",
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -74,7 +77,8 @@ def compare(
         Id of each row for "y_true" and for predictors by name; rows are matched by it. A predictor
         without ids is in the order of `y_true`.
     measures : iterable of str, optional
-        Names of `catalogue()`; by default ECE, the truthful errors and the usual losses.
+        Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
+        losses.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
@@ -88,6 +92,13 @@ def compare(
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes : int or array-like of shape (n,), optional
         Number of votes behind each soft label; losses and distances have no noise floor without it.
+    scale_on : mapping, optional
+        Validation rows to which a recalibration map of each predictor is fitted, so that predictors
+        are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
+        where there are any `sample_weight` and `data`.
+    scaler : str, default "temperature"
+        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix" or
+        "dirichlet".
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -134,6 +145,10 @@ def compare(
     """
     check_resamples(n_resamples, seed)
     check_level(level)
+    maps: tuple[str, ...] = ()
+    if scale_on is not None:
+        y_proba, maps = recalibrated(y_proba, scale_on, scaler, from_logits, classes, data)
+        from_logits = False
     samples = _to_samples(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
     first = next(iter(samples.values()))
     shape = first.shape
@@ -194,7 +209,7 @@ def compare(
         _robustness(samples, shape, bin_counts),
         slices,
         describe_input(first, summaries[0].findings),
-        _notes(samples, summaries),
+        (*maps, *_notes(samples, summaries)),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -208,6 +223,7 @@ def compare(
             "seed": int(seed),
             "grouped": index is not None,
             "matched_by_ids": ids is not None,
+            **({} if scale_on is None else {"scaler": scaler}),
         },
         tuple(_table(summary) for summary in summaries),
     )
