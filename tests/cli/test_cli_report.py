@@ -193,7 +193,9 @@ class TestPage:
         assert done.returncode == 0 and done.stderr == "written: page.html\n"
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert page.rstrip().endswith("</html>") and "north" in page
-        assert f"<code>calibrant report {path} --by site -o page.html --json</code>" in page
+        # Names and not folders, which are nobody's business that the page is sent to.
+        assert "<code>calibrant report rows.csv --by site -o page.html --json</code>" in page
+        assert "<title>rows.csv</title>" in page and str(tmp_path) not in page
         found = json.loads(done.stdout)
         assert found["verdict"]["sentence"].split(":")[0] == "Miscalibrated"
         assert all(measure["interval"] for measure in found["measures"])

@@ -95,6 +95,7 @@ def check(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
         count clusters.
@@ -161,7 +162,7 @@ def check(
         data=data,
     )  # fmt: skip
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
-    rules = both_rules(bins)
+    rules = both_rules(bins, new.samples.n)
     level = check_level(level)
     if point and groups is not None:
         raise InputError(

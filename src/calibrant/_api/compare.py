@@ -17,8 +17,9 @@ from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
+from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import CalibrantError, InputError
+from calibrant._core.errors import CalibrantError, InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.align_rows import rows_in_order
 from calibrant._data.columns import OWN_LABELS, check_label_is_shared
@@ -82,6 +83,7 @@ def compare(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
     level : float in (0, 1), default 0.95
@@ -155,16 +157,12 @@ def compare(
     chosen = listed("compare", shape) if measures is None else choose(measures, shape)
     if not chosen:
         raise InputError("measures must name one measure or more")
-    fixed, quantile = both_rules(bins)
+    fixed, quantile = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
 
-    values, summaries = [], []
-    for name, each in samples.items():
-        with _about(name):
-            summary = Summary(each, fixed, quantile)
-            values.append([m.compute(summary) for m in chosen])
-            summaries.append(summary)
+    summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
+    chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
     draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
     blocks = blocks_of(first.n, index, int(seed))
 
@@ -183,7 +181,9 @@ def compare(
         )
 
     pairs = zip(values, samples.values(), strict=True)
-    resamples = in_threads(resampled, pairs, n_threads() if first.n >= THREADS_FROM else 1)
+    threads = n_threads() if first.n >= THREADS_FROM else 1
+    with one_blas_thread(beside=threads):
+        resamples = in_threads(resampled, pairs, threads)
     drawn = [each.drawn for each in resamples]
     own = [each.limits for each in resamples]
     scatters = [each.scatters for each in resamples]
@@ -208,8 +208,8 @@ def compare(
         float(level),
         _robustness(samples, shape, bin_counts),
         slices,
-        describe_input(first, summaries[0].findings),
-        (*maps, *_notes(samples, summaries)),
+        describe_input(first, next(iter(summaries.values())).findings),
+        (*maps, *_notes(samples, summaries), *undefined),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -225,8 +225,31 @@ def compare(
             "matched_by_ids": ids is not None,
             **({} if scale_on is None else {"scaler": scaler}),
         },
-        tuple(_table(summary) for summary in summaries),
+        tuple(_table(summary) for summary in summaries.values()),
     )
+
+
+def _values(
+    chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], *, asked: bool
+) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
+    """The measures, each predictor's values of them, and a note on each that was left out: unasked,
+    one that some predictor has no value of.
+    """
+    table: list[dict[str, float]] = []
+    notes: dict[str, str] = {}
+    for name, summary in summaries.items():
+        row = {}
+        for measure in chosen:
+            try:
+                with _about(name):
+                    row[measure.name] = measure.compute(summary)
+            except NotDefined as error:
+                if asked:
+                    raise
+                notes.setdefault(measure.name, f"{measure.name}: left out, {error}")
+        table.append(row)
+    kept = tuple(m for m in chosen if m.name not in notes)
+    return kept, [[row[m.name] for m in kept] for row in table], tuple(notes.values())
 
 
 class _Resampled(NamedTuple):
@@ -237,12 +260,12 @@ class _Resampled(NamedTuple):
     scatters: list[Scatter]
 
 
-def _notes(samples: Mapping[str, Samples], summaries: Sequence[Summary]) -> tuple[str, ...]:
+def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
     """The notes on each predictor, and on rows that its recalibration map was fitted to."""
     fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return tuple(
         f"{name}: {note}"
-        for name, summary in zip(samples, summaries, strict=True)
+        for name, summary in summaries.items()
         for note in (
             *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
             *([fitted[name]] if name in fitted else ()),

@@ -53,6 +53,7 @@ def evaluate(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply, but for distances between distributions
         with hard labels and full calibration with more than 200 classes.

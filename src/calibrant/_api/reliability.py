@@ -44,7 +44,7 @@ def reliability(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`.
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     groups : array-like of shape (n,) or str, optional
@@ -79,9 +79,9 @@ def reliability(
         0  0.0000  0.5000  2          0.3000       0.0000   0.3000
         1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
     """
-    rule = as_rule(bins)
     validate: Any = to_samples_in_place if groups is None else to_samples
     samples = validate(y_true, y_proba, sample_weight, from_logits, classes, data)
+    rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
@@ -121,7 +121,7 @@ def classwise_reliability(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`.
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
@@ -153,8 +153,8 @@ def classwise_reliability(
       a              0.3000       0.2500  0.2000
       c              0.2000       0.2500  0.0500
     """
-    rule = as_rule(bins)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    rule = as_rule(bins, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
             "classwise_reliability needs y_proba of the shape (n, k), a column per class; it is "

@@ -65,7 +65,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from calibrant._cli.models import named_files, read_models
+    from calibrant._cli.models import given_paths, named_files, read_models
     from calibrant._cli.scale_on import divided, split_of, validation_models
     from calibrant._cli.terminal import working
 
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
             comparison.save(
                 options.out,
                 name=options.title,
-                source={"files": inputs.format_files(options.files), "command": options.typed},
+                source=inputs.without_folders(options, given_paths(options)),
             )
         tell(f"written: {options.out}")
     if options.json:

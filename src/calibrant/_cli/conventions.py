@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import print_json, say
-from calibrant._cli.parsing import add_json, whole
+from calibrant._cli.parsing import add_json, bin_count
 from calibrant._cli.words import in_options
 
 
@@ -21,8 +21,9 @@ def add(commands: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     inputs.add_columns(parser, weight=False)
     parser.add_argument(
-        "--bins", type=whole, default=15, help="number of bins for all tools; default 15"
-    )
+        "--bins", type=bin_count, default=15,
+        help="number of bins for all tools; default 15; or cbrt or auto, by the number of rows",
+    )  # fmt: skip
     add_json(parser)
     parser.set_defaults(run=run)
 

@@ -71,7 +71,11 @@ def distinct(text: str) -> list[str]:
 
 
 def bins(text: str) -> Any:
-    """A count, edges, or quantile:COUNT."""
+    """A count, edges, quantile:COUNT, or a count that follows from the rows: cbrt, auto."""
+    from calibrant._core.bin_counts import is_by_rows
+
+    if is_by_rows(text):
+        return text
     try:
         if text.startswith("quantile:"):
             from calibrant._core.binning import Quantile
@@ -82,8 +86,15 @@ def bins(text: str) -> Any:
         raise argparse.ArgumentTypeError(str(error)) from None
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a count, nor edges such as 0,0.5,1, nor quantile:15"
+            f"{text!r} is neither a count, nor edges such as 0,0.5,1, nor quantile:15, cbrt or auto"
         ) from None
+
+
+def bin_count(text: str) -> Any:
+    """A count, or one that follows from the rows."""
+    from calibrant._core.bin_counts import is_by_rows
+
+    return text if is_by_rows(text) else whole(text)
 
 
 def whole(text: str) -> int:

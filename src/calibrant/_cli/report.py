@@ -136,7 +136,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
     page = report(
         rows.y_true, rows.y_proba, measures=options.measures,
-        name=options.title or inputs.format_files(options.files),
+        name=options.title or inputs.without_folders(options, options.files)["files"],
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
@@ -153,8 +153,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
 
 def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
     told = {
-        "command": options.typed,
-        "files": inputs.format_files(options.files),
+        **inputs.without_folders(options, options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
         "predictions": ", ".join(rows.chosen.y_proba.names),
         "weights": rows.chosen.sample_weight,

@@ -14,6 +14,7 @@ from calibrant.results._conventions import Conventions
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import json_value
+from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._smooth_curve import SmoothCurve
 
 
@@ -307,6 +308,8 @@ class Report(Record):
         What is not on the page, and why.
     recipe : dict
         The options that give the same numbers again.
+    risk : RiskCoverage or None
+        Ranking and abstention: the risk of answering only what is surest.
 
     Examples
     --------
@@ -329,6 +332,7 @@ class Report(Record):
     glossary: tuple[Entry, ...]
     absent: dict[str, str]
     recipe: dict[str, Any]
+    risk: RiskCoverage | None = None
 
     @property
     def level(self) -> float:
@@ -361,6 +365,7 @@ class Report(Record):
             "glossary": [json_value(vars(entry)) for entry in self.glossary],
             "absent": self.absent,
             "recipe": json_value(self.recipe),
+            "risk_coverage": self.risk.to_dict() if self.risk else None,
         }
 
     def to_html(self) -> str:

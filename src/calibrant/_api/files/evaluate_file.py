@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ from calibrant._api.evaluate_samples import (
 from calibrant._api.files.exact import FileSummary
 from calibrant._api.files.refinement import Refiner
 from calibrant._api.files.sums import Plan, Tally
+from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.progress import RowProgress
@@ -73,9 +75,10 @@ def evaluate_file(
         usual names by default.
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
-    bins : int, sequence of float, EqualWidth or Edges, default 15
+    bins : int, str, sequence of float, EqualWidth or Edges, default 15
         Bins that are fixed before the rows are seen; a number means so many quantile bins where a
         measure goes by these.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply.
     from_logits : bool, default False
@@ -123,7 +126,9 @@ def evaluate_file(
     >>> cal.evaluate_file(file, bins=10)["ece"]
     0.25
     """
-    fixed, quantile = both_rules(bins)
+    # Of rows that are not known yet, their number is a pass of its own.
+    counted = is_by_rows(bins)
+    fixed, quantile = both_rules(15 if counted else bins)
     if not isinstance(fixed, FixedRule):
         raise InputError(
             f"bins={bins!r}: files need bins that are fixed before the rows are seen, a count, "
@@ -134,6 +139,9 @@ def evaluate_file(
         path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, by=by, classes=classes,
         from_logits=check_bool(from_logits), missing=check_missing(missing), format=format,
     )  # fmt: skip
+    if counted:
+        fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
+        assert isinstance(fixed, FixedRule)
     plan = Plan(rows.chosen, fixed, names, bool(from_logits), bool(exact))
     _check_available(names, plan, rows.multiclass)
     tally = plan.tally()
@@ -142,6 +150,12 @@ def evaluate_file(
             tally.merge(piece)
     _check_not_empty(tally, rows)
     return _evaluation(tally, rows, quantile, names, progress)
+
+
+def _count_rows(rows: FileRows, progress: bool | None) -> int:
+    """The rows that will be measured, dropped ones not counted."""
+    with RowProgress(rows.n_bytes, show=progress, label="counting rows") as shown:
+        return sum(over_pieces(rows, lambda batches: sum(batch.n for batch in batches), shown))
 
 
 def _check_available(names: tuple[str, ...] | None, plan: Plan, multiclass: bool) -> None:

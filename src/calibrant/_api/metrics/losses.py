@@ -343,7 +343,7 @@ def brier_decomposition(
         How predictions are recalibrated: by isotonic regression, or by bins.
     bins : int, str, sequence of float or bin rule, default 15
         Bins of ``method="binned"``: their number (equal width), edges, or a rule such as
-        `Quantile`.
+        `Quantile`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
@@ -380,8 +380,8 @@ def brier_decomposition(
     (0.075, 0.25, 0.25)
     """
     one_of("method", method, ("isotonic", "binned"))
-    rule = as_rule(bins)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no decomposition: use 'confidence' or 'classwise'")

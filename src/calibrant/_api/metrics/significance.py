@@ -139,6 +139,7 @@ def hosmer_lemeshow(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=10, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     fitted : bool, default False
         Whether the model was fitted to these rows.
     notion : {"binary", "confidence"}, optional
@@ -190,8 +191,8 @@ def hosmer_lemeshow(
             "outcomes, which rows of one cluster are not. Use truthful_test(..., groups=...) or "
             "cox_calibration(..., groups=...)"
         )
-    rule = as_rule(bins, default=Quantile)
     samples, resolved = _samples(y_true, y_proba, None, from_logits, classes, data, notion)
+    rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         table, cuts, findings = bin_table(samples, resolved, rule)
     if findings.soft:
@@ -247,6 +248,7 @@ def truthful_test(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
@@ -285,10 +287,10 @@ def truthful_test(
     True
     """
     check_seed(seed)
-    rule = as_rule(bins, default=Quantile)
     problem, clusters = _scalar_problem(
-        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, rule
+        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, bins
     )
+    rule = as_rule(bins, default=Quantile, n=problem.u.size)
     _needs_outcomes(problem, "the truthful test")
     value, mean, variance = significance.linear_null(problem)
     name = "truthful error (LinCE)"
@@ -472,10 +474,11 @@ def _samples(
 
 def _scalar_problem(
     y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, from_logits: bool,
-    classes: Sequence[Any] | None, data: Any, notion: str | None, rule: Rule,
+    classes: Sequence[Any] | None, data: Any, notion: str | None, bins: Bins,
 ) -> tuple[Problem, NDArray[np.intp] | None]:  # fmt: skip
     """The problem, every row checked, and the cluster of each row."""
     samples, resolved = _samples(y_true, y_proba, sample_weight, from_logits, classes, data, notion)
+    rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         problem = problem_of(samples, resolved, rule)
     if problem is None:

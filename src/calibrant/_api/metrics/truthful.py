@@ -63,6 +63,7 @@ def lin_ce(
         case and which is not truthful.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
@@ -104,8 +105,8 @@ def lin_ce(
     0.9
     """
     one_of("norm", norm, ("l1", "l2"))
-    rule = as_rule(bins, default=Quantile)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     summary = Summary(samples, quantile=rule)
     if not samples.multiclass:
         if phi is not None:
@@ -158,6 +159,7 @@ def classwise_ce(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
@@ -189,8 +191,8 @@ def classwise_ce(
     >>> round(cal.classwise_ce([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=cal.Quantile(1)), 6)
     0.01
     """
-    rule = as_rule(bins, default=Quantile)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
             "classwise_ce needs y_proba of the shape (n, k); it is (n,): use lin_ce(...), which "
@@ -233,6 +235,7 @@ def confidence_ce(
         (example C.1 of the paper).
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
@@ -265,7 +268,7 @@ def confidence_ce(
     >>> round(cal.confidence_ce(y, p, bins=cal.Quantile(1)), 6)
     0.09
     """
-    rule = as_rule(bins, default=Quantile)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     table = Summary(samples).table("confidence", rule)
     return linear_error(table) + (confidence_correction(table) if corrected else 0.0)

@@ -19,7 +19,7 @@ from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import as_groups
 from calibrant._inference.resampling import checked_votes
-from calibrant._inference.uncertainty import SOFT_HAVE_NO_FLOOR, Uncertainty
+from calibrant._inference.uncertainty import Uncertainty, why_no_floor
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
 from calibrant._summaries.samples import Summary
@@ -65,6 +65,7 @@ def noise_floor(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game), where rows are not independent.
     votes : int or array-like of shape (n,), optional
@@ -117,7 +118,7 @@ def noise_floor(
     )  # fmt: skip
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
-        raise InputError(SOFT_HAVE_NO_FLOOR)
+        raise InputError(why_no_floor(chosen))
     return floor
 
 
@@ -154,6 +155,7 @@ def interval(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
@@ -246,6 +248,7 @@ def verdict(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
@@ -300,6 +303,11 @@ def verdict(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data), votes=votes,
     )  # fmt: skip
+    if chosen.is_ranking:
+        raise InputError(
+            f"measure={measure!r} measures ranking, not calibration, so that it has no verdict: "
+            "name a calibration error, or ask for its interval with cal.interval"
+        )
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
     return verdict_of(interval, floor, tolerance, chosen, uncertainty)
@@ -448,7 +456,7 @@ def _measured(
 ) -> tuple[Uncertainty, Measure, Summary]:
     """What gives a measure its interval, the measure, and the statistics it reads."""
     check_resamples(n_resamples, seed)
-    fixed, quantile = both_rules(bins)
+    fixed, quantile = both_rules(bins, samples.n)
     chosen = find(measure, samples.shape)
     uncertainty = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,

@@ -13,15 +13,17 @@ from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
 from calibrant._api.report.recalibration import before_after
 from calibrant._api.report.text import answer, grouped, headlines, sentences
-from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
+from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._inference.selective import curve_of
 from calibrant._measures.catalogue import HEADLINE
-from calibrant._summaries.samples import resolve_notion
+from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Conventions
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._report import BeforeAfter, Report, entry
+from calibrant.results._risk_coverage import RiskCoverage
 
 
 @public
@@ -66,6 +68,7 @@ def report(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
     groups : array-like of shape (n,) or str, optional
@@ -124,7 +127,7 @@ def report(
         ),
     )  # fmt: skip
     shape = samples.shape
-    fixed, quantile = both_rules(bins)
+    fixed, quantile = both_rules(bins, samples.n)
     views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
     change = before_after(
         samples, fixed, quantile, groups=index, level=float(level), seed=int(seed)
@@ -152,7 +155,14 @@ def report(
         tuple(entry(e.name, shape) for e in evaluation.estimates),
         {section: why for section, why in absent.items() if isinstance(why, str)},
         {"options": options, "source": origin, "versions": versions()},
+        _risk(samples, float(level), index),
     )
+
+
+def _risk(samples: Samples, level: float, groups: Any) -> RiskCoverage:
+    """The risk-coverage curve of the scalar problem."""
+    notion = resolve_notion(samples, None)
+    return curve_of(samples, notion, Summary(samples).table(notion, LevelSets()), level, groups)
 
 
 def _with_ece(measures: Iterable[str] | None) -> list[str] | None:

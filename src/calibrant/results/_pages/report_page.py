@@ -7,6 +7,7 @@ from typing import Any
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import all_shown, assembled, curve_columns, table_columns
 from calibrant.results._pages.rows import change_rows, class_rows, measure_row, slice_rows
+from calibrant.results._pages.sections import ranking_section
 from calibrant.results._pages.typing import ReportData
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
@@ -20,11 +21,13 @@ _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
 def report_page(report: ReportData) -> str:
     """The page of a report, as one text."""
     evaluation = report.evaluation
+    ranking = ranking_section(report.risk)
+    more = [part[1] for part in (ranking,) if part is not None]
     tolerance = float(report.recipe["options"]["tolerance"])
     rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
     return assembled(
         "report.html",
-        _data(report),
+        {**_data(report), "more": more},
         title=report.name,
         report=report,
         evaluation=evaluation,
@@ -40,6 +43,8 @@ def report_page(report: ReportData) -> str:
         changes=change_rows(report.before_after),
         change_name="" if report.before_after is None else report.before_after.method_name,
         slices=slice_rows(report),
+        means=_means(report),
+        ranking=None if ranking is None else ranking[0],
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
@@ -65,6 +70,14 @@ def _facts(report: ReportData) -> list[tuple[str, str]]:
     if recipe["weighted"]:
         facts.append(("weights", "yes"))
     return facts
+
+
+def _means(report: ReportData) -> tuple[str, str]:
+    """What the mean prediction and the mean target of a slice are called."""
+    table = report.evaluation.reliability
+    top, hard = table.notion == "confidence", len(report.views) == 1
+    target = ("accuracy" if top else "frequency") if hard else "mean label"
+    return "mean confidence" if top else "mean prediction", target
 
 
 def _data(report: ReportData) -> dict[str, Any]:
@@ -142,8 +155,18 @@ def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
     if change is None:
         return None
     return [
-        {"name": "as they are", "colour": charts.ONE, **table_columns(change.before, report.level)},
-        {"name": "recalibrated", "colour": charts.TWO, **table_columns(change.after, report.level)},
+        {
+            "name": "as they are",
+            "first": True,
+            "look": charts.look(0),
+            **table_columns(change.before, report.level),
+        },
+        {
+            "name": "recalibrated",
+            "first": True,
+            "look": charts.look(1),
+            **table_columns(change.after, report.level),
+        },
     ]
 
 

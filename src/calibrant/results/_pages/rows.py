@@ -130,7 +130,9 @@ def slice_rows(report: ReportData) -> list[dict[str, Any]]:
         {
             "name": each.name,
             "n": each.n,
-            "measures": each.values,
+            "mean_predicted": each.mean_predicted,
+            "mean_target": each.mean_target,
+            "against_tolerance": "" if slices.tolerance is None else each.against_tolerance,
             "value": each.values[slices.measure],
             "noise": each.noise_95,
             "p": each.p_value,
