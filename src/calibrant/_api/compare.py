@@ -15,6 +15,7 @@ from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.model_rows import ModelSet, model_set
+from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.blas_threads import one_blas_thread
@@ -55,6 +56,8 @@ def compare(
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    scale_on: Mapping[str, Any] | None = None,
+    scaler: str = "temperature",
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -84,7 +87,8 @@ def compare(
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
     measures : iterable of str, optional
-        Names of `catalogue()`; by default ECE, the truthful errors and the usual losses.
+        Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
+        losses.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
@@ -99,6 +103,13 @@ def compare(
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes : int or array-like of shape (n,), optional
         Number of votes behind each soft label; losses and distances have no noise floor without it.
+    scale_on : mapping, optional
+        Validation rows to which a recalibration map of each predictor is fitted, so that predictors
+        are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
+        where there are any `sample_weight` and `data`.
+    scaler : str, default "temperature"
+        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix" or
+        "dirichlet".
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -148,6 +159,10 @@ def compare(
     check_resamples(n_resamples, seed)
     check_level(level)
     how = given_as(from_logits, from_logprobs)
+    maps: tuple[str, ...] = ()
+    if scale_on is not None:
+        y_proba, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
+        how = False
     given = model_set(
         y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, by=by,
         groups=groups, data=data,
@@ -215,7 +230,7 @@ def compare(
             *describe_input(first, next(iter(summaries.values())).findings),
             *_own_note(n_own, first.n),
         ),
-        (*_notes(samples, summaries), *undefined),
+        (*maps, *_notes(samples, summaries), *undefined),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -230,6 +245,7 @@ def compare(
             "grouped": index is not None,
             "matched_by_ids": given.matched,
             "own_labels": n_own > 0,
+            **({} if scale_on is None else {"scaler": scaler}),
         },
         tuple(_table(summary) for summary in summaries.values()),
     )

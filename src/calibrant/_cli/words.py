@@ -42,6 +42,7 @@ _OPTIONS = (
     (r"\bat_least=\{'(\w+)': (\.\.\.|[\d.]+)\}", r"--min \1=\2"),
     (r"\bmax_(increase|decrease)=\{'(\w+)': (\.\.\.|[\d.]+)\}", r"--max-\1 \2=\3"),
     (r"\bpaired=False", "--unpaired"),
+    (r"^scale_on\b", "--scale-on"),
     (r"classes=\[negative, positive\]", "--classes NEGATIVE,POSITIVE"),
     (r"classes=\[\.\.\.\]", "--classes A,B,..."),
     (r"y_proba=\[\.\.\.\]", "--proba A,B,..."),

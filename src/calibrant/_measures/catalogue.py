@@ -207,7 +207,8 @@ _ENTRIES: tuple[Measure, ...] = (
               "smooth", 0, 1, Claims(False, shape == "binary", True, True),
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
               lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"),
-              group="unbinned", rank=1, label="smECE", listed=Listed(headline=2, metric=2))
+              group="unbinned", rank=1, label="smECE",
+              listed=Listed(headline=2, compare=2, metric=2))
       for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
