@@ -120,7 +120,8 @@ def _index(named: dict[str, dict[str, Any]]) -> str:
         rows = [(f"[`{_short(path)}`][{path}]", _sentence(thing)) for path, thing in things.items()]
         parts.append(table(["name", "what it is"], rows))
     parts.append(
-        "Of scikit-learn, torchmetrics, Hugging Face's `evaluate`, Inspect AI and lm-eval: [integrations]"
+        "Of scikit-learn, torchmetrics, Hugging Face's `evaluate`, Inspect AI, lm-eval: "
+        "[integrations]"
         "(integrations.md). `cal.__version__` is the version."
     )
     return "\n\n".join(parts) + "\n"
