@@ -5,10 +5,12 @@ host (see conftest.py); benchmarks/gpu.py checks and times the same on a GPU.
 import numpy as np
 import pytest
 
+from interpreter import prepare_once
 from needs import need
 
 torch = need("torch")
 need("triton")
+prepare_once()
 
 from calibrant._core.bin_tables import FIELDS  # noqa: E402
 from calibrant._core.binning import Edges, EqualWidth, fixed_cuts  # noqa: E402

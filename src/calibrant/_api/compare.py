@@ -15,10 +15,12 @@ from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.model_rows import ModelSet, model_set
+from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
+from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import CalibrantError, InputError
+from calibrant._core.errors import CalibrantError, InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.align_rows import rows_in_order
 from calibrant._data.logprobs import Given, given_as
@@ -54,6 +56,8 @@ def compare(
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    scale_on: Mapping[str, Any] | None = None,
+    scaler: str = "temperature",
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -83,7 +87,8 @@ def compare(
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
     measures : iterable of str, optional
-        Names of `catalogue()`; by default ECE, the truthful errors and the usual losses.
+        Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
+        losses.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
@@ -98,6 +103,13 @@ def compare(
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes : int or array-like of shape (n,), optional
         Number of votes behind each soft label; losses and distances have no noise floor without it.
+    scale_on : mapping, optional
+        Validation rows to which a recalibration map of each predictor is fitted, so that predictors
+        are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
+        where there are any `sample_weight` and `data`.
+    scaler : str, default "temperature"
+        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix" or
+        "dirichlet".
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -147,6 +159,10 @@ def compare(
     check_resamples(n_resamples, seed)
     check_level(level)
     how = given_as(from_logits, from_logprobs)
+    maps: tuple[str, ...] = ()
+    if scale_on is not None:
+        y_proba, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
+        how = False
     given = model_set(
         y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, by=by,
         groups=groups, data=data,
@@ -163,12 +179,8 @@ def compare(
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
 
-    values, summaries = [], []
-    for name, each in samples.items():
-        with _about(name):
-            summary = Summary(each, fixed, quantile)
-            values.append([m.compute(summary) for m in chosen])
-            summaries.append(summary)
+    summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
+    chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
     draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
     blocks = blocks_of(first.n, index, int(seed))
 
@@ -187,7 +199,9 @@ def compare(
         )
 
     pairs = zip(values, samples.values(), strict=True)
-    resamples = in_threads(resampled, pairs, n_threads() if first.n >= THREADS_FROM else 1)
+    threads = n_threads() if first.n >= THREADS_FROM else 1
+    with one_blas_thread(beside=threads):
+        resamples = in_threads(resampled, pairs, threads)
     drawn = [each.drawn for each in resamples]
     own = [each.limits for each in resamples]
     scatters = [each.scatters for each in resamples]
@@ -212,8 +226,11 @@ def compare(
         float(level),
         _robustness(samples, shape, bin_counts),
         slices,
-        (*describe_input(first, summaries[0].findings), *_own_note(n_own, first.n)),
-        _notes(samples, summaries),
+        (
+            *describe_input(first, next(iter(summaries.values())).findings),
+            *_own_note(n_own, first.n),
+        ),
+        (*maps, *_notes(samples, summaries), *undefined),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -228,9 +245,33 @@ def compare(
             "grouped": index is not None,
             "matched_by_ids": given.matched,
             "own_labels": n_own > 0,
+            **({} if scale_on is None else {"scaler": scaler}),
         },
-        tuple(_table(summary) for summary in summaries),
+        tuple(_table(summary) for summary in summaries.values()),
     )
+
+
+def _values(
+    chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], *, asked: bool
+) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
+    """The measures, each predictor's values of them, and a note on each that was left out: unasked,
+    one that some predictor has no value of.
+    """
+    table: list[dict[str, float]] = []
+    notes: dict[str, str] = {}
+    for name, summary in summaries.items():
+        row = {}
+        for measure in chosen:
+            try:
+                with _about(name):
+                    row[measure.name] = measure.compute(summary)
+            except NotDefined as error:
+                if asked:
+                    raise
+                notes.setdefault(measure.name, f"{measure.name}: left out, {error}")
+        table.append(row)
+    kept = tuple(m for m in chosen if m.name not in notes)
+    return kept, [[row[m.name] for m in kept] for row in table], tuple(notes.values())
 
 
 class _Resampled(NamedTuple):
@@ -241,12 +282,12 @@ class _Resampled(NamedTuple):
     scatters: list[Scatter]
 
 
-def _notes(samples: Mapping[str, Samples], summaries: Sequence[Summary]) -> tuple[str, ...]:
+def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
     """The notes on each predictor, and on rows that its recalibration map was fitted to."""
     fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return tuple(
         f"{name}: {note}"
-        for name, summary in zip(samples, summaries, strict=True)
+        for name, summary in summaries.items()
         for note in (
             *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
             *([fitted[name]] if name in fitted else ()),

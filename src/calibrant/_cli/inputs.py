@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli.parsing import bins, names, worded
@@ -97,7 +101,7 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     from calibrant._data.readers.written import written_as
 
     others: dict[str, str] = {}
-    for option in ("by", "groups", "id", "keep", "model_column"):
+    for option in ("by", "groups", "id", "keep", "model_column", "split"):
         given_names = getattr(options, option, None) or []
         for name in [given_names] if isinstance(given_names, str) else given_names:
             others.setdefault(name, f"--{option.replace('_', '-')}")
@@ -165,6 +169,37 @@ def one_or_several(given: list[str] | None) -> Any:
 def format_files(files: list[str]) -> str:
     """The files of a command, or the first of many: a pattern can stand for thousands."""
     return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
+
+
+def file_names(paths: Sequence[str]) -> list[str]:
+    """The names of files without their folders, but for what tells two of one name apart."""
+    parts = [PurePath(path).parts or (path,) for path in paths]
+    names = [each[-1] for each in parts]
+    for n_parts in range(2, 1 + max(map(len, parts), default=1)):
+        owners = Counter(name for name, _ in set(zip(names, parts, strict=True)))
+        names = [
+            str(PurePath(*each[-n_parts:])) if owners[name] > 1 else name
+            for name, each in zip(names, parts, strict=True)
+        ]
+    return names
+
+
+def without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[str, str]:
+    """The files and the command as a page tells them: whoever reads it has other folders.
+
+    `paths` are those in `options.files`, there perhaps as NAME=FILE.
+    """
+    short = dict(zip(paths, file_names(paths), strict=True))
+    short |= dict(zip([options.out], file_names([options.out]), strict=True))
+
+    def told(word: str) -> str:
+        name, _, path = word.partition("=")
+        return short.get(word) or (f"{name}={short[path]}" if path in short else word)
+
+    return {
+        "command": shlex.join(map(told, shlex.split(options.typed))),
+        "files": format_files(list(map(told, options.files))),
+    }
 
 
 def slices_of(rows: Rows, by: list[str] | None) -> Any:

@@ -73,8 +73,7 @@ def named_files(options: argparse.Namespace) -> dict[str, str]:
         return {path: path for path in given}
     if options.models is None and len(given) == 1 and _stands_for_several(given[0]):
         given = [str(file) for file in find_files(given[0], options.format)]
-    given_text = [text.split("=", 1) if "=" in text and not os.path.exists(text) else [text, text]
-            for text in given]  # fmt: skip
+    given_text = list(map(_named, given))
     short = [Path(path).stem if name == path else name for name, path in given_text]
     twice = {name for name, n in Counter(short).items() if n > 1}
     names = [
@@ -87,6 +86,16 @@ def named_files(options: argparse.Namespace) -> dict[str, str]:
     if not all(names):
         raise InputError("a model has no name: write NAME=FILE")
     return {name: path for name, (_, path) in zip(names, given_text, strict=True)}
+
+
+def given_paths(options: argparse.Namespace) -> list[str]:
+    """The files, folders and patterns of a command, without the names given to them."""
+    return [_named(text)[1] for text in options.files]
+
+
+def _named(text: str) -> list[str]:
+    """NAME and FILE, or the file twice."""
+    return text.split("=", 1) if "=" in text and not os.path.exists(text) else [text, text]
 
 
 def _stands_for_several(text: str) -> bool:

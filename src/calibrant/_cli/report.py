@@ -48,6 +48,11 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--title", help="title of the page; default: the files' names")
     parser.add_argument(
+        "--recalibrate", type=distinct, metavar="NAME,...",
+        help="recalibration maps that the page shows side by side, such as beta,isotonic; default: "
+        "those that suit the rows",
+    )  # fmt: skip
+    parser.add_argument(
         "--stream",
         action="store_true",
         help="never keep the rows in memory: any size, no intervals",
@@ -70,6 +75,14 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     check_page_possible(options.out)
     check_writable(options.out, options.files, options.format)
+    if options.recalibrate is not None:
+        from calibrant._core.errors import one_of
+        from calibrant._core.map_names import METHODS
+
+        for name in options.recalibrate:
+            one_of("--recalibrate", name, METHODS)
+        if options.out is None:
+            raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
     streamed = options.stream or options.one_pass
     options.taken = inputs.take_from_logs(options, by=True, held=not streamed)
     if streamed and options.out is not None:
@@ -137,11 +150,12 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
     page = report(
         rows.y_true, rows.y_proba, measures=options.measures,
-        name=options.title or inputs.format_files(options.files),
+        name=options.title or inputs.without_folders(options, options.files)["files"],
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
-        level=options.level, seed=options.seed, source=_source(rows, options),
+        level=options.level, seed=options.seed, recalibrate=options.recalibrate,
+        source=_source(rows, options),
     )  # fmt: skip
     notes = tuple(map(in_options, page.evaluation.notes))
     evaluation = replace(_named_slices(page.evaluation, options), notes=notes)
@@ -154,8 +168,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
 
 def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
     told = {
-        "command": options.typed,
-        "files": inputs.format_files(options.files),
+        **inputs.without_folders(options, options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
         "predictions": ", ".join(rows.chosen.y_proba.names),
         "weights": rows.chosen.sample_weight,

@@ -19,7 +19,8 @@ _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb")
 
 def to_array(value: Any, argument: str) -> NDArray[Any]:
     """The values of `value` as an array, without a copy where that can be. Nulls are an error."""
-    if isinstance(value, np.ma.MaskedArray):
+    # NumPy imports masked arrays when they are first named, which takes as long as a small sum.
+    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise _nulls(argument, np.ma.getmaskarray(value))
         return value.data

@@ -20,7 +20,7 @@ from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import as_groups
 from calibrant._inference.resampling import checked_votes
-from calibrant._inference.uncertainty import SOFT_HAVE_NO_FLOOR, Uncertainty
+from calibrant._inference.uncertainty import Uncertainty, why_no_floor
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
 from calibrant._summaries.samples import Summary
@@ -123,7 +123,7 @@ def noise_floor(
     )  # fmt: skip
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
-        raise InputError(SOFT_HAVE_NO_FLOOR)
+        raise InputError(why_no_floor(chosen))
     return floor
 
 
@@ -316,6 +316,11 @@ def verdict(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data), votes=votes,
     )  # fmt: skip
+    if chosen.is_ranking:
+        raise InputError(
+            f"measure={measure!r} measures ranking, not calibration, so that it has no verdict: "
+            "name a calibration error, or ask for its interval with cal.interval"
+        )
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
     return verdict_of(interval, floor, tolerance, chosen, uncertainty)
