@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -38,6 +39,15 @@ class BuildWherePossible(build_ext):
             self.warn(f"{ext.name} was not built, NumPy will stand in: {error}")
 
 
+def headers_of(source: str) -> list[str]:
+    """The headers that a source names, and those that they name: nothing else is built again."""
+    with open(source, encoding="utf-8") as file:
+        named = re.findall(r'"(\w+\.h)"', file.read())
+    paths = [os.path.join(os.path.dirname(source), name) for name in named]
+    ours = [path for path in paths if os.path.exists(path)]
+    return sorted({*ours, *(more for path in ours for more in headers_of(path))})
+
+
 def extensions() -> list[Extension]:
     if os.environ.get("CALIBRANT_NO_NATIVE") == "1":
         return []
@@ -45,7 +55,7 @@ def extensions() -> list[Extension]:
         Extension(
             source.removeprefix("src/").removesuffix(".pyx").replace("/", "."),
             [source],
-            depends=glob.glob(f"{os.path.dirname(source)}/*.h"),
+            depends=headers_of(source),
             extra_compile_args=FLAGS,
             optional=True,
         )

@@ -315,7 +315,7 @@ class Truth:
 
 
 def _part(measure: Measure) -> bool:
-    return measure.interval in ("rate", "discrimination")
+    return measure.is_ranking or measure.interval in ("rate", "discrimination")
 
 
 def _columns(samples: Samples) -> Iterator[Samples]:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from calibrant._data.links import logit, sigmoid
 from calibrant._engines.arrays.draws import Outcomes
-from calibrant._inference.blocks import Blocks, blocks_of
+from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import SINGLE_ROWS_OF_MEMBER
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.logistic import fit_logistic, why_not_estimable
@@ -273,13 +273,6 @@ class Family:
     def _shared(self) -> tuple[tuple[Array, Array], dict[Any, Array]]:
         """What all members have in common."""
         return (self.cells.by_bin(self._w), self.cells.by_bin(self._wu)), {}
-
-
-def family_of(
-    problem: Problem, cells: Cells, n_draws: int, seed: int, groups: NDArray[np.intp] | None
-) -> Family:
-    """The family that fits a problem."""
-    return Family(problem, cells, blocks_of(problem.n, groups, seed), n_draws, seed)
 
 
 # --- inversion -----------------------------------------------------------------------------------
