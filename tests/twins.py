@@ -638,3 +638,56 @@ def twin_of_smooth_ece(case: Case) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if error(middle) > middle else (low, middle)
     return (low + high) / 2
+
+
+# --- ranking and abstention: by pairs of rows -----------------------------------------------------
+
+
+def auroc(problem: Problem) -> float:
+    """Over all pairs: how much of an event the higher row has, and of a non-event the lower."""
+    rows = list(zip(*problem, strict=True))
+    above, pairs = [], []
+    for u, z, w in rows:
+        for v, q, x in rows:
+            pair = w * z * x * (1.0 - q)
+            pairs.append(pair)
+            above.append(pair * (1.0 if u > v else 0.5 if u == v else 0.0))
+    return math.fsum(above) / math.fsum(pairs)
+
+
+def aurc(problem: Problem) -> float:
+    """Each row sets the threshold in turn; its risk is that of the rows at it and above."""
+    rows = list(zip(*problem, strict=True))
+    risks = []
+    for u, _, w in rows:
+        kept = [row for row in rows if row[0] >= u]
+        missed = math.fsum(x * (1.0 - q) for _, q, x in kept)
+        risks.append(w * missed / math.fsum(x for _, _, x in kept))
+    return math.fsum(risks) / math.fsum(problem.w)
+
+
+def accuracy_at_coverage(problem: Problem, coverage: float) -> float:
+    """From the highest prediction down until the share is full; equal ones share what is left."""
+    room = full = coverage * math.fsum(problem.w)
+    hits = []
+    for level in sorted(set(problem.u), reverse=True):
+        of_level = [(z, w) for u, z, w in zip(*problem, strict=True) if u == level]
+        weight = math.fsum(w for _, w in of_level)
+        if weight == 0:
+            continue
+        part = min(1.0, max(0.0, room / weight))
+        hits.append(part * math.fsum(z * w for z, w in of_level))
+        room -= weight
+    return math.fsum(hits) / full
+
+
+def twin_of_auroc(case: Case) -> float:
+    return auroc(case.scalar)
+
+
+def twin_of_aurc(case: Case) -> float:
+    return aurc(case.scalar)
+
+
+def twin_of_accuracy_at_coverage(case: Case) -> float:
+    return accuracy_at_coverage(case.scalar, 0.8)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         log_loss,
         spherical_loss,
     )
+    from calibrant._api.metrics.ranking import accuracy_at_coverage, aurc, auroc, risk_coverage
     from calibrant._api.metrics.significance import (
         cox_calibration,
         hosmer_lemeshow,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from calibrant._core.errors import (
         CalibrantError,
         CalibrantWarning,
+        CheckFailed,
         InputError,
         MissingExtra,
         NotDefined,
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from calibrant.results._conventions import Conventions
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
+    from calibrant.results._risk_coverage import RiskCoverage
     from calibrant.results._robustness import RankRobustness
     from calibrant.results._slices import Slices
     from calibrant.results._smooth_curve import SmoothCurve
@@ -98,6 +101,7 @@ __all__ = [
     "CalibrantWarning",
     "CalibrationTest",
     "Check",
+    "CheckFailed",
     "ClasswiseReliability",
     "Comparison",
     "Conventions",
@@ -121,6 +125,7 @@ __all__ = [
     "Quantile",
     "RankRobustness",
     "ReliabilityTable",
+    "RiskCoverage",
     "Slices",
     "SmoothCurve",
     "StateError",
@@ -130,8 +135,11 @@ __all__ = [
     "Verdict",
     "Windows",
     "__version__",
+    "accuracy_at_coverage",
     "ace",
     "audit",
+    "aurc",
+    "auroc",
     "bin_sensitivity",
     "brier_decomposition",
     "brier_score",
@@ -164,6 +172,7 @@ __all__ = [
     "reliability",
     "report",
     "reproduce",
+    "risk_coverage",
     "smooth_ece",
     "smooth_reliability",
     "soft_ece",
@@ -206,6 +215,12 @@ _NAMES = {
         "log_loss",
         "spherical_loss",
     ),
+    "calibrant._api.metrics.ranking": (
+        "accuracy_at_coverage",
+        "auroc",
+        "aurc",
+        "risk_coverage",
+    ),
     "calibrant._api.metrics.significance": (
         "cox_calibration",
         "hosmer_lemeshow",
@@ -243,6 +258,7 @@ _NAMES = {
     "calibrant._core.errors": (
         "CalibrantError",
         "CalibrantWarning",
+        "CheckFailed",
         "InputError",
         "MissingExtra",
         "NotDefined",
@@ -263,6 +279,7 @@ _NAMES = {
         "Evaluation",
     ),
     "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
+    "calibrant.results._risk_coverage": ("RiskCoverage",),
     "calibrant.results._robustness": ("RankRobustness",),
     "calibrant.results._slices": ("Slices",),
     "calibrant.results._smooth_curve": ("SmoothCurve",),

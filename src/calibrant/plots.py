@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ComparisonDisplay,
         OverlaidReliabilityDisplay,
         ReliabilityDisplay,
+        RiskCoverageDisplay,
         SmoothReliabilityDisplay,
         WindowsDisplay,
     )
@@ -28,6 +29,7 @@ __all__ = [
     "OverlaidReliabilityDisplay",
     "RankRobustnessDisplay",
     "ReliabilityDisplay",
+    "RiskCoverageDisplay",
     "SlicesDisplay",
     "SmoothReliabilityDisplay",
     "WindowsDisplay",

@@ -30,6 +30,15 @@ from calibrant._measures.of_cells import (
     sweep_errors,
 )
 from calibrant._measures.ordered import ks_error, sweep_error
+from calibrant._measures.ranking import (
+    COVERAGE,
+    accuracy_at,
+    accuracy_moved,
+    aurc,
+    aurc_moved,
+    auroc,
+    auroc_moved,
+)
 from calibrant._measures.smooth import LS_SIGMA, ls_ece_of_grid
 from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import (
@@ -79,6 +88,10 @@ _LOG_HIGH = 27.64  # -log of the floor of clipped predictions
 _BOTH: tuple[Shape, ...] = ("binary", "multiclass")
 _BINARY: tuple[Shape, ...] = ("binary",)
 _MULTI: tuple[Shape, ...] = ("multiclass",)
+
+
+# Of (n,) predictions a right answer is an event: y may say whether an answer was right.
+_RISKS: tuple[tuple[Shape, str], ...] = (("binary", ", y = 1 being right"), ("multiclass", ""))
 
 
 def _isotonic(part: str) -> Callable[[Statistics], float]:
@@ -194,7 +207,8 @@ _ENTRIES: tuple[Measure, ...] = (
               "smooth", 0, 1, Claims(False, shape == "binary", True, True),
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
               lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"),
-              group="unbinned", rank=1, label="smECE", listed=Listed(headline=2, metric=2))
+              group="unbinned", rank=1, label="smECE",
+              listed=Listed(headline=2, compare=2, metric=2))
       for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
@@ -284,6 +298,28 @@ _ENTRIES: tuple[Measure, ...] = (
             0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",
             _mean_distance("rank"), higher_is_better=True, soft_only=True, aliases=("RankCS",),
             label="RankCS", group="distribution", loss="rank", cost="medium"),
+    # --- ranking and abstention: of the scalar problem, and no matter of calibration ---
+    Measure("auroc", "area under the ROC curve",
+            "P(u of an event > u of a non-event) + P(equal) / 2", "scalar", _BOTH, "levels", 0, 1,
+            _NONE, "Hanley and McNeil (1982), Radiology 143; DeLong, DeLong and Clarke-Pearson "
+            "(1988), doi:10.2307/2531595", "auroc", lambda s: auroc(s.levels),
+            higher_is_better=True, group="ranking", rank=1, label="AUROC", cost="low",
+            moved=auroc_moved, listed=Listed(compare=7, headline=9),
+            aliases=("roc_auc", "roc_auc_score", "AUC", "c_statistic", "concordance")),
+    *(Measure("aurc", "area under the risk-coverage curve" + of_what,
+              "(1/W) sum w (mean of 1 - z over rows predicted at least as high)", "scalar",
+              (shape,), "levels", 0, 1, _NONE,
+              "Geifman, Uziel and El-Yaniv (2019), arXiv:1805.08206", "aurc",
+              lambda s: aurc(s.levels), group="ranking", rank=2, label="AURC", cost="low",
+              moved=aurc_moved, listed=Listed(compare=8 if shape == "multiclass" else 0))
+      for shape, of_what in _RISKS),
+    *(Measure("accuracy_at_coverage", f"accuracy at {COVERAGE:.0%} coverage" + of_what,
+              f"mean z of the {COVERAGE:.0%} of rows with the highest predictions", "scalar",
+              (shape,), "levels", 0, 1, _NONE,
+              "Geifman and El-Yaniv (2017), arXiv:1705.08500", "accuracy_at_coverage",
+              lambda s: accuracy_at(s.levels), higher_is_better=True, group="ranking", rank=3,
+              label=f"accuracy at {COVERAGE:.0%} coverage", cost="low", moved=accuracy_moved)
+      for shape, of_what in _RISKS),
 )  # fmt: skip
 
 
@@ -351,15 +387,25 @@ def equal_mass_names() -> tuple[str, ...]:
 
 
 # Names of other people's measures, which are about the order of predictions.
-_RANKING = ("auc", "auroc", "roc_auc", "roc_auc_score", "auprc", "average_precision", "gini")
+_RANKING = ("auprc", "average_precision", "gini", "pr_auc")
+
+
+# The entries that were looked through, and what was found in them: each call asks again.
+_found: tuple[tuple[Measure, ...], dict[tuple[str, Shape], Measure]] = (_ENTRIES, {})
 
 
 def find(name: str, shape: Shape) -> Measure:
     """The measure of this name or alias for this shape, or an error with the nearest name."""
+    global _found
+    if _found[0] is not _ENTRIES:
+        _found = (_ENTRIES, {})
+    known = _found[1].get((name, shape)) if isinstance(name, str) else None
+    if known is not None:
+        return known
     own = canonical(name)
     for measure in catalogue(shape):
         if measure.name == own:
-            return measure
+            return _found[1].setdefault((name, shape), measure)
     names = [measure.name for measure in catalogue(shape)]
     if own in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} predictions")
@@ -399,7 +445,7 @@ def _plain(name: str) -> str:
 def nearest_measure(name: object, names: Iterable[str]) -> str:
     """A hint that ends an error message: which measure may have been meant."""
     if isinstance(name, str) and _plain(name) in _RANKING:
-        return "it measures ranking, not calibration, and is not offered"
+        return "it measures ranking, not calibration, and is not offered; 'auroc' and 'aurc' are"
     meant = _named(name, _plain) if isinstance(name, str) else []
     if len(meant) > 1:
         return f"it may be {' or '.join(f'{m!r} ({_written(name, m)})' for m in meant)}"

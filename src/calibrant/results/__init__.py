@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._report import BeforeAfter, BinView, Change, Entry, Report
+    from calibrant.results._risk_coverage import RiskCoverage
     from calibrant.results._robustness import RankCorrelation, RankRobustness
     from calibrant.results._slices import Slice, Slices
     from calibrant.results._smooth_curve import OutsideBin, SmoothCurve
@@ -39,6 +40,7 @@ _MODULES = {
     "_evaluation": ("Estimate", "Evaluation"),
     "_reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "_report": ("BeforeAfter", "BinView", "Change", "Entry", "Report"),
+    "_risk_coverage": ("RiskCoverage",),
     "_robustness": ("RankCorrelation", "RankRobustness"),
     "_slices": ("Slice", "Slices"),
     "_smooth_curve": ("OutsideBin", "SmoothCurve"),
@@ -76,6 +78,7 @@ __all__ = [
     "ReliabilityTable",
     "Report",
     "Result",
+    "RiskCoverage",
     "Slice",
     "Slices",
     "SmoothCurve",

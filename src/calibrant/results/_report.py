@@ -14,6 +14,7 @@ from calibrant.results._conventions import Conventions
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import json_value
+from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._smooth_curve import SmoothCurve
 
 
@@ -211,6 +212,8 @@ class BeforeAfter:
         The Brier scores that chose it.
     outcome : str
         Whether it helps on the measured half.
+    chosen : bool
+        Whether it is the map that suits the rows best.
 
     Examples
     --------
@@ -232,6 +235,7 @@ class BeforeAfter:
     why: str = ""
     tried: dict[str, float] = field(default_factory=dict)
     outcome: str = ""
+    chosen: bool = False
 
     @property
     def method_name(self) -> str:
@@ -257,6 +261,7 @@ class BeforeAfter:
             "why": self.why,
             "tried": json_value(self.tried),
             "outcome": self.outcome,
+            "chosen": self.chosen,
             "split": self.split,
             "n_fitted": self.n_fitted,
             "n_measured": self.n_measured,
@@ -298,7 +303,7 @@ class Report(Record):
     sensitivity : tuple of MeasureOverBins
         Each measure over numbers of bins.
     before_after : BeforeAfter or None
-        What recalibration does.
+        What the recalibration map does that suits the rows best.
     conventions : Conventions or None
         The ECE of other tools.
     glossary : tuple of Entry
@@ -307,6 +312,10 @@ class Report(Record):
         What is not on the page, and why.
     recipe : dict
         The options that give the same numbers again.
+    risk : RiskCoverage or None
+        Ranking and abstention: the risk of answering only what is surest.
+    recalibrations : tuple of BeforeAfter
+        What each map does, fitted and measured on the same rows; the suitable one is `chosen`.
 
     Examples
     --------
@@ -329,6 +338,8 @@ class Report(Record):
     glossary: tuple[Entry, ...]
     absent: dict[str, str]
     recipe: dict[str, Any]
+    risk: RiskCoverage | None = None
+    recalibrations: tuple[BeforeAfter, ...] = ()
 
     @property
     def level(self) -> float:
@@ -357,10 +368,12 @@ class Report(Record):
             "views": [view.to_dict(self.level) for view in self.views],
             "sensitivity": [json_value(vars(each)) for each in self.sensitivity],
             "before_after": change.to_dict(self.level) if change else None,
+            "recalibrations": [each.to_dict(self.level) for each in self.recalibrations],
             "conventions": tools.to_dict() if tools else None,
             "glossary": [json_value(vars(entry)) for entry in self.glossary],
             "absent": self.absent,
             "recipe": json_value(self.recipe),
+            "risk_coverage": self.risk.to_dict() if self.risk else None,
         }
 
     def to_html(self) -> str:
