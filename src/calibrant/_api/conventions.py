@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import EqualWidth, as_rule
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays.passes import whole_problem
+from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_problem
 from calibrant._measures.benchmark_rules import BENCHMARK_RULES
 from calibrant._measures.binned import binned_error
 from calibrant._measures.peer_rules import PEER_RULES, PeerRule
@@ -106,7 +107,8 @@ def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conven
         "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
         "as defined", f"{rule}, as doubles", "This is the definition.",
     )  # fmt: skip
-    rows = [_row(peer, u, z, rule.m, findings.soft) for peer in ALL_RULES]
+    threads = n_threads() if u.size >= LANES_FROM else 1
+    rows = in_threads(lambda p: _row(p, u, z, rule.m, findings.soft), ALL_RULES, threads)
     return Conventions((own, *rows), rule.m, notion)
 
 

@@ -101,10 +101,10 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     from calibrant._data.readers.written import written_as
 
     others: dict[str, str] = {}
-    for option in ("by", "groups", "id", "keep"):
+    for option in ("by", "groups", "id", "keep", "model_column", "split"):
         given_names = getattr(options, option, None) or []
         for name in [given_names] if isinstance(given_names, str) else given_names:
-            others.setdefault(name, f"--{option}")
+            others.setdefault(name, f"--{option.replace('_', '-')}")
     return ReadRequest(
         path[0] if isinstance(path, list) and len(path) == 1 else path,
         y_true=one_or_several(options.label),

@@ -6,6 +6,11 @@ import re
 
 # Only what a reader would have to type is put differently: y_proba[3] stays the fourth report.
 _OPTIONS = (
+    (
+        r"give each its own, y_true=\{'([^']*)': '([^']*)', '([^']*)': '([^']*)', \.\.\.\}",
+        r"give each its own, --labels \1=\2 \3=\4",
+    ),
+    (r"\by_true gives\b", "--labels gives"),
     (r"\by_true names the column", "--label names the column"),
     (r"\by_proba names the column", "--proba names the column"),
     (r"\bsample_weight names the column", "--weight names the column"),
@@ -37,6 +42,7 @@ _OPTIONS = (
     (r"\bat_least=\{'(\w+)': (\.\.\.|[\d.]+)\}", r"--min \1=\2"),
     (r"\bmax_(increase|decrease)=\{'(\w+)': (\.\.\.|[\d.]+)\}", r"--max-\1 \2=\3"),
     (r"\bpaired=False", "--unpaired"),
+    (r"^scale_on\b", "--scale-on"),
     (r"classes=\[negative, positive\]", "--classes NEGATIVE,POSITIVE"),
     (r"classes=\[\.\.\.\]", "--classes A,B,..."),
     (r"y_proba=\[\.\.\.\]", "--proba A,B,..."),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
-from calibrant._core.binning import Rule
+from calibrant._core.binning import EqualWidth, Rule
 from calibrant._core.errors import InputError
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._core.loss_sums import LossSums
@@ -19,7 +19,7 @@ from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import summed
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
-from calibrant._inference.cells import Problem, drawn_tables, problem_of
+from calibrant._inference.cells import Drawn, Problem, drawn_tables, problem_of
 from calibrant._inference.means import Influences, mean_limits, row_values
 from calibrant._inference.tails import quantile
 from calibrant._measures.catalogue import Measure
@@ -209,6 +209,13 @@ def replicates(
                 per_class = [formula(table) for table in shared[statistic]]
                 out.append(np.mean(per_class, axis=0))
                 continue
+        # What is of smooth curves is close in fine cells, and slow row by row; an order is neither.
+        of_cells = measure.cell_formula if measure.statistic != "levels" else None
+        if of_cells is not None:
+            if "cells" not in shared:
+                shared["cells"] = _drawn_cells(samples, draws, n_whole)
+            out.append(of_cells(shared["cells"]))
+            continue
         out.append(_drawn_whole(samples, measure, fixed, quantile, draws, n_whole))
     return out
 
@@ -263,6 +270,20 @@ def drawn_table(problem: Problem, draws: Draws) -> BinTable:
         return drawn_tables(w, w, wu, wz, wz2, wz)
     w, wu, wz, wz2, w2, w2z = drawn(w, w * u, w * z, w * z * z, w * w, w * w * z)
     return drawn_tables(w, w2, wu, wz, wz2, w2z)
+
+
+def _drawn_cells(samples: Samples, draws: Draws, n_whole: int) -> Drawn:
+    """The sums of fine cells in some resamples: predictions of one cell are all but equal."""
+    problem = problem_of(samples, "confidence" if samples.multiclass else "binary", EqualWidth(15))
+    assert problem is not None
+    cells = problem.fine_cells
+    w, u, z = problem.weights, problem.u, problem.z
+    columns = np.stack([w, w * u, w * z, w * z * z])
+    drawn = np.stack([
+        [cells.sums(counts[draws.blocks] * column) for column in columns]
+        for counts in draws.counts[:n_whole]
+    ])  # fmt: skip
+    return Drawn(cells, drawn[:, 0], drawn[:, 1], drawn[:, 2], drawn[:, 3])
 
 
 def _drawn_losses(samples: Samples, draws: Draws) -> list[OnlyLosses]:

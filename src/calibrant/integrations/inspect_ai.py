@@ -1,4 +1,4 @@
-"""Inspect AI: calibration as a metric of a scorer, found by entry point as calibrant/calibration."""
+"""Inspect AI: calibration as a metric of a scorer; its entry point is calibrant."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ A file beside the YAML, `calibration.py`, makes them::
     process_results = multiple_choice("answer", metrics=("ece", "brier"))
     ece, brier = aggregation("ece"), aggregation("brier")
 
-and the YAML names them: ``process_results: !function calibration.process_results``, and in
-``metric_list`` ``- {metric: ece, aggregation: !function calibration.ece, higher_is_better: false}``.
+and the YAML names them: ``process_results: !function calibration.process_results``, and for each
+metric in ``metric_list`` its ``aggregation: !function calibration.ece``.
 """
 
 from __future__ import annotations
