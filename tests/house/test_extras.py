@@ -73,6 +73,7 @@ INSTALLED_AS = {
     "sklearn": "scikit-learn",
     "vl_convert": "vl-convert-python",
     "inspect_ai": "inspect-ai",
+    "mlflow": "mlflow-skinny",
 }
 # Whose users have them already: frames and engines are looked at only when they are given.
 USERS_OWN = {"pandas", "polars", "duckdb", "dask", "triton", "datasets", "matplotlib_inline"}

@@ -161,7 +161,7 @@ def compare(
     how = given_as(from_logits, from_logprobs)
     maps: tuple[str, ...] = ()
     if scale_on is not None:
-        y_proba, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
+        y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
         how = False
     given = model_set(
         y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, by=by,

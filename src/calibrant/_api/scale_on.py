@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from calibrant._core.errors import InputError, nearest, one_of
 from calibrant._core.map_names import METHODS
 from calibrant._data.arrays import to_array
@@ -17,39 +20,64 @@ KEYS = ("y_true", "y_proba", "sample_weight", "data")
 
 
 def recalibrated(
-    y_proba: Any,
-    scale_on: Any,
-    method: Any,
-    how: Given,
-    classes: Sequence[Any] | None,
-    data: Any,
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The predictions of each predictor after its map, and a note on every map."""
+    y_proba: Any, scale_on: Any, method: Any, how: Given, classes: Sequence[Any] | None, data: Any
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """The predictions of each predictor after its map (in `data`, where they are columns of it),
+    the data, and a note on every map.
+    """
     given = _checked(y_proba, scale_on)
     from_logits, logprobs = read_given(how)
-    labels = given["y_true"]
     one_of("scaler", method, METHODS)
-    out: dict[str, Any] = {}
+    out: dict[str, NDArray[np.float64]] = {}
     notes = []
     for name, predictions in y_proba.items():
         scaler = _new(method, from_logits)
-        frame, seen = given.get("data"), given["y_proba"][name]
         try:
-            if frame is not None:
-                seen = pick(frame, seen, "y_proba")
+            labels, seen, weights = _to_fit(given, name)
             if data is not None:
                 predictions = pick(data, predictions, "y_proba")
             if logprobs:
                 seen, predictions = (_from_logprobs(each) for each in (seen, predictions))
-            scaler.fit(
-                labels[name] if isinstance(labels, Mapping) else labels, seen, classes=classes,
-                sample_weight=given.get("sample_weight"), data=frame,
-            )  # fmt: skip
-            out[name] = scaler.transform(predictions)
+            scaler.fit(labels, seen, classes=classes, sample_weight=weights)
+            out[name] = np.asarray(scaler.transform(predictions))
         except InputError as error:
             raise type(error)(f"scale_on, {name}: {error}") from error
         notes.append(f"{name}: recalibrated by {scaler}")
-    return out, tuple(notes)
+    if data is not None:
+        return y_proba, _replaced(data, y_proba, out), tuple(notes)
+    return out, None, tuple(notes)
+
+
+def _to_fit(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any]:
+    """Labels, predictions and weights of one predictor's validation rows."""
+    labels, weights = given["y_true"], given.get("sample_weight")
+    labels = labels[name] if isinstance(labels, Mapping) else labels
+    seen, frame = given["y_proba"][name], given.get("data")
+    if frame is None:
+        return labels, seen, weights
+    return (
+        pick(frame, labels, "y_true"),
+        pick(frame, seen, "y_proba"),
+        None if weights is None else pick(frame, weights, "sample_weight"),
+    )
+
+
+def _replaced(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> Any:
+    """The frame with recalibrated predictions in their columns: labels, slices and clusters are
+    named in it as before.
+    """
+    import narwhals as nw
+
+    frame = nw.from_native(data, eager_only=True)
+    columns = []
+    for name, names in y_proba.items():
+        each = [names] if isinstance(names, str) else list(names)
+        values = out[name].reshape(len(frame), len(each))
+        columns += [
+            nw.new_series(column, values[:, j], backend=frame.implementation)
+            for j, column in enumerate(each)
+        ]
+    return frame.with_columns(*columns).to_native()
 
 
 def _from_logprobs(values: Any) -> Any:
