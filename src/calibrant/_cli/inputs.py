@@ -10,10 +10,10 @@ from calibrant._cli.parsing import bins, names
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import ReadRequest, Rows
 
-FORMATS = ("parquet", "csv", "jsonl", "arrow", "npz")
+FORMATS = ("parquet", "csv", "jsonl", "arrow", "npz", "excel", "stata", "sas", "r")
 DESCRIPTION = (
-    "Files are Parquet, CSV, JSONL, Arrow or NPZ. Columns are found by their usual names unless "
-    "you name them; the output says which were used."
+    "Files are Parquet, CSV, JSONL, Arrow or NPZ, or tables of Excel, Stata, SAS or R. Columns are "
+    "found by their usual names unless you name them; the output says which were used."
 )
 
 

@@ -86,7 +86,7 @@ def evaluate_file(
         Columns whose values split the rows into `slices`, in the first pass.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
-    format : {"parquet", "csv", "jsonl", "arrow", "npz"}, optional
+    format : {"parquet", "csv", "jsonl", "arrow", "npz", "excel", "stata", "sas", "r"}, optional
         Format of the files; by default it follows from their names.
     exact : bool, default True
         Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells

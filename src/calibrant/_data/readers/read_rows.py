@@ -197,7 +197,7 @@ def read_file(
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
-    format : {"parquet", "csv", "jsonl", "arrow", "npz"}, optional
+    format : {"parquet", "csv", "jsonl", "arrow", "npz", "excel", "stata", "sas", "r"}, optional
         Format of the files; by default it follows from their names.
     progress : bool, optional
         Whether to draw a line of rows and rate; by default only on a terminal.

@@ -21,6 +21,7 @@ _READERS = {
     "jsonl": "JsonlReader",
     "arrow": "ArrowReader",
     "npz": "NpzReader",
+    **dict.fromkeys(("excel", "stata", "sas", "r"), "TableReader"),
 }
 # Numbers of a chunk: enough to outweigh what a chunk costs, few enough to be summed in one thread.
 CHUNK = 1 << 19
@@ -30,8 +31,10 @@ Piece = tuple[Reader, Any]
 
 def open_reader(file: File) -> Reader:
     """The reader of a file's format, imported when it is needed."""
-    module = import_module(f"calibrant._data.readers.{file.format}")
-    return with_folders(getattr(module, _READERS[file.format])(file))
+    name = _READERS[file.format]
+    home = "tables" if name == "TableReader" else file.format
+    module = import_module(f"calibrant._data.readers.{home}")
+    return with_folders(getattr(module, name)(file))
 
 
 @dataclass(frozen=True, eq=False)
