@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from calibrant._core.errors import (
         CalibrantError,
         CalibrantWarning,
+        CheckFailed,
         InputError,
         MissingExtra,
         NotDefined,
@@ -106,6 +107,7 @@ __all__ = [
     "CalibrantWarning",
     "CalibrationTest",
     "Check",
+    "CheckFailed",
     "ClasswiseReliability",
     "ClinicalSummary",
     "Comparison",
@@ -272,6 +274,7 @@ _NAMES = {
     "calibrant._core.errors": (
         "CalibrantError",
         "CalibrantWarning",
+        "CheckFailed",
         "InputError",
         "MissingExtra",
         "NotDefined",

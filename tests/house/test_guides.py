@@ -21,6 +21,7 @@ PAGES = {
 GUIDES = [name for name, text in PAGES.items() if has_examples(text)]
 # What a guide shows that is not part of every installation.
 NEEDS = {
+    "coming-from": ("sklearn",),
     "diagrams": ("matplotlib", "sklearn", "altair"),
     "files": ("pyarrow",),
     "for/data-lake": ("pyarrow", "duckdb"),

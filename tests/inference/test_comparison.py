@@ -104,12 +104,12 @@ def test_values_are_those_of_evaluate(name):
 def test_the_usual_measures():
     y, u = binary()
     assert cal.compare(y, u).measures == (
-        "ece", "lin_ce", "brier", "log_loss", "classification_error", "auroc"
+        "ece", "smooth_ece", "lin_ce", "brier", "log_loss", "classification_error", "auroc"
     )  # fmt: skip
     y, x = multi()
     found = cal.compare(y, x, from_logits=True, n_resamples=50)
     assert found.measures == (
-        "ece", "classwise_ce", "confidence_ce", "brier", "log_loss",
+        "ece", "smooth_ece", "classwise_ce", "confidence_ce", "brier", "log_loss",
         "classification_error", "auroc", "aurc",
     )  # fmt: skip
     assert found.recipe["n"] == 150 and found.recipe["n_classes"] == 4

@@ -176,6 +176,7 @@ def test_tables_sort_both_ways(visit, fashion):
 
 def test_slices_recalibration_and_recipe_are_told(visit, fashion):
     page = visit(fashion.path).page
+    page.click("#glossary summary")
     text = page.inner_text("main")
     assert {"odd", "even"} == {cell.split()[0] for cell in column(page, "slice-table", 0)}
     change = fashion.report.before_after
@@ -186,6 +187,36 @@ def test_slices_recalibration_and_recipe_are_told(visit, fashion):
         assert row.why in text
     for entry in fashion.report.glossary:
         assert entry.formula in text and entry.reference in text
+
+
+def test_slices_say_what_was_predicted_what_happened_and_how_sure(visit, fashion):
+    page = visit(fashion.path).page
+    heads = [
+        h.split("\n")[0].strip()
+        for h in page.locator("#slice-table th[scope=col]").all_inner_texts()
+    ]
+    assert heads[2:4] == ["mean confidence", "accuracy"] and "tolerance" in heads
+    for i, part in enumerate(fashion.report.evaluation.slices):
+        cells = page.locator("#slice-table tbody tr").nth(i).locator("th, td").all_inner_texts()
+        told = dict(zip(heads, cells, strict=True))
+        assert told["mean confidence"] == shown(part.mean_predicted)
+        assert told["accuracy"] == shown(part.mean_target)
+        assert told["interval (95 %)"] == f"{shown(part.low)} – {shown(part.high)}"
+        assert told["tolerance"] == part.against_tolerance
+
+
+def test_the_glossary_is_folded_and_links_unfold_it(visit, fashion):
+    page = visit(fashion.path).page
+    entry = page.locator("#g-ece")
+    assert entry.is_hidden()
+    page.click("#measures a[href='#g-ece'] >> nth=0")
+    page.wait_for_function("document.querySelector('#glossary details').open")
+    assert entry.is_visible()
+    # On paper it is there without any script.
+    page = visit(fashion.path).page
+    page.emulate_media(media="print")
+    assert page.locator("#glossary details[open]").count() == 0
+    assert page.locator("#g-ece").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

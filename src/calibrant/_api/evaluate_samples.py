@@ -65,7 +65,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
     """The evaluation of rows that were validated."""
     check_some_left(samples.n)
     asked = options.measures is not None
-    fixed, quantile = both_rules(options.bins)
+    fixed, quantile = both_rules(options.bins, samples.n)
     summary = Summary(samples, fixed, quantile, together=not asked)
     chosen = choose(options.measures, samples.shape)
     table, cuts = summary.table_with_cuts(summary.scalar, fixed)

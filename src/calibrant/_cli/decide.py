@@ -50,7 +50,8 @@ def add(commands: Any) -> None:
     )
     inputs.add_chance(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
+    # What `compare` knows of models beyond this: labels of their own, long tables.
+    parser.set_defaults(run=run, own_labels=False, model_column=None, labels=None)
 
 
 def thresholds(text: str) -> list[float]:

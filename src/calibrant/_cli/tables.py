@@ -24,7 +24,7 @@ Columns = Mapping[str, Sequence[Any]]
 _BAR = 24
 _STYLES = {"calibrated within noise": GOOD, "miscalibrated": BAD, "not enough data": WARNING}
 # What a terminal's table leaves out first when it is too narrow.
-_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin")
+_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value", "estimate")
 
 
 def print_table(columns: Columns, title: str, *, file: TextIO | None = None) -> None:

@@ -237,7 +237,8 @@ _ENTRIES: tuple[Measure, ...] = (
               "smooth", 0, 1, Claims(False, shape == "binary", True, True),
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
               lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"),
-              group="unbinned", rank=1, label="smECE", listed=Listed(headline=2, metric=2))
+              group="unbinned", rank=1, label="smECE",
+              listed=Listed(headline=2, compare=2, metric=2))
       for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
@@ -419,12 +420,22 @@ def equal_mass_names() -> tuple[str, ...]:
 _RANKING = ("auprc", "average_precision", "gini", "pr_auc")
 
 
+# The entries that were looked through, and what was found in them: each call asks again.
+_found: tuple[tuple[Measure, ...], dict[tuple[str, Shape], Measure]] = (_ENTRIES, {})
+
+
 def find(name: str, shape: Shape) -> Measure:
     """The measure of this name or alias for this shape, or an error with the nearest name."""
+    global _found
+    if _found[0] is not _ENTRIES:
+        _found = (_ENTRIES, {})
+    known = _found[1].get((name, shape)) if isinstance(name, str) else None
+    if known is not None:
+        return known
     own = canonical(name)
     for measure in catalogue(shape):
         if measure.name == own:
-            return measure
+            return _found[1].setdefault((name, shape), measure)
     names = [measure.name for measure in catalogue(shape)]
     if own in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} predictions")

@@ -218,6 +218,8 @@ class BeforeAfter:
         The Brier scores that chose it.
     outcome : str
         Whether it helps on the measured half.
+    chosen : bool
+        Whether it is the map that suits the rows best.
 
     Examples
     --------
@@ -239,6 +241,7 @@ class BeforeAfter:
     why: str = ""
     tried: dict[str, float] = field(default_factory=dict)
     outcome: str = ""
+    chosen: bool = False
 
     @property
     def method_name(self) -> str:
@@ -264,6 +267,7 @@ class BeforeAfter:
             "why": self.why,
             "tried": json_value(self.tried),
             "outcome": self.outcome,
+            "chosen": self.chosen,
             "split": self.split,
             "n_fitted": self.n_fitted,
             "n_measured": self.n_measured,
@@ -305,7 +309,7 @@ class Report(Record):
     sensitivity : tuple of MeasureOverBins
         Each measure over numbers of bins.
     before_after : BeforeAfter or None
-        What recalibration does.
+        What the recalibration map does that suits the rows best.
     conventions : Conventions or None
         The ECE of other tools.
     glossary : tuple of Entry
@@ -320,6 +324,8 @@ class Report(Record):
         The net benefit of acting on a binary prediction, by threshold.
     histogram : tuple of list or None
         Edges, and the rows with and without the event (or right and wrong) between them.
+    recalibrations : tuple of BeforeAfter
+        What each map does, fitted and measured on the same rows; the suitable one is `chosen`.
 
     Examples
     --------
@@ -345,6 +351,7 @@ class Report(Record):
     risk: RiskCoverage | None = None
     decisions: DecisionCurve | None = None
     histogram: tuple[list[float], list[float], list[float]] | None = None
+    recalibrations: tuple[BeforeAfter, ...] = ()
 
     @property
     def level(self) -> float:
@@ -373,6 +380,7 @@ class Report(Record):
             "views": [view.to_dict(self.level) for view in self.views],
             "sensitivity": [json_value(vars(each)) for each in self.sensitivity],
             "before_after": change.to_dict(self.level) if change else None,
+            "recalibrations": [each.to_dict(self.level) for each in self.recalibrations],
             "conventions": tools.to_dict() if tools else None,
             "glossary": [json_value(vars(entry)) for entry in self.glossary],
             "absent": self.absent,

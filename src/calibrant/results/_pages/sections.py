@@ -1,6 +1,7 @@
 """Sections of the report page beside calibration errors: what each shows, and its chart.
 
-A chart is a specification with its data under an id; the page's script draws all of them alike.
+A chart is a specification with its data under an id; the page's script draws all of them alike, and
+writes files of `what` it is, with these `columns` of the data under their names.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ def ranking_section(risk: Any) -> tuple[dict[str, Any], Chart] | None:
     }  # fmt: skip
     title = "risk: " + ("error rate" if top else "share of y = 0")
     spec = charts.band_and_line("share of rows kept", title)
-    return facts, {"id": "risk-chart", "spec": spec, "data": {"points": points}}
+    return facts, {
+        "id": "risk-chart", "spec": spec, "data": {"points": points}, "what": "risk by coverage",
+        "columns": {"c": "coverage", "r": "risk", "lo": "low", "hi": "high"},
+    }  # fmt: skip
 
 
 def clinical_section(clinical: Any) -> dict[str, Any] | None:
@@ -111,7 +115,8 @@ def decision_section(curve: Any) -> tuple[dict[str, Any], Chart] | None:
         loss, at = curve.decision_loss(model)
         facts["loss"] = f"{shown(loss)} (at {shown(at)})" if loss > 0 else "nothing"
     chart = {"id": "decision-chart", "spec": charts.net_benefits(floor, 1.08 * top),
-             "data": {"points": points, "band": band}}  # fmt: skip
+             "data": {"points": points, "band": band}, "what": "net benefit by threshold",
+             "columns": {"name": "strategy", "t": "threshold", "v": "net benefit"}}  # fmt: skip
     return facts, chart
 
 
@@ -131,11 +136,10 @@ def histogram_section(histogram: Any, notion: str) -> tuple[dict[str, Any], Char
         )
         for j, n in enumerate(counts) if n
     ]  # fmt: skip
-    return {"up": up, "down": down}, {
-        "id": "outcome-chart",
-        "spec": charts.mirrored(),
-        "data": {"bars": bars},
-    }
+    chart = {"id": "outcome-chart", "spec": charts.mirrored(), "data": {"bars": bars},
+             "what": "predictions by outcome",
+             "columns": {"a": "from", "b": "to", "outcome": "outcome", "rows": "rows"}}  # fmt: skip
+    return {"up": up, "down": down}, chart
 
 
 _OUTCOMES = {"binary": ("y = 0", "y = 1"), "confidence": ("wrong", "right")}
