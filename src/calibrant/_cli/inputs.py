@@ -14,11 +14,14 @@ from calibrant._cli.parsing import bins, names, worded
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import ReadRequest, Rows
 
-FORMATS = ("parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval", "inspect")
+FORMATS = (
+    "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval", "inspect", "excel", "stata",
+    "sas", "r",
+)  # fmt: skip
 DESCRIPTION = (
-    "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, or logs of lm-evaluation-harness and "
-    "Inspect AI. Columns are found by their usual names unless "
-    "you name them; the output says which were used."
+    "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, logs of lm-evaluation-harness and "
+    "Inspect AI, or tables of Excel, Stata, SAS or R. Columns are found by their usual names "
+    "unless you name them; the output says which were used."
 )
 
 

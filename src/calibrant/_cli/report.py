@@ -46,6 +46,10 @@ def add(commands: Any) -> None:
         "--all-intervals", action="store_true",
         help="intervals for every measure, not only for those that are quick",
     )  # fmt: skip
+    parser.add_argument(
+        "--clinical", action="store_true",
+        help="also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
+    )  # fmt: skip
     parser.add_argument("--title", help="title of the page; default: the files' names")
     parser.add_argument(
         "--recalibrate", type=distinct, metavar="NAME,...",
@@ -137,8 +141,17 @@ def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
             intervals="all" if options.all_intervals else "cheap", tolerance=options.tolerance,
             level=options.level, seed=options.seed, by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
+            clinical=_wants_clinical(options, multiclass=samples.multiclass),
         ),
     )  # fmt: skip
+
+
+def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
+    if options.clinical and multiclass:
+        raise InputError("--clinical is for binary outcomes; these rows have several classes")
+    if options.clinical and options.measures is not None:
+        raise InputError("--clinical comes with all measures: leave out --measures")
+    return bool(options.clinical)
 
 
 def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
@@ -148,6 +161,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
 
     # A mistyped name is an error before the work.
     shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
+    clinical = _wants_clinical(options, multiclass=rows.multiclass)
     page = report(
         rows.y_true, rows.y_proba, measures=options.measures,
         name=options.title or inputs.without_folders(options, options.files)["files"],
@@ -163,7 +177,9 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     page.save(options.out)
     names = {measure.name for measure in shown}
     kept = tuple(each for each in page.evaluation.estimates if each.name in names)
-    return replace(page.evaluation, estimates=kept)
+    return replace(
+        page.evaluation, estimates=kept, clinical=page.evaluation.clinical if clinical else None
+    )
 
 
 def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
@@ -208,6 +224,8 @@ def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation
 def _streamed(options: argparse.Namespace) -> Evaluation:
     from calibrant._api.files.evaluate_file import evaluate_file
 
+    if options.clinical:
+        raise InputError("--clinical needs the rows in memory: give fewer rows, or leave it out")
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
     result = evaluate_file(

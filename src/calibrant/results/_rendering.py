@@ -149,7 +149,7 @@ def as_frame(columns: Columns, backend: str | None = None) -> Any:
     if backend is None:
         installed = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
         if not installed:
-            raise MissingExtra("pandas", None, "to_frame()")
+            raise MissingExtra("pandas", "formats", "to_frame()")
         backend = installed[0]
     one_of("backend", backend, _BACKENDS)
     try:

@@ -18,6 +18,22 @@ SUFFIXES = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "arrow": (".arrow", ".arrows", ".ipc", ".feather"),
     "npz": (".npz",),
+    "excel": (".xlsx", ".xlsm"),
+    "stata": (".dta",),
+    "sas": (".sas7bdat", ".xpt"),
+    "r": (".rds", ".rda", ".rdata"),
+}
+# What is not read, and how it becomes something that is.
+CONVERTED = {
+    ".xls": "in Excel, save it as .xlsx or CSV",
+    ".ods": "in LibreOffice, save it as .xlsx or CSV",
+    ".sav": "in R, write.csv(haven::read_sav(file), ...); in Python, pandas.read_spss",
+    ".mat": "in Python, scipy.io.loadmat and numpy.savez; in MATLAB, writetable",
+    ".pkl": "load it where it was written, and save a frame with to_parquet",
+    ".pickle": "load it where it was written, and save a frame with to_parquet",
+    ".pt": "load it with torch, and save arrays with numpy.savez",
+    ".h5": "in Python, pandas.read_hdf or h5py, and to_parquet",
+    ".npy": "save labels and predictions together, with numpy.savez",
 }
 # Logs of evaluations of language models, and lists of records: known by what they hold.
 LOGS = {"lm-eval": "jsonl", "inspect": "jsonl"}
@@ -163,6 +179,9 @@ def _file(path: Path, format: str | None) -> File:
                 f"{path} is a state that Accumulator.save or Monitor.save wrote, sums and not "
                 "rows: calibrant merge evaluates it; in Python, Accumulator.load or Monitor.load"
             )
+        how = CONVERTED.get(path.suffix.lower())
+        if how is not None:
+            raise InputError(f"{path} is of a format that is not read: {how}")
         raise InputError(
             f"{path} has a name that does not say what it is: it ends in "
             f"{path.suffix or 'no suffix'}. Say what it is with format=, one of "
