@@ -79,7 +79,7 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     from calibrant._data.readers.read_rows import ReadRequest
 
     others: dict[str, str] = {}
-    for option in ("by", "groups", "id", "keep", "split"):
+    for option in ("by", "groups", "id", "keep", "split", "time"):
         given_names = getattr(options, option, None) or []
         for name in [given_names] if isinstance(given_names, str) else given_names:
             others.setdefault(name, f"--{option}")
