@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
 from calibrant._cli.parsing import add_json, named_number, names
+from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 
@@ -156,6 +157,9 @@ def _summarise(result: Check, title: str, *, as_json: bool) -> None:
 
 def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     """The verdict, and what was found out about the files."""
+    state = state_among(options.files)
+    if state is not None:
+        return _of_state(state, options)
     from calibrant._api.check import check
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
@@ -199,6 +203,30 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     if old is not None:
         messages = (*messages, *(f"baseline: {line}" for line in old.messages))
     return replace(result, rows=tuple(parts), n_missing=rows.n_missing), messages
+
+
+def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Limits compared with the values of sums: they have no intervals."""
+    from calibrant._api.check import check_values
+    from calibrant._api.limits import limits_of
+    from calibrant._inference.coefficients import COEFFICIENTS
+
+    if not options.point:
+        raise InputError(
+            f"{path} is a state of a stream: its sums give values, and an interval needs rows. "
+            "Check the values alone with --point, or give the files of rows"
+        )
+    check_no_rows_needed({
+        "--by": options.by, "--groups": options.groups, "--baseline": options.baseline,
+    })  # fmt: skip
+    _, total = sums_in(path)
+    limits = limits_of(shape="multiclass" if total.columns > 1 else "binary", **_limits(options))
+    fitted = [each.what.name for each in limits if each.what.name in COEFFICIENTS]
+    if fitted:
+        raise InputError(f"{fitted[0]} is fitted to rows, and a state holds sums")
+    result = total.evaluate(measures=list(dict.fromkeys(each.what.name for each in limits)))
+    found = check_values(result.values, limits, total.n_rows, total.n_missing)
+    return found, (f"{path} holds the sums of {total.n_rows:,} rows", *result.inferred)
 
 
 def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:

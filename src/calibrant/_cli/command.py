@@ -23,6 +23,7 @@ from calibrant._cli import (
     demo,
     info,
     merge,
+    monitor,
     report,
     reproduce,
     scale,
@@ -33,7 +34,7 @@ from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.version import __version__
 
 VERBS = (
-    report, compare, check, decide, scale, conventions, audit, reproduce, merge, info, demo,
+    report, compare, check, decide, scale, conventions, audit, reproduce, monitor, merge, info, demo,
     completion,
 )  # fmt: skip
 _AFTER_HELP = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -102,6 +103,14 @@ def list_files(path: Any, format: str | None = None) -> list[File]:
 
 def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     text = os.path.expanduser(os.fspath(path))
+    scheme = re.match(r"([a-z][a-z0-9+.-]+)://", text)
+    if scheme:
+        raise InputError(
+            f"{text} is in a store ({scheme[1]}), and files are read from disks: mount or copy it, "
+            "or sum it where it lies with a frame that reads the store, such as "
+            f"evaluate('label', 'p', data=polars.scan_parquet({text!r})) or "
+            f"pyarrow.dataset.dataset({text!r}).to_table()"
+        )
     location = Path(text)
     try:
         if location.is_dir():
@@ -174,10 +183,11 @@ def _file(path: Path, format: str | None) -> File:
     """A file that can be opened, and what it is."""
     guess = _guess(path)
     if format is None and guess is None:
-        if _is_state(path):
+        if is_state(path):
             raise InputError(
                 f"{path} is a state that Accumulator.save or Monitor.save wrote, sums and not "
-                "rows: calibrant merge evaluates it; in Python, Accumulator.load or Monitor.load"
+                "rows: calibrant merge evaluates it, report and check take it alone; in Python, "
+                "Accumulator.load or Monitor.load"
             )
         how = CONVERTED.get(path.suffix.lower())
         if how is not None:
@@ -199,7 +209,7 @@ def _file(path: Path, format: str | None) -> File:
     return File(path, name, packing(start) if name in ("csv", "jsonl", *HELD) else None)
 
 
-def _is_state(path: Path) -> bool:
+def is_state(path: Path) -> bool:
     """Whether a file begins as saved states do."""
     try:
         with path.open("rb") as file:

@@ -247,3 +247,40 @@ def spans(x_title: str, *, whole: bool) -> Spec:
             0, _marks([{"value": 0}], "rule", {"color": MUTED, "strokeDash": [4, 3]}, x=x)
         )
     return finished({"layer": layers})
+
+
+def over_time(measure: str) -> Spec:
+    """A measure of windows in the order of time, with its noise floor."""
+    x = {"field": "start", "type": "temporal", "scale": {"type": "utc"},
+         "axis": {"title": None, "grid": False}}  # fmt: skip
+    y = _number("value", axis={"title": measure, "format": "~g"}, scale={"zero": True})
+    details = [
+        {"field": "start", "type": "temporal", "format": "%Y-%m-%d %H:%M", "title": "start"},
+        _number("n", title="rows"), _number("value", title=measure),
+        _number("noise", title="noise floor"), _number("predicted", title="mean prediction"),
+        _number("target", title="mean target"),
+    ]  # fmt: skip
+    return finished({"layer": [
+        _marks("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=_number("noise")),
+        _marks("rows", "line", {"color": ONE}, x=x, y=y),
+        _marks("rows", "point", {"color": ONE, "filled": True, "opacity": 1, "size": 40}, x=x, y=y,
+               tooltip=details),
+    ]}, height=260)  # fmt: skip
+
+
+def evidence(alarm_at: float) -> Spec:
+    """The e-value up to each window on a logarithmic axis, with the line of the alarm."""
+    x = {"field": "start", "type": "temporal", "scale": {"type": "utc"},
+         "axis": {"title": None, "grid": False}}  # fmt: skip
+    scale = {"type": "log", "nice": False}
+    y = _number("e", axis={"title": "e-value", "format": "~e", "tickCount": 5}, scale=scale)
+    details = [
+        {"field": "start", "type": "temporal", "format": "%Y-%m-%d %H:%M", "title": "start"},
+        _number("e", title="e-value", format=".3g"),
+    ]  # fmt: skip
+    return finished({"layer": [
+        _marks([{"e": alarm_at}], "rule", {"color": TWO, "strokeDash": [4, 3]}, y=y),
+        _marks("rows", "line", {"color": ONE}, x=x, y=y),
+        _marks("rows", "point", {"color": ONE, "filled": True, "opacity": 1, "size": 40}, x=x, y=y,
+               tooltip=details),
+    ]}, height=220)  # fmt: skip

@@ -306,6 +306,13 @@
     show();
   };
 
-  const started = data.kind === "report" ? startReport() : startComparison();
+  // --- windows of time ---
+  const startWindows = async () => {
+    await draw(byId("over-time"), data.specs.windows, { rows: data.rows });
+    if (data.evidence) await draw(byId("evidence"), data.specs.evidence, { rows: data.rows });
+  };
+
+  const starts = { report: startReport, comparison: startComparison, windows: startWindows };
+  const started = starts[data.kind]();
   started.then(() => { root.dataset.ready = "yes"; });
 })();
