@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._api.metrics.significance import cox_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import slice_labels
-from calibrant._core.binning import EqualWidth, LevelSets, Quantile
+from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.samples import Samples
@@ -25,9 +25,7 @@ from calibrant._inference.clinical import (
     scaled_brier,
 )
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import listed
-from calibrant._measures.local_regression import distance_quantile, emax
-from calibrant._measures.local_regression import ici as ici_of
+from calibrant._measures.catalogue import Measure, catalogue, listed
 from calibrant._summaries.samples import Summary
 from calibrant.results._clinical import ClinicalSummary
 
@@ -35,7 +33,6 @@ from calibrant.results._clinical import ClinicalSummary
 EPS = 1e-6
 # What the AUROC is called here.
 C_STATISTIC = "c_statistic"
-PARTS = ("mean", "e50", "e90", "emax")
 
 
 @public
@@ -251,16 +248,18 @@ def ici(
     >>> round(cal.ici(y, p), 4), round(cal.ici(y, p, part="emax"), 4)
     (0.351, 0.7)
     """
-    one_of("part", part, PARTS)
+    parts = _parts()
+    one_of("part", part, parts)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
     if samples.multiclass:
         raise InputError(
             f"ici is of one outcome, with y_proba of the shape (n,); it is (n, {samples.n_classes})"
             ". Give one class's column as y_proba and (y_true == class) as y_true"
         )
-    levels = Summary(samples).table("binary", LevelSets())
-    if part == PARTS[0]:
-        return ici_of(levels)
-    if part == PARTS[-1]:
-        return emax(levels)
-    return distance_quantile(levels, 0.5 if part == PARTS[1] else 0.9)
+    return parts[part].compute(Summary(samples))
+
+
+def _parts() -> dict[str, Measure]:
+    """The measures that are a part of this function, by its option."""
+    own = (m for m in catalogue("binary") if m.function.partition("(")[0] == ici.__name__)
+    return {m.function.partition("part='")[2].rstrip("')") or "mean": m for m in own}
