@@ -205,6 +205,13 @@ class TestPage:
         paths = [binary(tmp_path, f"{i}.csv") for i in range(5)]
         assert run("report", *paths).stdout.startswith(f"{paths[0]} and 4 more: ")
 
+    def test_maps_of_a_page_are_named(self, tmp_path, capsys):
+        path = str(binary(tmp_path))
+        assert main(["report", path, "--recalibrate", "beta"]) == 3
+        assert "-o PAGE" in capsys.readouterr().err
+        assert main(["report", path, "--recalibrate", "betta", "-o", str(tmp_path / "p.html")]) == 3
+        assert "did you mean 'beta'" in capsys.readouterr().err
+
     def test_too_many_rows_for_a_page(self, tmp_path, capsys, monkeypatch):
         from calibrant._cli import report
 

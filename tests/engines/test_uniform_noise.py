@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._engines.arrays.selection import available, engine
+from calibrant._engines.arrays.selection import engine
 from calibrant._measures.smooth import ls_ece_uniform
-
-native = pytest.mark.skipif("native" not in available(), reason="no compiled kernels here")
+from needs import compiled_only
 
 
 def rows(kind, n):
@@ -27,7 +26,7 @@ def rows(kind, n):
     return p, (rng.random(n) < 0.5 * (u + p)).astype(int), rng
 
 
-@native
+@compiled_only
 @pytest.mark.parametrize("sigma", [1e-9, 1e-3, 0.1, 1.0, 30.0])
 @pytest.mark.parametrize("labels", ["hard", "soft", "weighted"])
 @pytest.mark.parametrize(
@@ -57,7 +56,7 @@ def test_an_order_that_is_there_is_not_made_again():
     )
 
 
-@native
+@compiled_only
 def test_top_labels_of_many_classes():
     rng = np.random.default_rng(0)
     p, y = rng.dirichlet([0.4] * 5, 300), rng.integers(0, 5, 300)
@@ -68,7 +67,7 @@ def test_top_labels_of_many_classes():
     assert values[0] == pytest.approx(values[1], rel=1e-11)
 
 
-@native
+@compiled_only
 @pytest.mark.parametrize("sigma", [0.003, 0.1, 5.0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_segments_of_the_ends_add_up_wherever_they_are_cut(weighted, sigma):
@@ -87,7 +86,7 @@ def test_segments_of_the_ends_add_up_wherever_they_are_cut(weighted, sigma):
     assert sum(parts) == pytest.approx(whole, rel=1e-12)
 
 
-@native
+@compiled_only
 def test_many_rows_are_cut_into_segments():
     p, y, _ = rows("spread", 140_000)
     h = np.log(p / (1 - p))

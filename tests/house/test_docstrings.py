@@ -268,6 +268,7 @@ def test_the_list_of_what_is_unwritten_names_what_there_is():
         ("sklearn", "sklearn"),
         ("torchmetrics", "torchmetrics"),
         ("evaluate_metric", "evaluate"),
+        ("lm_eval", "numpy"),
         ("mlflow", "mlflow"),
     ],
 )

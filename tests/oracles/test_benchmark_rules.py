@@ -19,7 +19,7 @@ def answers(n: int, seed: int, levels: bool) -> tuple[Array, Array]:
 
 
 def slow_hendrycks(p: Array, z: Array, rows: int = 100) -> float:
-    order = np.argsort(p)
+    order = np.argsort(p, kind="stable")
     p, z = p[order], z[order]
     starts = [i * rows for i in range(len(p) // rows)]
     ends = [*starts[1:], len(p)]

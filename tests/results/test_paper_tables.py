@@ -165,6 +165,31 @@ class TestScaleOn:
             assert found.value(name, "brier") == cal.brier_score(Y[self.TEST], by_hand)
         assert found.recipe["scaler"] == "platt" and "PlattScaling" in found.notes[0]
 
+    @pytest.mark.parametrize("kind", ["frame", "own labels", "log-probabilities"])
+    def test_is_the_same_however_the_rows_are_given(self, kind):
+        val, test = self.given(self.VAL), self.given(self.TEST)
+        options = {"measures": ["brier"], "n_resamples": 50, "scaler": "beta"}
+        plain = cal.compare(
+            Y[self.TEST], test, **options, scale_on={"y_true": Y[self.VAL], "y_proba": val}
+        )
+        y_true, more = Y[self.TEST], {}
+        scale_on = {"y_true": Y[self.VAL], "y_proba": val}
+        if kind == "frame":
+            pandas, names = need("pandas"), {name: name for name in test}
+            y_true, more = "y", {"data": pandas.DataFrame({**test, "y": Y[self.TEST]})}
+            frame = pandas.DataFrame({**val, "y": Y[self.VAL]})
+            scale_on, test = {"y_true": "y", "y_proba": names, "data": frame}, names
+        elif kind == "own labels":
+            y_true = dict.fromkeys(test, Y[self.TEST])
+            scale_on["y_true"] = dict.fromkeys(test, Y[self.VAL])
+            more = {"ids": {name: range(y_true[name].size) for name in test}}
+        else:
+            test = {name: np.log(p) for name, p in test.items()}
+            scale_on["y_proba"] = {name: np.log(p) for name, p in val.items()}
+            more = {"from_logprobs": True}
+        found = cal.compare(y_true, test, **options, **more, scale_on=scale_on)
+        assert found.values == pytest.approx(plain.values, rel=1e-9)
+
     @pytest.mark.parametrize(
         ("scale_on", "said"),
         [

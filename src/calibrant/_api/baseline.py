@@ -15,6 +15,7 @@ from calibrant._core.errors import InputError, check_some_left, nearest
 from calibrant._data.align_rows import align, row_of_id
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
+from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 
@@ -60,7 +61,7 @@ class Pair:
 class Reading:
     """How both sides are read."""
 
-    from_logits: bool
+    from_logits: Given
     classes: Sequence[Any] | None
     missing: str
 

@@ -17,6 +17,7 @@ from calibrant._api.metrics.uncertainty import effective_rows, limited, rows_to_
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, check_resamples, public
+from calibrant._data.logprobs import given_as
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
 from calibrant._inference.paired import Scatter, difference_limits, independent_limits
 from calibrant._inference.uncertainty import Uncertainty
@@ -48,6 +49,7 @@ def check(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
@@ -109,6 +111,8 @@ def check(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -156,7 +160,7 @@ def check(
     >>> cal.check(y, worse, baseline=p, max_increase={"brier": 0.01}).verdict
     'fail'
     """
-    reading = Reading(from_logits, classes, missing)
+    reading = Reading(given_as(from_logits, from_logprobs), classes, missing)
     new = side_of(
         y_true, y_proba, reading, sample_weight=sample_weight, groups=groups, by=by, ids=ids,
         data=data,

@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import EqualWidth, as_rule
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
+from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays.passes import whole_problem
+from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_problem
 from calibrant._measures.benchmark_rules import BENCHMARK_RULES
 from calibrant._measures.binned import binned_error
 from calibrant._measures.peer_rules import PEER_RULES, PeerRule
@@ -34,6 +36,7 @@ def conventions(
     bins: int | str = 15,
     notion: str | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Conventions:
@@ -57,6 +60,8 @@ def conventions(
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -82,7 +87,8 @@ def conventions(
     >>> [(row.tool, round(row.at_common, 4)) for row in table.rows[:2]]
     [('Calibrant', 0.005), ('torchmetrics', 0.095)]
     """
-    samples = to_samples(y_true, y_proba, from_logits=from_logits, classes=classes, data=data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, from_logits=given, classes=classes, data=data)
     rule = as_rule(bins, n=samples.n) if is_by_rows(bins) else EqualWidth(bins)  # type: ignore[arg-type]
     assert isinstance(rule, EqualWidth)
     resolved = resolve_notion(samples, notion)
@@ -101,7 +107,8 @@ def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conven
         "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
         "as defined", f"{rule}, as doubles", "This is the definition.",
     )  # fmt: skip
-    rows = [_row(peer, u, z, rule.m, findings.soft) for peer in ALL_RULES]
+    threads = n_threads() if u.size >= LANES_FROM else 1
+    rows = in_threads(lambda p: _row(p, u, z, rule.m, findings.soft), ALL_RULES, threads)
     return Conventions((own, *rows), rule.m, notion)
 
 

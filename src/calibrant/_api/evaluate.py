@@ -13,6 +13,7 @@ from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.columns import is_lazy
+from calibrant._data.logprobs import given_as
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant.results._evaluation import Evaluation
 
@@ -34,6 +35,7 @@ def evaluate(
     by: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
@@ -79,6 +81,8 @@ def evaluate(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -127,7 +131,8 @@ def evaluate(
             "whose slices have p-values"
         )
     samples: Any
-    rows = (y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    given = given_as(from_logits, from_logprobs)
+    rows = (y_true, y_proba, sample_weight, given, classes, data, missing)
     if is_lazy(data):
         _check_summable(uncertainty, groups)
         # A frame of another engine is summed there, in one pass for everything.

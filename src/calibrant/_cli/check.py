@@ -89,7 +89,9 @@ def _add_baseline(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     _check_options(options)
     check_writable(options.junit, [*options.files, *filter(None, [options.baseline])], None)
+    taken = inputs.take_from_logs(options, by=False, held=not options.point)
     result, messages = _checked(options)
+    messages = (*map(in_options, messages), *taken)
     options.code = result.code  # true whether or not anyone reads what follows
     title = f"calibrant check {inputs.format_files(options.files)}"
     if options.junit is not None:
@@ -292,11 +294,10 @@ def _stream_values(options: argparse.Namespace, request: ReadRequest) -> Evaluat
             f"{fitted[0]} is fitted to rows in memory, and there are more than {HELD:,} "
             "predictions: check a sample of the rows"
         )
+    arguments = inputs.streamed_arguments(options)
+    arguments |= {"path": request.path, "y_proba": request.y_proba}
     return evaluate_file(
-        request.path, y_true=request.y_true, y_proba=request.y_proba,
-        sample_weight=request.sample_weight, bins=options.bins, measures=names,
-        from_logits=request.from_logits, classes=request.classes, missing=request.missing,
-        format=request.format,
+        **arguments, bins=options.bins, measures=names,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
@@ -30,7 +31,9 @@ def add(commands: Any) -> None:
         description="Compare models on the same rows: ranks, differences and their confidence "
         "intervals. Either one file with the predictions of several models, named by --models, or "
         "one file per model with the same labels in the same order, or matched by --id; one "
-        "folder or pattern alone stands for one file per model. " + inputs.DESCRIPTION,
+        "folder or pattern alone stands for one file per model; or rows of all models one below "
+        "the other (--model-column). Where labels are each model's own, every confidence meets "
+        "those of its model. " + inputs.DESCRIPTION,
     )
     parser.add_argument(
         "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
@@ -41,7 +44,21 @@ def add(commands: Any) -> None:
         "--models", nargs="+", metavar="NAME=COLUMN[,...]",
         help="models in one file: a column, one for each class, or a pattern such as big_*",
     )  # fmt: skip
+    parser.add_argument(
+        "--labels", nargs="+", metavar="NAME=COLUMN",
+        help="with --models: the column of each model's own labels, such as whether its own answer "
+        "was right",
+    )  # fmt: skip
+    parser.add_argument(
+        "--model-column", metavar="COLUMN",
+        help="long format: a column that says which model a row is of; rows are matched by --id",
+    )  # fmt: skip
     parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
+    parser.add_argument(
+        "--own-labels", action="store_true",
+        help="each file has its model's own labels, such as whether its own answer was right; of "
+        "columns called correct this is known",
+    )  # fmt: skip
     inputs.add_columns(parser)
     inputs.add_bins(parser)
     parser.add_argument(
@@ -65,7 +82,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from calibrant._cli.models import given_paths, named_files, read_models
+    from calibrant._cli.models import given_paths, named_files, read_models, take_ids_from_logs
     from calibrant._cli.scale_on import divided, split_of, validation_models
     from calibrant._cli.terminal import working
 
@@ -76,7 +93,9 @@ def run(options: argparse.Namespace) -> None:
     for path in (options.out, options.table):
         check_writable(path, named_files(options).values(), options.format)
     options.split, value = split_of(options)
+    taken = take_ids_from_logs(options)
     models = read_models(options)
+    models = replace(models, messages=(*map(in_options, models.messages), *taken))
     validation = None
     if options.split is not None:
         models, validation = divided(models, options.split, value)
@@ -110,13 +129,12 @@ def _check_table(path: str | None) -> None:
 
 
 def _compared(models: Models, options: argparse.Namespace, validation: Models | None) -> Comparison:
-    from dataclasses import replace
-
     from calibrant._api.compare import compare
 
     first = models.first
     comparison = compare(
-        first.y_true, models.predictions, measures=options.measures, bins=options.bins,
+        first.y_true if models.labels is None else models.labels, models.predictions,
+        measures=options.measures, bins=options.bins,
         level=options.level, groups=inputs.groups_of(first, options.groups),
         by=inputs.slices_of(first, options.by), seed=options.seed,
         sample_weight=first.sample_weight, from_logits=options.from_logits,
@@ -141,7 +159,8 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
 def _to_fit(validation: Models) -> dict[str, Any]:
     rows = validation.first
     return {
-        "y_true": rows.y_true, "y_proba": validation.predictions,
+        "y_true": rows.y_true if validation.labels is None else validation.labels,
+        "y_proba": validation.predictions,
         "sample_weight": rows.sample_weight,
     }  # fmt: skip
 

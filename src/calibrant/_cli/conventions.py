@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
 
     say(f"{', '.join(options.files)}: {rows.n:,} rows")
     missing = (in_options(missing_note(rows.n_missing)),) if rows.n_missing else ()
-    for line in (*rows.messages, *missing):
+    for line in (*map(in_options, rows.messages), *missing):
         say(f"  {line}")
     say()
     kept = {k: v for k, v in result.columns().items() if k not in ("rule", "why", "version")}

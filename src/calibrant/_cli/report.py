@@ -51,6 +51,11 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--title", help="title of the page; default: the files' names")
     parser.add_argument(
+        "--recalibrate", type=distinct, metavar="NAME,...",
+        help="recalibration maps that the page shows side by side, such as beta,isotonic; default: "
+        "those that suit the rows",
+    )  # fmt: skip
+    parser.add_argument(
         "--stream",
         action="store_true",
         help="never keep the rows in memory: any size, no intervals",
@@ -73,11 +78,20 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     check_page_possible(options.out)
     check_writable(options.out, options.files, options.format)
+    if options.recalibrate is not None:
+        from calibrant._core.errors import one_of
+        from calibrant._core.map_names import METHODS
+
+        for name in options.recalibrate:
+            one_of("--recalibrate", name, METHODS)
+        if options.out is None:
+            raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
     state = state_among(options.files)
     if state is not None:
         _of_state(state, options)
         return
     streamed = options.stream or options.one_pass
+    options.taken = inputs.take_from_logs(options, by=True, held=not streamed)
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
     result = None if streamed else _in_memory(options)
@@ -167,7 +181,8 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
-        level=options.level, seed=options.seed, source=_source(rows, options),
+        level=options.level, seed=options.seed, recalibrate=options.recalibrate,
+        source=_source(rows, options),
     )  # fmt: skip
     notes = tuple(map(in_options, page.evaluation.notes))
     evaluation = replace(_named_slices(page.evaluation, options), notes=notes)
@@ -205,7 +220,7 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
     more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
     return replace(
         _named_slices(result, options),
-        inferred=(*result.inferred, *rows.messages),
+        inferred=(*result.inferred, *map(in_options, rows.messages), *options.taken),
         notes=(*map(in_options, notes), *map(in_options, result.notes)),
         recipe={**result.recipe, **more},
     )
@@ -222,12 +237,12 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
 
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
-    request = inputs.request_of(options, options.files)
     result = evaluate_file(
-        request.path, y_true=request.y_true, y_proba=request.y_proba,
-        sample_weight=request.sample_weight,
-        bins=options.bins, measures=options.measures, from_logits=request.from_logits,
-        classes=request.classes, by=options.by, missing=request.missing, format=request.format,
-        exact=not options.one_pass, progress=options.progress,
+        **inputs.streamed_arguments(options), bins=options.bins, measures=options.measures,
+        by=options.by, exact=not options.one_pass, progress=options.progress,
     )  # fmt: skip
-    return replace(result, notes=tuple(map(in_options, result.notes)))
+    return replace(
+        result,
+        inferred=(*map(in_options, result.inferred), *options.taken),
+        notes=tuple(map(in_options, result.notes)),
+    )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._cli.models import Models, named_files, read_models
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.readers.find import find_files
+from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
 
 
@@ -58,6 +58,7 @@ def _some(models: Models, rows: NDArray[np.intp]) -> Models:
         models,
         first=models.first.take(rows),
         predictions={name: each[rows] for name, each in models.predictions.items()},
+        labels=None if models.labels is None else {n: y[rows] for n, y in models.labels.items()},
     )
 
 
@@ -65,7 +66,7 @@ def validation_models(options: argparse.Namespace, models: Models) -> Models:
     """The validation rows of every model, read as the others are."""
     own = argparse.Namespace(**vars(options))
     own.files, own.by, own.groups, own.id = options.scale_on, None, None, None
-    if options.models is None and len(options.scale_on) > 1:
+    if options.model_column is not None or (options.models is None and len(options.scale_on) > 1):
         own.id = options.id
     classes = models.first.chosen.classes
     if own.classes is None and classes is not None:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule, equal_mass_rule
 from calibrant._engines.arrays.draws import MOST_LABELS
-from calibrant._inference.blocks import summed
+from calibrant._inference.blocks import blocks_of, summed
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.budget import TABLE_ENTRIES, few_draws, many_draws
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, empty_tables, table_of
 from calibrant._inference.class_bins import class_bins, full_bins, recalibrated
 from calibrant._inference.classes import ClassFamily, Errors, Luck
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
-from calibrant._inference.family import SHAPES, Family, Limits, family_of, invert
+from calibrant._inference.family import SHAPES, Family, Limits, invert
 from calibrant._inference.means import (
     Influences,
     few_event_limits,
@@ -234,7 +234,9 @@ class Uncertainty(Resampler):
 
     def _family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
         if key not in self._families:
-            self._families[key] = family_of(problem, cells, n_draws, self.seed, self.groups)
+            same = problem.n == self.samples.n
+            blocks = self.blocks if same else blocks_of(problem.n, self.groups, self.seed)
+            self._families[key] = Family(problem, cells, blocks, n_draws, self.seed)
         return self._families[key]
 
     @property

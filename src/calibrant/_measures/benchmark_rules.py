@@ -29,7 +29,8 @@ def hendrycks_rms(predictions: Array, targets: Array, n_bins: int) -> float:
     """
     n = predictions.size
     rows = HENDRYCKS_ROWS if n_bins == hendrycks_bins(n) else n // n_bins
-    order = np.argsort(predictions)  # as the original: equal confidences stay in no order
+    # The original leaves equal confidences in any order; here it is that of the rows, everywhere.
+    order = np.argsort(predictions, kind="stable")
     used = rows * (n_bins - 1)
     if used <= 0:
         return 0.0
@@ -81,7 +82,7 @@ BENCHMARK_RULES: tuple[PeerRule, ...] = (
         bins_of_rows=hendrycks_bins,
         fewest_rows=HENDRYCKS_ROWS,
         rule="runs of 100 rows in order of confidence, the last with what is left over; root mean "
-        "square; the last run is dropped, and counted in n",
+        "square; the last run is dropped, and counted in n; equal confidences in the order of rows",
         why="It is the root mean square gap, and the loop ends one bin early: the 100 to 199 most "
         "confident answers have no part in it. Where many are overconfident there it is too low; "
         "with fewer than 200 rows it is 0.",

@@ -390,12 +390,22 @@ def equal_mass_names() -> tuple[str, ...]:
 _RANKING = ("auprc", "average_precision", "gini", "pr_auc")
 
 
+# The entries that were looked through, and what was found in them: each call asks again.
+_found: tuple[tuple[Measure, ...], dict[tuple[str, Shape], Measure]] = (_ENTRIES, {})
+
+
 def find(name: str, shape: Shape) -> Measure:
     """The measure of this name or alias for this shape, or an error with the nearest name."""
+    global _found
+    if _found[0] is not _ENTRIES:
+        _found = (_ENTRIES, {})
+    known = _found[1].get((name, shape)) if isinstance(name, str) else None
+    if known is not None:
+        return known
     own = canonical(name)
     for measure in catalogue(shape):
         if measure.name == own:
-            return measure
+            return _found[1].setdefault((name, shape), measure)
     names = [measure.name for measure in catalogue(shape)]
     if own in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} predictions")

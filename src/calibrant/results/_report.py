@@ -212,6 +212,8 @@ class BeforeAfter:
         The Brier scores that chose it.
     outcome : str
         Whether it helps on the measured half.
+    chosen : bool
+        Whether it is the map that suits the rows best.
 
     Examples
     --------
@@ -233,6 +235,7 @@ class BeforeAfter:
     why: str = ""
     tried: dict[str, float] = field(default_factory=dict)
     outcome: str = ""
+    chosen: bool = False
 
     @property
     def method_name(self) -> str:
@@ -258,6 +261,7 @@ class BeforeAfter:
             "why": self.why,
             "tried": json_value(self.tried),
             "outcome": self.outcome,
+            "chosen": self.chosen,
             "split": self.split,
             "n_fitted": self.n_fitted,
             "n_measured": self.n_measured,
@@ -299,7 +303,7 @@ class Report(Record):
     sensitivity : tuple of MeasureOverBins
         Each measure over numbers of bins.
     before_after : BeforeAfter or None
-        What recalibration does.
+        What the recalibration map does that suits the rows best.
     conventions : Conventions or None
         The ECE of other tools.
     glossary : tuple of Entry
@@ -310,6 +314,8 @@ class Report(Record):
         The options that give the same numbers again.
     risk : RiskCoverage or None
         Ranking and abstention: the risk of answering only what is surest.
+    recalibrations : tuple of BeforeAfter
+        What each map does, fitted and measured on the same rows; the suitable one is `chosen`.
 
     Examples
     --------
@@ -333,6 +339,7 @@ class Report(Record):
     absent: dict[str, str]
     recipe: dict[str, Any]
     risk: RiskCoverage | None = None
+    recalibrations: tuple[BeforeAfter, ...] = ()
 
     @property
     def level(self) -> float:
@@ -361,6 +368,7 @@ class Report(Record):
             "views": [view.to_dict(self.level) for view in self.views],
             "sensitivity": [json_value(vars(each)) for each in self.sensitivity],
             "before_after": change.to_dict(self.level) if change else None,
+            "recalibrations": [each.to_dict(self.level) for each in self.recalibrations],
             "conventions": tools.to_dict() if tools else None,
             "glossary": [json_value(vars(entry)) for entry in self.glossary],
             "absent": self.absent,

@@ -16,6 +16,7 @@ from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
+from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
@@ -37,6 +38,7 @@ def spiegelhalter(
     groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
@@ -64,6 +66,8 @@ def spiegelhalter(
         Seed of all random draws; the same seed gives the same result.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -91,8 +95,9 @@ def spiegelhalter(
     -1.005
     """
     check_seed(seed)
+    given = given_as(from_logits, from_logprobs)
     problem, clusters = _scalar_problem(
-        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, Quantile(1)
+        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
     )
     _needs_outcomes(problem, "Spiegelhalter's test")
     name, null = "Spiegelhalter z", "standard normal, two-sided"
@@ -120,6 +125,7 @@ def hosmer_lemeshow(
     groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
@@ -150,6 +156,8 @@ def hosmer_lemeshow(
         Seed of all random draws; the same seed gives the same result.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -191,7 +199,8 @@ def hosmer_lemeshow(
             "outcomes, which rows of one cluster are not. Use truthful_test(..., groups=...) or "
             "cox_calibration(..., groups=...)"
         )
-    samples, resolved = _samples(y_true, y_proba, None, from_logits, classes, data, notion)
+    given = given_as(from_logits, from_logprobs)
+    samples, resolved = _samples(y_true, y_proba, None, given, classes, data, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         table, cuts, findings = bin_table(samples, resolved, rule)
@@ -230,6 +239,7 @@ def truthful_test(
     groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
@@ -259,6 +269,8 @@ def truthful_test(
         Seed of all random draws; the same seed gives the same result.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -287,8 +299,9 @@ def truthful_test(
     True
     """
     check_seed(seed)
+    given = given_as(from_logits, from_logprobs)
     problem, clusters = _scalar_problem(
-        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, bins
+        y_true, y_proba, sample_weight, groups, given, classes, data, notion, bins
     )
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
     _needs_outcomes(problem, "the truthful test")
@@ -319,6 +332,7 @@ def cox_calibration(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CoxCalibration:
@@ -348,6 +362,8 @@ def cox_calibration(
         Cluster of each row (patient, document, game); variances are then those of clusters.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -391,8 +407,9 @@ def cox_calibration(
     """
     check_level(level)
     check_eps(eps)
+    given = given_as(from_logits, from_logprobs)
     problem, clusters = _scalar_problem(
-        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, Quantile(1)
+        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
     )
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
@@ -459,10 +476,10 @@ def _needs_outcomes(problem: Problem, test: str) -> None:
 
 
 def _samples(
-    y_true: Any, y_proba: Any, sample_weight: Any, from_logits: bool,
+    y_true: Any, y_proba: Any, sample_weight: Any, given: Given,
     classes: Sequence[Any] | None, data: Any, notion: str | None,
 ) -> tuple[Samples, Any]:  # fmt: skip
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
@@ -473,11 +490,11 @@ def _samples(
 
 
 def _scalar_problem(
-    y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, from_logits: bool,
+    y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, given: Given,
     classes: Sequence[Any] | None, data: Any, notion: str | None, bins: Bins,
 ) -> tuple[Problem, NDArray[np.intp] | None]:  # fmt: skip
     """The problem, every row checked, and the cluster of each row."""
-    samples, resolved = _samples(y_true, y_proba, sample_weight, from_logits, classes, data, notion)
+    samples, resolved = _samples(y_true, y_proba, sample_weight, given, classes, data, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         problem = problem_of(samples, resolved, rule)

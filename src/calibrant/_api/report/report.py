@@ -11,10 +11,12 @@ from calibrant._api.conventions import conventions_of
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
-from calibrant._api.report.recalibration import before_after
+from calibrant._api.report.map_choice import checked_maps
+from calibrant._api.report.recalibration import side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.selective import curve_of
@@ -22,7 +24,7 @@ from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Conventions
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
-from calibrant.results._report import BeforeAfter, Report, entry
+from calibrant.results._report import Report, entry
 from calibrant.results._risk_coverage import RiskCoverage
 
 
@@ -39,12 +41,14 @@ def report(
     votes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
     tolerance: float = 0.05,
     level: float = 0.95,
     seed: int = 0,
+    recalibrate: str | Iterable[str] | None = None,
     source: Mapping[str, Any] | str | None = None,
 ) -> Report:
     """Everything worth knowing about some predictions, as data and as an HTML page.
@@ -79,6 +83,8 @@ def report(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -91,6 +97,10 @@ def report(
         Confidence level of intervals and verdicts.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
+    recalibrate : str or iterable of str, optional
+        Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
+        "isotonic", "histogram", "vector", "matrix", "dirichlet". Left out, those that such rows
+        can have.
     source : str or mapping, optional
         Where the rows come from, for the recipe: a text, or names with values (file, columns,
         command).
@@ -117,7 +127,9 @@ def report(
     True
     """
     title, origin = checked_name(name, "Predictions"), checked_source(source)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    maps = checked_maps(recalibrate)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
     index = group_index(groups, samples, data)
     evaluation = evaluate_samples(
         samples,
@@ -129,17 +141,22 @@ def report(
     shape = samples.shape
     fixed, quantile = both_rules(bins, samples.n)
     views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
-    change = before_after(
-        samples, fixed, quantile, groups=index, level=float(level), seed=int(seed)
+    change = side_by_side(
+        samples, fixed, quantile, groups=index, level=float(level), seed=int(seed), names=maps
     )
     tools = _tools(samples, fixed)
     left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
-    absent = {"sensitivity": left_out, "before_after": change, "conventions": tools}
+    absent = {
+        "sensitivity": left_out, "before_after": change.absent, "recalibrations": change.failed,
+        "conventions": tools,
+    }  # fmt: skip
     options = {
         "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
-        "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
+        "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
+        "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
+        "recalibrate": None if maps is None else ", ".join(maps),
     }  # fmt: skip
     return Report(
         title,
@@ -150,12 +167,13 @@ def report(
         grouped(evaluation, shape),
         views,
         sensitivity(samples, views[0]),
-        change if isinstance(change, BeforeAfter) else None,
+        change.chosen,
         tools if isinstance(tools, Conventions) else None,
         tuple(entry(e.name, shape) for e in evaluation.estimates),
         {section: why for section, why in absent.items() if isinstance(why, str)},
         {"options": options, "source": origin, "versions": versions()},
         _risk(samples, float(level), index),
+        recalibrations=change.maps,
     )
 
 

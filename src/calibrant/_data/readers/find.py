@@ -20,6 +20,11 @@ SUFFIXES = {
     "arrow": (".arrow", ".arrows", ".ipc", ".feather"),
     "npz": (".npz",),
 }
+# Logs of evaluations of language models, and lists of records: known by what they hold.
+LOGS = {"lm-eval": "jsonl", "inspect": "jsonl"}
+HELD = {"json": "jsonl", **LOGS}
+FORMATS = (*SUFFIXES, *HELD)
+EVAL = ".eval"
 # Text may be packed; the other formats pack their own columns.
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 # A folder's .json is mostly something about the rows, not the rows.
@@ -37,6 +42,8 @@ class File:
     path: Path
     format: str
     packed: str | None = None
+    # Which filter of a log of lm-evaluation-harness is meant.
+    filter: str | None = None
 
     def __str__(self) -> str:
         return str(self.path)
@@ -59,10 +66,10 @@ def unreadable(path: Any, error: OSError) -> InputError:
     return InputError(f"{path} cannot be read: {error.strerror or error}")
 
 
-def find_files(path: Any, format: str | None = None) -> list[File]:
+def list_files(path: Any, format: str | None = None) -> list[File]:
     """The files that are meant, each once: of a folder or pattern in the order of their names."""
     if format is not None:
-        one_of("format", format, SUFFIXES)
+        one_of("format", format, FORMATS)
     if isinstance(path, str | os.PathLike):
         return _files_of(path, format)
     if not isinstance(path, Sequence) or not all(isinstance(p, str | os.PathLike) for p in path):
@@ -123,10 +130,12 @@ def _inside(folder: Path) -> list[Path]:
 def _of_one_format(asked: Any, paths: list[Path], format: str | None) -> list[File]:
     """Those that can be read; an error unless all are of one format."""
     if format is not None:
-        chosen = [path for path in paths if (_guess(path) or "?")[0] == format]
+        wanted = {format, HELD.get(format, format)}
+        chosen = [path for path in paths if (_guess(path) or "?")[0] in wanted]
         chosen = chosen or [path for path in paths if not path.suffix]
         if not chosen:
-            raise InputError(f"{asked} holds no {format} files ({', '.join(SUFFIXES[format])})")
+            suffixes = SUFFIXES.get(format) or (*SUFFIXES[HELD[format]], EVAL)
+            raise InputError(f"{asked} holds no {format} files ({', '.join(suffixes)})")
         return [_file(path, format) for path in chosen]
     known = {path: _guess(path) for path in paths if path.suffix != ONLY_BY_NAME}
     formats = Counter(guess[0] for guess in known.values() if guess)
@@ -146,6 +155,8 @@ def _guess(path: Path) -> tuple[str, str | None] | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = PACKED.get(suffixes[-1]) if suffixes else None
     last = suffixes[-2:-1] if packed else suffixes[-1:]
+    if last == [EVAL]:
+        return "inspect", None
     for format, known in SUFFIXES.items():
         if last and last[0] in known and (not packed or format in ("csv", "jsonl")):
             return format, packed
@@ -165,7 +176,7 @@ def _file(path: Path, format: str | None) -> File:
         raise InputError(
             f"{path} has a name that does not say what it is: it ends in "
             f"{path.suffix or 'no suffix'}. Say what it is with format=, one of "
-            f"{', '.join(SUFFIXES)}"
+            f"{', '.join(FORMATS)}"
         )
     try:
         if not path.is_file():
@@ -175,8 +186,8 @@ def _file(path: Path, format: str | None) -> File:
             start = file.read(4)
     except OSError as error:
         raise unreadable(path, error) from None
-    format_name = format or (guess[0] if guess else "")
-    return File(path, format_name, packing(start) if format_name in ("csv", "jsonl") else None)
+    name = format or (guess[0] if guess else "")
+    return File(path, name, packing(start) if name in ("csv", "jsonl", *HELD) else None)
 
 
 def is_state(path: Path) -> bool:

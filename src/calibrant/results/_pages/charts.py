@@ -190,7 +190,7 @@ def band_and_line(x_title: str, y_title: str) -> Spec:
                y=_number("lo"), y2={"field": "hi"}),
         _marks("points", "line", {"color": ONE, "strokeWidth": 2}, x=x, y=y, order=_number("c")),
         _marks("points", "circle", {"size": 70, "opacity": 0.01}, x=x, y=y, tooltip=details),
-    ]})  # fmt: skip
+    ]}, height=260)  # fmt: skip
 
 
 def spans(x_title: str, *, whole: bool) -> Spec:

@@ -30,6 +30,7 @@ const downloads = (() => {
   // What a cell says, and what it adds in small letters or as a mark.
   const parts = (cell) => {
     const copy = cell.cloneNode(true);
+    for (const aside of copy.querySelectorAll(".aside")) aside.remove();
     const notes = [...copy.querySelectorAll("small, .flag")];
     for (const note of notes) note.remove();
     const clean = (node) => node.textContent.replace(/\s+/g, " ").trim();
@@ -128,7 +129,7 @@ const downloads = (() => {
     ));
   };
   const ofTable = (table) => {
-    const what = table.dataset.what;
+    const what = table.dataset.what ?? table.closest("section").querySelector("h2").textContent.trim();
     table.closest(".table-box").after(row(
       button("CSV", `Save the table of ${what} as CSV`, () => write(csv(tableRows(table)), what, "csv"))));
   };

@@ -112,7 +112,7 @@
     ...series.flatMap((part) => binCells(part).map((cells) => [part.name, ...cells]))];
   const spanCells = (rows, head) => [["predictor", head, "low", "high"],
     ...rows.map((row) => [row.name, row.value, row.lo, row.hi])];
-  for (const table of document.querySelectorAll("table[data-what]")) downloads.ofTable(table);
+  for (const table of document.querySelectorAll(".table-box table")) downloads.ofTable(table);
 
   // Reliability curves of several predictors, of which the reader chooses some.
   const overlaid = async (id, series, what) => {
@@ -232,7 +232,16 @@
     show();
     stripTable();
     if (data.changes) await overlaid("change", data.changes, "recalibration curves");
-    await Promise.all(data.more.map((part) => draw(byId(part.id), part.spec, part.data)));
+    await Promise.all(data.more.map(async (part) => {
+      const box = byId(part.id);
+      const view = await draw(box, part.spec, part.data);
+      const rows = Object.values(part.data)[0];
+      const columns = Object.entries(part.columns ?? Object.fromEntries(Object.keys(rows[0] ?? {}).map((key) => [key, key])));
+      downloads.ofChart(box, [view], {
+        what: part.what ?? box.getAttribute("aria-label").split(";")[0],
+        rows: () => [columns.map((pair) => pair[1]), ...rows.map((row) => columns.map(([key]) => row[key]))],
+      });
+    }));
   };
 
   // Every measure by number of bins: a row per number.

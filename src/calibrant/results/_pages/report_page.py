@@ -6,7 +6,7 @@ from typing import Any
 
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import all_shown, assembled, curve_columns, table_columns
-from calibrant.results._pages.rows import change_rows, class_rows, measure_row, slice_rows
+from calibrant.results._pages.rows import AS_THEY_ARE, class_rows, map_rows, measure_row, slice_rows
 from calibrant.results._pages.sections import ranking_section
 from calibrant.results._pages.typing import ReportData
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
@@ -40,8 +40,8 @@ def report_page(report: ReportData) -> str:
         ],
         rules=_RULES,
         classes=class_rows(report),
-        changes=change_rows(report.before_after),
-        change_name="" if report.before_after is None else report.before_after.method_name,
+        maps=map_rows(report.recalibrations),
+        series=_series(report),
         slices=slice_rows(report),
         means=_means(report),
         ranking=None if ranking is None else ranking[0],
@@ -150,23 +150,24 @@ def _strip(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
     ]
 
 
+def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
+    """The curves before and after each map: name, look, and whether it is shown at first."""
+    maps = report.recalibrations
+    if not maps:
+        return []
+    none = not any(each.chosen for each in maps)
+    names = [(AS_THEY_ARE, True), *((each.method_name, each.chosen or none) for each in maps)]
+    return [(name, charts.look(turn), first) for turn, (name, first) in enumerate(names)]
+
+
 def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
-    change = report.before_after
-    if change is None:
+    maps = report.recalibrations
+    if not maps:
         return None
+    tables = [maps[0].before, *(each.after for each in maps)]
     return [
-        {
-            "name": "as they are",
-            "first": True,
-            "look": charts.look(0),
-            **table_columns(change.before, report.level),
-        },
-        {
-            "name": "recalibrated",
-            "first": True,
-            "look": charts.look(1),
-            **table_columns(change.after, report.level),
-        },
+        {"name": name, "look": look, "first": first, **table_columns(table, report.level)}
+        for (name, look, first), table in zip(_series(report), tables, strict=True)
     ]
 
 
@@ -182,6 +183,8 @@ def _call(report: ReportData) -> str:
     if options["missing"] != "error":
         arguments.append(f"missing={options['missing']!r}")
     arguments += ["from_logits=True"] if options["from_logits"] else []
+    if options["recalibrate"] is not None:
+        arguments.append(f"recalibrate={options['recalibrate'].split(', ')}")
     names = {"weighted": "sample_weight", "grouped": "groups", "votes": "votes", "sliced": "by",
              "classes": "classes"}  # fmt: skip
     arguments += [f"{argument}=..." for key, argument in names.items() if options[key]]

@@ -1,6 +1,7 @@
 """Sections of the report page beside calibration errors: what each shows, and its chart.
 
-A chart is a specification with its data under an id; the page's script draws all of them alike.
+A chart is a specification with its data under an id; the page's script draws all of them alike, and
+writes files of `what` it is, with these `columns` of the data under their names.
 """
 
 from __future__ import annotations
@@ -38,4 +39,7 @@ def ranking_section(risk: Any) -> tuple[dict[str, Any], Chart] | None:
     }  # fmt: skip
     title = "risk: " + ("error rate" if top else "share of y = 0")
     spec = charts.band_and_line("share of rows kept", title)
-    return facts, {"id": "risk-chart", "spec": spec, "data": {"points": points}}
+    return facts, {
+        "id": "risk-chart", "spec": spec, "data": {"points": points}, "what": "risk by coverage",
+        "columns": {"c": "coverage", "r": "risk", "lo": "low", "hi": "high"},
+    }  # fmt: skip
