@@ -121,8 +121,8 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
     """Add the rows of each file; one file at a time is in memory."""
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._cli.terminal import working
-    from calibrant._data.readers.find import find_files
     from calibrant._data.readers.read_rows import read_rows
+    from calibrant._data.readers.recognise import find_files
 
     if options.time is None:
         raise InputError("--update needs the times of the rows: --time COLUMN")
