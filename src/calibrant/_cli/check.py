@@ -89,9 +89,13 @@ def _add_baseline(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     _check_options(options)
     check_writable(options.junit, [*options.files, *filter(None, [options.baseline])], None)
-    taken = inputs.take_from_logs(options, by=False, held=not options.point)
-    result, messages = _checked(options)
-    messages = (*map(in_options, messages), *taken)
+    state = state_among(options.files)
+    if state is not None:
+        result, messages = _of_state(state, options)
+    else:
+        taken = inputs.take_from_logs(options, by=False, held=not options.point)
+        result, messages = _checked(options)
+        messages = (*map(in_options, messages), *taken)
     options.code = result.code  # true whether or not anyone reads what follows
     title = f"calibrant check {inputs.format_files(options.files)}"
     if options.junit is not None:
@@ -157,9 +161,6 @@ def _summarise(result: Check, title: str, *, as_json: bool) -> None:
 
 def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     """The verdict, and what was found out about the files."""
-    state = state_among(options.files)
-    if state is not None:
-        return _of_state(state, options)
     from calibrant._api.check import check
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
