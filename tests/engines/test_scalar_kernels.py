@@ -61,6 +61,7 @@ def samples_of(name):
 def small_programs(monkeypatch):
     """Loops, chunks and copies of more than one, though there are few rows."""
     monkeypatch.setattr(scalars, "PROGRAMS", 2)
+    monkeypatch.setattr(scalars, "NODES", 4096)
     monkeypatch.setattr(order, "CHUNK", 64)
     monkeypatch.setattr(order, "BLOCK", 32)
     monkeypatch.setattr(order, "PROGRAMS", 8)

@@ -152,15 +152,16 @@ def add_losses(
 
 @triton.jit
 def deposit(
-    u_ptr, z_ptr, nodes_ptr, status_ptr, numbers_ptr, n, n_nodes, middle, step,
+    u_ptr, z_ptr, moments_ptr, status_ptr, numbers_ptr, n, n_nodes, middle, step,
     CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, LOGITS: tl.constexpr,
     COPIES: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """A row's mass to the four nodes around it, by cubic interpolation: 1 at its logit, in the
-    first row of nodes if its target is 1 and in the second if it is 0; or z - u at its prediction.
+    """Of each cell between two nodes the moments of its masses: a row's mass times 1, t, t^2 and
+    t^3, where t is how far it is into the cell. The mass is 1 at the row's logit, in the first
+    table if its target is 1 and in the second if it is 0; or z - u at its prediction.
 
-    The four lie side by side, in neighbouring threads: the memory adds them in one or two steps.
-    Tables are kept in several copies, so that predictions that crowd wait less for each other.
+    The four lie in one sector, in neighbouring threads: the memory adds them in one step. Tables
+    are kept in several copies, so that predictions that crowd wait less for each other.
     """
     program = tl.program_id(0)
     offset = tl.arange(0, 4)
@@ -172,7 +173,7 @@ def deposit(
     n_fractions = tl.zeros([BLOCK], tl.int32)
     n_moved = tl.zeros([BLOCK], tl.int32)
     ROWS: tl.constexpr = 2 if LOGITS else 1
-    table = nodes_ptr + (program % COPIES) * (ROWS * n_nodes)
+    table = moments_ptr + (program % COPIES) * (ROWS * n_nodes * 4)
     for first in range(program * BLOCK, n, step):
         rows = first + tl.arange(0, BLOCK)
         there = rows < n
@@ -192,18 +193,51 @@ def deposit(
             row = tl.where(one, 0, 0)
         j = tl.floor(position)
         t = position - j
-        a, b, c = t + 1.0, t - 1.0, t - 2.0
-        before, here = -t * b * c / 6.0 * mass, a * b * c / 2.0 * mass
-        after, last = -a * t * c / 2.0 * mass, a * t * b / 6.0 * mass
+        cell = (row + j.to(tl.int32)) * 4
         o = offset[None, :]
-        share = tl.where(
-            o < 2,
-            tl.where(o == 0, before[:, None], here[:, None]),
-            tl.where(o == 2, after[:, None], last[:, None]),
+        power = t[:, None]
+        moment = tl.where(o < 2, tl.where(o == 0, 1.0, power), power * power)
+        moment = tl.where(o == 3, moment * power, moment) * mass[:, None]
+        tl.atomic_add(
+            table + cell[:, None] + o, moment, mask=there[:, None] & (o >= 0), sem="relaxed"
         )
-        at = (row + j.to(tl.int32) - 1)[:, None] + o
-        tl.atomic_add(table + at, share, mask=there[:, None] & (o >= 0), sem="relaxed")
     note(status_ptr, bad, n_clipped, n_fractions, n_moved)
+
+
+@triton.jit
+def moments_of(moments_ptr, table, cell, n_cells, n_nodes, COPIES: tl.constexpr):
+    """The four moments of some cells, over all copies; 0 of cells that are not there."""
+    there = (cell >= 0) & (cell < n_nodes)
+    one = tl.zeros(cell.shape, tl.float64)
+    t, t2, t3 = one, one, one
+    for copy in range(COPIES):
+        at = moments_ptr + (copy * n_cells + table * n_nodes + cell) * 4
+        one += tl.load(at, mask=there, other=0.0)
+        t += tl.load(at + 1, mask=there, other=0.0)
+        t2 += tl.load(at + 2, mask=there, other=0.0)
+        t3 += tl.load(at + 3, mask=there, other=0.0)
+    return one, t, t2, t3
+
+
+@triton.jit
+def masses_at_nodes(
+    moments_ptr, masses_ptr, n_nodes, tables, COPIES: tl.constexpr, BLOCK: tl.constexpr
+):
+    """The masses at nodes (tables, nodes), from the moments of the cells around them, with the
+    weights of cubic interpolation: those of `grids._deposit`, multiplied out.
+    """
+    node = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    table = tl.program_id(1)
+    cells = tables * n_nodes
+    one, t, t2, t3 = moments_of(moments_ptr, table, node + 1, cells, n_nodes, COPIES)
+    mass = t2 / 2.0 - t / 3.0 - t3 / 6.0
+    one, t, t2, t3 = moments_of(moments_ptr, table, node, cells, n_nodes, COPIES)
+    mass += one - t / 2.0 - t2 + t3 / 2.0
+    one, t, t2, t3 = moments_of(moments_ptr, table, node - 1, cells, n_nodes, COPIES)
+    mass += t + t2 / 2.0 - t3 / 2.0
+    one, t, t2, t3 = moments_of(moments_ptr, table, node - 2, cells, n_nodes, COPIES)
+    mass += (t3 - t) / 6.0
+    tl.store(masses_ptr + table * n_nodes + node, mass, mask=node < n_nodes)
 
 
 @triton.jit
