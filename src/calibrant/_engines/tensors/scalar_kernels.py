@@ -8,6 +8,8 @@ taken in float64.
 import triton
 import triton.language as tl
 
+from calibrant._engines.tensors.short_kernels import copies_of
+
 OVERSHOOT = tl.constexpr(1e-4)
 LOG_FLOOR = tl.constexpr(1e-12)
 # Slots of the status: the first bad row, clips, targets that are no labels, clipped logarithms or
@@ -27,6 +29,12 @@ def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.con
     """
     u = tl.load(u_ptr + rows, mask=there, other=0.5)
     z = tl.load(z_ptr + rows, mask=there, other=0)
+    return checked_row(u, z, CONFIDENCE, DOUBLE)
+
+
+@triton.jit
+def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
+    """What `load_row` returns, of numbers that were loaded."""
     if DOUBLE:
         u = u.to(tl.float64)
     else:
@@ -258,6 +266,82 @@ def pack(
     if (tl.min(bad, axis=0) < n) | (tl.max((there & (clipped | (label == 0))).to(tl.int32), 0) > 0):
         fractions = (there & (label == 0)).to(tl.int32)
         note(status_ptr, bad, (there & clipped).to(tl.int32), fractions, fractions * 0)
+
+
+@triton.jit
+def split_by_windows(
+    u_ptr, z_ptr, windows_ptr, parts_ptr, keys_ptr, status_ptr, n, step, room,
+    CONFIDENCE: tl.constexpr, M: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """Rows in none of M windows [low, high), as sums of those below each low, and of all: n, z, u
+    and uz, (M + 1, 4) a program; and the keys of those within, in a program's own room. Lows and
+    highs are single numbers, (2, M).
+    """
+    program = tl.program_id(0)
+    lows, highs = (), ()
+    for j in tl.static_range(M):
+        lows = lows + (tl.load(windows_ptr + j),)
+        highs = highs + (tl.load(windows_ptr + M + j),)
+    # Rows in the lower half of a word, targets in the upper: no thread sees 32,768 rows.
+    counts = copies_of(tl.zeros([BLOCK], tl.int32), M + 1)
+    sums_u = copies_of(tl.zeros([BLOCK], tl.float64), M + 1)
+    sums_uz = copies_of(tl.zeros([BLOCK], tl.float64), M + 1)
+    bad = tl.zeros([BLOCK], tl.int32) + n
+    n_clipped = tl.zeros([BLOCK], tl.int32)
+    n_fractions = tl.zeros([BLOCK], tl.int32)
+    n_within = 0
+    for first in range(program * (BLOCK * DEPTH), n, step):
+        # All are on their way before the first is used.
+        raw_u, raw_z = (), ()
+        for d in tl.static_range(DEPTH):
+            rows = first + d * BLOCK + tl.arange(0, BLOCK)
+            raw_u = raw_u + (tl.load(u_ptr + rows, mask=rows < n, other=0.5),)
+            raw_z = raw_z + (tl.load(z_ptr + rows, mask=rows < n, other=0),)
+        keys, flags = (), ()
+        inside = tl.zeros([BLOCK], tl.int32)
+        for d in tl.static_range(DEPTH):
+            rows = first + d * BLOCK + tl.arange(0, BLOCK)
+            there = rows < n
+            u, exact, one, label, sound, clipped = checked_row(
+                raw_u[d], raw_z[d], CONFIDENCE, False
+            )
+            bad = tl.minimum(bad, tl.where(there & (sound == 0), rows, n))
+            n_clipped += (there & clipped).to(tl.int32)
+            n_fractions += (there & (label == 0)).to(tl.int32)
+            within = rows < 0
+            for j in tl.static_range(M):
+                within = within | ((u >= lows[j]) & (u < highs[j]))
+            within = within & there
+            v = tl.where(within | (there == 0), 9.0, u)
+            uz = tl.where(one, exact, 0.0)
+            counted = tl.where(one, 65537, 1)
+            new_n, new_u, new_uz = (), (), ()
+            for j in tl.static_range(M + 1):
+                if j < M:
+                    mine = v < lows[j]
+                else:
+                    mine = v < 9.0
+                new_n = new_n + (counts[j] + tl.where(mine, counted, 0),)
+                new_u = new_u + (sums_u[j] + tl.where(mine, exact, 0.0),)
+                new_uz = new_uz + (sums_uz[j] + tl.where(mine, uz, 0.0),)
+            counts, sums_u, sums_uz = new_n, new_u, new_uz
+            keys = keys + (u.to(tl.int32, bitcast=True) * 2 + tl.where(one, 1, 0),)
+            flags = flags + (within,)
+            inside += within.to(tl.int32)
+        place = n_within + tl.cumsum(inside, axis=0) - inside
+        n_within += tl.sum(inside, axis=0)
+        for d in tl.static_range(DEPTH):
+            tl.store(keys_ptr + program * room + place, keys[d], mask=flags[d] & (place < room))
+            place += flags[d].to(tl.int32)
+    for j in tl.static_range(M + 1):
+        out = parts_ptr + (program * (M + 1) + j) * 4
+        tl.store(out, tl.sum(counts[j] & 65535, axis=0).to(tl.float64))
+        tl.store(out + 1, tl.sum(counts[j] >> 16, axis=0).to(tl.float64))
+        tl.store(out + 2, tl.sum(sums_u[j], axis=0))
+        tl.store(out + 3, tl.sum(sums_uz[j], axis=0))
+    # What found no room is told as rows that were moved.
+    lost = tl.where(tl.arange(0, BLOCK) == 0, tl.maximum(n_within - room, 0), 0)
+    note(status_ptr, bad, n_clipped, n_fractions, lost)
 
 
 @triton.jit
