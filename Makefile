@@ -14,7 +14,10 @@ BUILT := $(VENV)/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
 QUICK := -k "not soft and not numpy" tests/house/test_house.py tests/house/test_project_files.py \
 	tests/laws/test_catalogue_laws.py tests/oracles/test_twins.py
 
-.PHONY: demo quick lint test docs bench dist clean
+# Whoever sets it has every module compiled, and every assertion rewritten, in each process anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo quick lint types suite test docs bench dist clean
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
@@ -28,9 +31,10 @@ $(VENV)/.docs: $(BUILT)
 	$(PIP) --editable '.[docs]'
 	touch $@
 
+# What is never imported of these gigabytes need not be compiled to bytecode.
 $(VENV)/.test: $(BUILT)
-	$(PIP) --editable '.[test]'
-	touch $@ $(VENV)/.demo $(VENV)/.docs
+	$(PIP) --no-compile --editable '.[test]'
+	touch $@ $(VENV)/.demo $(VENV)/.docs $(VENV)/.dist
 
 demo: $(VENV)/.demo
 	$(BIN)/calibrant demo
@@ -43,9 +47,15 @@ lint: $(VENV)/.test
 quick: lint
 	$(BIN)/python -m pytest -n 2 -q $(QUICK) $(PYTEST_ARGS)
 
-test: lint
+types: $(VENV)/.test
 	$(BIN)/mypy
+
+suite: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+# Side by side: while tests are collected, and at their end, a core would be idle.
+test: lint
+	$(MAKE) --no-print-directory --jobs 2 types suite
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -54,8 +64,12 @@ docs: $(VENV)/.docs
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
 
-dist: $(VENV)/.test
+$(VENV)/.dist: $(VENV)/pyvenv.cfg
+	$(PIP) 'build>=1.2'
+	touch $@
+
+dist: $(VENV)/.dist
 	$(BIN)/python -m build --outdir $(DIST) .
 
 clean:
-	rm -rf $(VENV) $(DIST) build src/*.egg-info $(wildcard src/calibrant/*/*/*.c src/calibrant/*/*/*.so)
+	rm -rf $(VENV) $(DIST) build src/*.egg-info $(wildcard $(foreach end,c so pyd,src/calibrant/*/*.$(end) src/calibrant/*/*/*.$(end)))

@@ -2,13 +2,35 @@
 
 import glob
 import os
+import re
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+# What Cython needs for its memoryviews: compiled once here, not once in every kernel.
+SHARED = "calibrant._core._cyutility"
+# Without contraction x * x + s is the same bits on every processor, in every loop. Debugging
+# symbols would be a fifth of the compiler's time and most of the wheel.
+FLAGS = [] if os.name == "nt" else ["-O3", "-ffp-contract=off", "-g0"]
+
 
 class BuildWherePossible(build_ext):
     """`optional=True` forgives a compiler that fails, but not one that is not there."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        if self.parallel is None:
+            self.parallel = True  # as many compilers at a time as there are processors
+
+    def build_extensions(self) -> None:
+        # Not sooner: a source package and a package's metadata need no C.
+        from Cython.Build import cythonize
+
+        made = cythonize(self.extensions, language_level=3, shared_utility_qualified_name=SHARED)
+        sources = {extension.name: extension.sources for extension in made}
+        for extension in self.extensions:
+            extension.sources = sources[extension.name]
+        super().build_extensions()
 
     def build_extension(self, ext: Extension) -> None:
         try:
@@ -17,25 +39,30 @@ class BuildWherePossible(build_ext):
             self.warn(f"{ext.name} was not built, NumPy will stand in: {error}")
 
 
+def headers_of(source: str) -> list[str]:
+    """The headers that a source names, and those that they name: nothing else is built again."""
+    with open(source, encoding="utf-8") as file:
+        named = re.findall(r'"(\w+\.h)"', file.read())
+    paths = [os.path.join(os.path.dirname(source), name) for name in named]
+    ours = [path for path in paths if os.path.exists(path)]
+    return sorted({*ours, *(more for path in ours for more in headers_of(path))})
+
+
 def extensions() -> list[Extension]:
     if os.environ.get("CALIBRANT_NO_NATIVE") == "1":
         return []
-    from Cython.Build import cythonize
-
-    modules = [
+    kernels = [
         Extension(
             source.removeprefix("src/").removesuffix(".pyx").replace("/", "."),
             [source],
-            depends=glob.glob(f"{os.path.dirname(source)}/*.h"),
-            # Without contraction x * x + s is the same bits on every processor, in every loop.
-            extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
+            depends=headers_of(source),
+            extra_compile_args=FLAGS,
+            optional=True,
         )
         for source in sorted(glob.glob("src/calibrant/**/*.pyx", recursive=True))
     ]
-    built = cythonize(modules, language_level=3)
-    for extension in built:
-        extension.optional = True  # said here, because it gets lost on the way through Cython
-    return built
+    shared = f"src/{SHARED.replace('.', '/')}.c"
+    return [*kernels, Extension(SHARED, [shared], extra_compile_args=FLAGS, optional=True)]
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": BuildWherePossible})

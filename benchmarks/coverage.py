@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import calibrant as cal
+from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Edges, EqualWidth, Quantile, Rule
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
@@ -215,6 +216,7 @@ class Truth:
 
     population: Population
     _whole: dict[Any, float] = field(default_factory=dict)
+    _tables: dict[Any, BinTable] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         u, q = self.population.draw(
@@ -287,10 +289,16 @@ class Truth:
             return float(measure.of_vectors(np.ravel(residual)[None], total)[0])
         notion = "confidence" if like.multiclass else "binary"
         edges = _edges(like, notion, rule)
-        table, _, _ = bin_table(self.samples, notion, edges)
         formula = measure.of_population or measure.table_formula
         assert formula is not None
-        return float(formula(table)[0])
+        return float(formula(self._table(notion, edges))[0])
+
+    def _table(self, notion: Any, edges: Edges) -> BinTable:
+        """Made once: measures share the bins of a sample, and samples those of equal widths."""
+        key = (notion, tuple(edges.edges))
+        if key not in self._tables:
+            self._tables[key] = bin_table(self.samples, notion, edges)[0]
+        return self._tables[key]
 
     @staticmethod
     def _one(measure: Measure, mine: Samples, own: Samples, rule: Rule) -> float | None:
@@ -307,7 +315,7 @@ class Truth:
 
 
 def _part(measure: Measure) -> bool:
-    return measure.interval in ("rate", "discrimination")
+    return measure.is_ranking or measure.interval in ("rate", "discrimination")
 
 
 def _columns(samples: Samples) -> Iterator[Samples]:

@@ -39,6 +39,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             return _group(nodeid)
 
+        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+            """What is done is forgotten: it would be counted again after every later test."""
+            nodeid = self.registered_collections[node][item_index]
+            del self.assigned_work[node][self._split_scope(nodeid)][nodeid]
+            self._reschedule(node)
+
     return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 

@@ -31,6 +31,8 @@ INTEGRATIONS = (
     "calibrant.integrations.sklearn",
     "calibrant.integrations.torchmetrics",
     "calibrant.integrations.evaluate_metric",
+    "calibrant.integrations.inspect_ai",
+    "calibrant.integrations.lm_eval",
 )
 # A path through a room that is not public.
 _INTERNAL = re.compile(r"\bcalibrant(?:\.\w+)*?\._\w+(?:\.\w+)+")
@@ -118,7 +120,8 @@ def _index(named: dict[str, dict[str, Any]]) -> str:
         rows = [(f"[`{_short(path)}`][{path}]", _sentence(thing)) for path, thing in things.items()]
         parts.append(table(["name", "what it is"], rows))
     parts.append(
-        "Of scikit-learn, torchmetrics and Hugging Face's `evaluate`: [integrations]"
+        "Of scikit-learn, torchmetrics, Hugging Face's `evaluate`, Inspect AI, lm-eval: "
+        "[integrations]"
         "(integrations.md). `cal.__version__` is the version."
     )
     return "\n\n".join(parts) + "\n"

@@ -226,3 +226,44 @@ def test_a_folder_or_pattern_alone_is_a_model_a_file(tmp_path, capsys):
     twice = csv(tmp_path / "twice.csv", {"label": [*OUTCOMES] * 2, "p": [*BETTER] * 2})
     found = compared(capsys, models, twice, "--measures", "ece")
     assert set(found["values"]["predictor"]) == {"models", "twice"}
+
+
+class TestScaleOn:
+    """Recalibrated first, by maps fitted to other files, or to some of the rows."""
+
+    def test_files_and_a_column_say_the_same(self, tmp_path):
+        part = np.where(np.arange(N) < 200, "val", "test")
+        whole = csv(
+            tmp_path / "whole.csv",
+            {"label": OUTCOMES, "a": REPORTS, "b": BETTER, "part": part},
+        )
+        files = {}
+        for name, rows in (("val", part == "val"), ("test", part == "test")):
+            (tmp_path / name).mkdir()
+            for model, predictions in (("a", REPORTS), ("b", BETTER)):
+                csv(tmp_path / name / f"{model}.csv",
+                    {"label": OUTCOMES[rows], "p": predictions[rows]})  # fmt: skip
+            files[name] = tmp_path / name
+        options = ("--measures", "brier", "--method", "platt", "--json")
+        one = run("compare", whole, "--models", "a=a", "b=b", "--scale-on", "part=val", *options)
+        two = run("compare", files["test"], "--scale-on", files["val"], *options)
+        first, second = (json.loads(done.stdout) for done in (one, two))
+        assert first["values"] == second["values"]
+        assert "maps are fitted to the 200 rows in which part is val" in first["notes"][0]
+        assert first["recipe"]["n"] == N - 200
+
+    def test_errors_and_tables(self, tmp_path):
+        path = csv(tmp_path / "w.csv", {"label": OUTCOMES, "a": REPORTS, "b": BETTER})
+        models = ("--models", "a=a", "b=b", "--measures", "brier")
+        for options, said in (
+            (("--scale-on", "prt=val"), "nor a column 'prt'"),
+            (("--scale-on", "label=7"), "no row has that value"),
+            (("--scale-on", "none.csv"), "--scale-on: there is no file"),
+            (("--method", "beta"), "--method is the map of --scale-on"),
+            (("--table", "x.pdf"), "name it .tex or .md"),
+        ):
+            done = run("compare", path, *models, *options)
+            assert done.returncode == 3 and said in done.stderr
+        for name, start in (("t.tex", r"\begin{tabular}"), ("t.md", "| predictor |")):
+            assert run("compare", path, *models, "--table", tmp_path / name).returncode == 0
+            assert (tmp_path / name).read_text().startswith(start)

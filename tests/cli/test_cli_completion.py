@@ -41,7 +41,10 @@ CASES = [
     (["ch"], {"check"}),
     (["re"], {"report", "reproduce"}),
     (["scale", "--method", "i"], {"isotonic"}),
-    (["check", "--m"], {"--max", "--min", "--missing"}),
+    (
+        ["check", "--m"],
+        {"--max", "--max-decrease", "--max-increase", "--min", "--missing"},
+    ),
     (["report", "--missing", ""], {"error", "drop"}),
     (["report", "row"], {"rows.csv"}),
 ]

@@ -193,7 +193,9 @@ class TestPage:
         assert done.returncode == 0 and done.stderr == "written: page.html\n"
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert page.rstrip().endswith("</html>") and "north" in page
-        assert f"<code>calibrant report {path} --by site -o page.html --json</code>" in page
+        # Names and not folders, which are nobody's business that the page is sent to.
+        assert "<code>calibrant report rows.csv --by site -o page.html --json</code>" in page
+        assert "<title>rows.csv</title>" in page and str(tmp_path) not in page
         found = json.loads(done.stdout)
         assert found["verdict"]["sentence"].split(":")[0] == "Miscalibrated"
         assert all(measure["interval"] for measure in found["measures"])
@@ -202,6 +204,13 @@ class TestPage:
     def test_many_files_are_told_by_the_first(self, tmp_path):
         paths = [binary(tmp_path, f"{i}.csv") for i in range(5)]
         assert run("report", *paths).stdout.startswith(f"{paths[0]} and 4 more: ")
+
+    def test_maps_of_a_page_are_named(self, tmp_path, capsys):
+        path = str(binary(tmp_path))
+        assert main(["report", path, "--recalibrate", "beta"]) == 3
+        assert "-o PAGE" in capsys.readouterr().err
+        assert main(["report", path, "--recalibrate", "betta", "-o", str(tmp_path / "p.html")]) == 3
+        assert "did you mean 'beta'" in capsys.readouterr().err
 
     def test_too_many_rows_for_a_page(self, tmp_path, capsys, monkeypatch):
         from calibrant._cli import report

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import INSTALLED, OUTCOMES, REPORTS, binary
-from command import run_installed as run
+from command import INSTALLED, OUTCOMES, REPORTS, binary, run, run_installed
 
 import calibrant as cal
 from calibrant import examples
@@ -23,7 +22,7 @@ from calibrant._core.errors import InputError
 
 
 def test_demo_shows_the_example_as_a_table():
-    done = run("demo")
+    done = run_installed("demo")
     assert done.returncode == 0 and done.stderr == ""
     for words in (
         "Fashion-MNIST",
@@ -55,9 +54,9 @@ def test_demo_writes_files_that_the_other_verbs_read(tmp_path):
 
 
 def test_audit_of_one_measure(tmp_path):
-    done = run("audit", "lin_ce", "-o", "audit", cwd=tmp_path)
+    done = run_installed("audit", "ece", "-o", "audit", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == "written: audit\n"
-    assert "lin_ce" in done.stdout and "truthful" in done.stdout
+    assert "ece" in done.stdout and "truthful" in done.stdout
     assert {path.name for path in (tmp_path / "audit").iterdir()} == {
         "audit.csv", "audit.json", "audit.md",
     }  # fmt: skip
@@ -71,7 +70,7 @@ def test_audit_of_an_unknown_measure_is_one_sentence():
 
 
 def test_reproduce_prints_a_paper():
-    done = run("reproduce", "truthful", "--quick")
+    done = run_installed("reproduce", "truthful", "--quick")
     assert done.returncode == 0 and done.stderr == ""
     assert "Example C.1" in done.stdout and "0.0198" in done.stdout
     loaded = json.loads(run("reproduce", "truthful", "--quick", "--json").stdout)
@@ -86,16 +85,16 @@ def test_reproduce_refuses_what_it_cannot_do(tmp_path):
 
 
 def test_info_names_the_engine():
-    facts = json.loads(run("info", "--json").stdout)
+    facts = json.loads(run_installed("info", "--json").stdout)
     assert facts["calibrant"] == cal.__version__
     assert facts["engine"] in ("native", "numpy")
     assert set(facts["with"]).isdisjoint(facts["without"])
-    forced = run("info", CALIBRANT_ENGINE="numpy")
+    forced = run_installed("info", CALIBRANT_ENGINE="numpy")
     assert "engine       numpy" in forced.stdout
 
 
 def test_a_wrong_engine_is_one_sentence():
-    done = run("info", CALIBRANT_ENGINE="nativ")
+    done = run_installed("info", CALIBRANT_ENGINE="nativ")
     assert done.returncode == 3
     assert done.stderr == (
         "calibrant: CALIBRANT_ENGINE='nativ' is not known: did you mean 'native'?\n"
@@ -107,13 +106,13 @@ def test_python_m_is_the_same_command(tmp_path):
     module = [sys.executable, "-m", "calibrant"]
     arguments = ["report", str(path), "--measures", "ece,brier", "--json"]
     one = subprocess.run([*module, *arguments], capture_output=True, text=True, check=True)
-    assert one.stdout == run(*arguments).stdout
+    assert one.stdout == run_installed(*arguments).stdout
     assert json.loads(one.stdout)["measures"][0]["value"] == cal.ece(OUTCOMES, REPORTS)
 
 
 class TestHelp:
     def test_it_names_every_verb_and_code(self):
-        done = run("--help")
+        done = run_installed("--help")
         assert done.returncode == 0
         for verb in VERBS:
             assert verb.__name__.rpartition(".")[2] in done.stdout
@@ -172,21 +171,21 @@ class TestUsage:
         assert printed.err.startswith("calibrant")
 
     def test_as_a_user_sees_it(self):
-        done = run("chek")
+        done = run_installed("chek")
         assert done.returncode == 3 and done.stdout == ""
         assert done.stderr == (
             "calibrant: no command is called 'chek': did you mean 'check'? (see calibrant --help)\n"
         )
 
     def test_nothing_at_all_is_help_but_no_success(self):
-        done = run()
+        done = run_installed()
         assert done.returncode == 3 and "demo" in done.stdout
 
 
 class TestDebug:
     def test_a_traceback_for_who_asks(self, tmp_path):
         for arguments in (["--debug", "report", "no.csv"], ["report", "no.csv", "--debug"]):
-            done = run(*arguments, cwd=tmp_path)
+            done = run_installed(*arguments, cwd=tmp_path)
             assert done.returncode == 3 and "Traceback" in done.stderr
             assert done.stderr.splitlines()[-1].startswith("calibrant: there is no file 'no.csv'")
         assert "Traceback" not in run("report", "no.csv", cwd=tmp_path).stderr

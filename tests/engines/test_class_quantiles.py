@@ -18,14 +18,13 @@ from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import class_quantiles, vectors
 from calibrant._engines.arrays.counting import class_tables, classwise_table
-from calibrant._engines.arrays.selection import available, engine
+from calibrant._engines.arrays.selection import engine
 from calibrant._engines.arrays.vectors import vector_table
+from needs import compiled_only
 
 Array = NDArray[Any]
 
-pytestmark = pytest.mark.skipif(
-    "native" not in available(), reason="the compiled kernels were not built here"
-)
+pytestmark = compiled_only
 
 
 def softmax(rng: np.random.Generator, n: int, k: int, scale: float) -> Array:

@@ -12,8 +12,8 @@ from calibrant._engines.arrays import draws
 from calibrant._engines.arrays.selection import available, engine
 from calibrant._measures import of_cells
 from calibrant._measures.ordered import sweep_bins, sweep_error
+from needs import compiled_only
 
-both = pytest.mark.skipif("native" not in available(), reason="the kernels were not built")
 CASES = (
     "plain",
     "crowded",
@@ -55,7 +55,7 @@ def on(name, function, *given):
         return function(*given)
 
 
-@both
+@compiled_only
 @pytest.mark.parametrize("case", CASES)
 def test_isotonic_fits(case):
     w, wz = cells(case)
@@ -67,7 +67,7 @@ def test_isotonic_fits(case):
     assert (fast[w == 0] == 0).all()
 
 
-@both
+@compiled_only
 @pytest.mark.parametrize("case", CASES)
 def test_rising_bins(case):
     w, wz = cells(case)
@@ -84,7 +84,7 @@ def test_rising_bins(case):
         )
 
 
-@both
+@compiled_only
 @pytest.mark.parametrize("case", ["plain", "empty cells", "weights", "one row"])
 def test_views_are_read_as_they_are(case):
     w, wz = cells(case)
@@ -94,7 +94,7 @@ def test_views_are_read_as_they_are(case):
         np.testing.assert_array_equal(on("native", function, wide, turned), plain)
 
 
-@both
+@compiled_only
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("n_draws", [1, 300])
 def test_outcomes_are_the_same_numbers(many, n_draws):
@@ -128,7 +128,7 @@ def test_outcomes_follow_the_binomial(name, n):
     assert (np.abs(hits.var(axis=0) - variance) < 5 * np.sqrt(fourth / 4000) + 1e-9).all()
 
 
-@both
+@compiled_only
 @pytest.mark.parametrize("k", [2, 3, 40])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_labels(k, weighted):
@@ -224,7 +224,7 @@ def test_a_seed_gives_the_same_in_any_number_of_threads(shape, monkeypatch):
     same(*found)
 
 
-@both
+@compiled_only
 @pytest.mark.parametrize("shape", ["binary", "multiclass"])
 def test_a_seed_gives_the_same_without_a_compiler(shape):
     found = []

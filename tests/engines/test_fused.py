@@ -5,10 +5,12 @@ host (see conftest.py); benchmarks/gpu.py checks and times the same on a GPU.
 import numpy as np
 import pytest
 
+from interpreter import prepare_once
 from needs import need
 
 torch = need("torch")
 need("triton")
+prepare_once()
 
 from calibrant._core.bin_tables import FIELDS  # noqa: E402
 from calibrant._core.binning import Edges, EqualWidth, fixed_cuts  # noqa: E402
@@ -22,6 +24,14 @@ pytestmark = [
     pytest.mark.skipif(torch.cuda.is_available(), reason="the interpreter is for the host"),
     pytest.mark.filterwarnings("ignore::RuntimeWarning:triton"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def few_programs(monkeypatch):
+    """More than one, but not as many as a large device has room for."""
+    monkeypatch.setattr(fused, "REFINERS", 3)
+
+
 DTYPES = {"bfloat16": 4e-2, "float16": 5e-3, "float32": 1e-4}
 SQUARES = FIELDS.index("sum_wu2")
 
@@ -62,7 +72,7 @@ def same(found, expected):
 @pytest.mark.parametrize("k", [2, 37, 1000])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sums_are_those_of_the_plain_read(dtype, k, logits):
-    samples = samples_of(10 if k == 1000 else 70, k, dtype, logits)
+    samples = samples_of(10 if k == 1000 else 40, k, dtype, logits)
     cuts = fixed_cuts(EqualWidth(15), samples.precision)
     same(fused.row_pass(samples, cuts, cuts, True), plain_row_pass(samples, cuts, cuts, True))
 
@@ -124,12 +134,12 @@ def test_equal_largest_entries_are_the_lowest_class(logits):
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
 def test_the_first_bad_row_is_named(bad):
-    samples = samples_of(100, 40, "bfloat16", True)
-    samples.predictions[[90, 77], 3] = bad
+    samples = samples_of(40, 40, "bfloat16", True)
+    samples.predictions[[35, 31], 3] = bad
     cuts = fixed_cuts(EqualWidth(15), samples.precision)
     with pytest.raises(BadRow) as caught:
         fused.row_pass(samples, cuts, cuts, True)
-    assert caught.value.row == 77
+    assert caught.value.row == 31
 
 
 @pytest.mark.parametrize("label", [-1, 40])
@@ -155,10 +165,10 @@ def test_what_the_kernels_do_not_read():
 
 
 def test_several_launches_add_up(monkeypatch):
-    samples = samples_of(60, 10, "bfloat16", True)
+    samples = samples_of(40, 10, "bfloat16", True)
     cuts = fixed_cuts(EqualWidth(15), samples.precision)
     whole = fused.row_pass(samples, cuts, cuts, True)
-    monkeypatch.setattr(fused, "MOST_SHORT_ROWS", 33)
+    monkeypatch.setattr(fused, "MOST_SHORT_ROWS", 13)
     same(fused.row_pass(samples, cuts, cuts, True), plain_row_pass(samples, cuts, cuts, True))
     same(fused.row_pass(samples, None, cuts, True), plain_row_pass(samples, None, cuts, True))
     assert whole.findings == fused.row_pass(samples, cuts, cuts, True).findings

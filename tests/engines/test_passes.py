@@ -18,13 +18,11 @@ from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.passes import LANES_FROM, matrix_sums, row_block
 from calibrant._engines.arrays.selection import available, engine, kernels
 from calibrant._engines.protocol import BLOCK_ENTRIES, Findings
+from needs import compiled_only
 
 Array = NDArray[Any]
 Pass = Callable[[Samples], tuple[Array, Findings]]
 
-compiled_only = pytest.mark.skipif(
-    "native" not in available(), reason="the compiled kernels were not built here"
-)
 every_engine = pytest.mark.parametrize("engine_name", available())
 
 

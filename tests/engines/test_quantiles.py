@@ -22,13 +22,11 @@ from calibrant._engines.arrays import quantiles
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.selection import available, engine
+from needs import compiled_only
 
 Array = NDArray[Any]
 
 every_engine = pytest.mark.parametrize("engine_name", available())
-compiled_only = pytest.mark.skipif(
-    "native" not in available(), reason="the compiled kernels were not built here"
-)
 
 
 @pytest.fixture

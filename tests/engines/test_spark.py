@@ -29,6 +29,19 @@ COLUMNS = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """Plans are compiled, as they are unless somebody asks for other."""
+    settings = spark().conf
+    usual = {"wholeStage": "true", "factoryMode": "FALLBACK"}
+    before = {name: settings.get(f"spark.sql.codegen.{name}") for name in usual}
+    for name, value in usual.items():
+        settings.set(f"spark.sql.codegen.{name}", value)
+    yield
+    for name, value in before.items():
+        settings.set(f"spark.sql.codegen.{name}", value)
+
+
 @pytest.fixture(scope="module")
 def data():
     return frame("spark", COLUMNS)

@@ -9,10 +9,12 @@ import pytest
 
 from calibrant._core.binning import Quantile
 from calibrant._data.samples import BadRow
+from interpreter import prepare_once
 from needs import need
 
 torch = need("torch")
 need("triton")
+prepare_once()
 
 from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
 from calibrant._engines import tensors as plain  # noqa: E402

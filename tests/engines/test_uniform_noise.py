@@ -1,13 +1,14 @@
 """LS-ECE with uniform noise: the compiled integral beside the closed form in NumPy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._engines.arrays.selection import available, engine
+from calibrant._engines.arrays.selection import engine
 from calibrant._measures.smooth import ls_ece_uniform
-
-native = pytest.mark.skipif("native" not in available(), reason="no compiled kernels here")
+from needs import compiled_only
 
 
 def rows(kind, n):
@@ -25,7 +26,7 @@ def rows(kind, n):
     return p, (rng.random(n) < 0.5 * (u + p)).astype(int), rng
 
 
-@native
+@compiled_only
 @pytest.mark.parametrize("sigma", [1e-9, 1e-3, 0.1, 1.0, 30.0])
 @pytest.mark.parametrize("labels", ["hard", "soft", "weighted"])
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_an_order_that_is_there_is_not_made_again():
     )
 
 
-@native
+@compiled_only
 def test_top_labels_of_many_classes():
     rng = np.random.default_rng(0)
     p, y = rng.dirichlet([0.4] * 5, 300), rng.integers(0, 5, 300)
@@ -64,3 +65,30 @@ def test_top_labels_of_many_classes():
         with engine(name):
             values.append(cal.ls_ece(y, p, sigma=0.1, noise="uniform"))
     assert values[0] == pytest.approx(values[1], rel=1e-11)
+
+
+@compiled_only
+@pytest.mark.parametrize("sigma", [0.003, 0.1, 5.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_segments_of_the_ends_add_up_wherever_they_are_cut(weighted, sigma):
+    from calibrant._engines.arrays.native import uniform_error
+
+    n = 6000
+    rng = np.random.default_rng(1)
+    h = np.sort(rng.normal(0, 2, n))
+    # Calibrated: the integrand changes its sign all the time, in some blocks and not in others.
+    z = (rng.random(n) < 1 / (1 + np.exp(-h))).astype(float)
+    w = rng.exponential(size=n) if weighted else np.ones(n)
+    whole = uniform_error(h, w, w * z, sigma, 0, 2 * n)
+    assert whole / sigma / w.sum() == pytest.approx(ls_ece_uniform(h, z, w, sigma), rel=1e-12)
+    cuts = [0, *np.sort(rng.integers(0, 2 * n, 7)).tolist(), 2 * n]
+    parts = [uniform_error(h, w, w * z, sigma, *ends) for ends in pairwise(cuts)]
+    assert sum(parts) == pytest.approx(whole, rel=1e-12)
+
+
+@compiled_only
+def test_many_rows_are_cut_into_segments():
+    p, y, _ = rows("spread", 140_000)
+    h = np.log(p / (1 - p))
+    value = cal.ls_ece(y, p, sigma=0.1, noise="uniform", eps=1e-9)
+    assert value == pytest.approx(ls_ece_uniform(h, y * 1.0, np.ones(p.size), 0.1), rel=1e-12)

@@ -11,7 +11,7 @@ from file_makers import OUTCOMES, REPORTS, write
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant._data.readers.find import find_files
+from calibrant._data.readers.recognise import find_files
 
 
 def names(found):

@@ -130,12 +130,13 @@ def test_bad_lines_are_told_and_empty_ones_passed_over(file, text, said):
         cal.evaluate_file(file)
 
 
-def test_a_whole_list_in_one_file_is_told(tmp_path):
+def test_a_whole_list_in_one_file_is_read_as_one(tmp_path):
     (tmp_path / "answers.json").write_text(json.dumps(GOOD, indent=1))
+    assert cal.read_file(tmp_path / "answers.json").y_true.size == len(GOOD)
     with pytest.raises(
         InputError, match=r"answers\.json, line 1 is not JSON.*Each line must be one"
     ):
-        cal.evaluate_file(tmp_path / "answers.json")
+        cal.evaluate_file(tmp_path / "answers.json", format="jsonl")
 
 
 def test_other_encodings_are_told(file):

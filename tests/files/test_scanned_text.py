@@ -16,11 +16,10 @@ from calibrant._data.readers import csv, csv_blocks, json_scan, jsonl
 from calibrant._data.readers.scanner import scanner
 from calibrant._data.readers.source import file_rows
 from calibrant._engines.arrays.selection import engine
-from needs import need
+from needs import need, need_compiled
 
 need("pyarrow")
-if scanner() is None:
-    pytest.skip("the scanner was not built", allow_module_level=True)
+need_compiled(scanner())
 
 AS_OFTEN = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -268,6 +268,8 @@ def test_the_list_of_what_is_unwritten_names_what_there_is():
         ("sklearn", "sklearn"),
         ("torchmetrics", "torchmetrics"),
         ("evaluate_metric", "evaluate"),
+        ("lm_eval", "numpy"),
+        ("mlflow", "mlflow"),
     ],
 )
 def test_integrations_are_documented_in_full(module, package):

@@ -69,7 +69,12 @@ def test_pages_need_packages_of_their_extra():
 
 
 # Imported under another name than they are installed by; None is no package of its own.
-INSTALLED_AS = {"sklearn": "scikit-learn", "vl_convert": "vl-convert-python"}
+INSTALLED_AS = {
+    "sklearn": "scikit-learn",
+    "vl_convert": "vl-convert-python",
+    "inspect_ai": "inspect-ai",
+    "mlflow": "mlflow-skinny",
+}
 # Whose users have them already: frames and engines are looked at only when they are given.
 USERS_OWN = {"pandas", "polars", "duckdb", "dask", "triton", "datasets", "matplotlib_inline"}
 

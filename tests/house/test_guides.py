@@ -21,6 +21,7 @@ PAGES = {
 GUIDES = [name for name, text in PAGES.items() if has_examples(text)]
 # What a guide shows that is not part of every installation.
 NEEDS = {
+    "coming-from": ("sklearn",),
     "diagrams": ("matplotlib", "sklearn", "altair"),
     "files": ("pyarrow",),
     "for/data-lake": ("pyarrow", "duckdb"),
@@ -102,7 +103,7 @@ def test_the_guide_says_how_each_measure_gets_its_interval():
     # The second row is the same method on other sums.
     assert methods[0] == methods[1] == {"test inversion over a least-favourable family"}
     assert all(len(found) == 1 for found in methods.values())
-    assert len({*map(frozenset, methods.values())}) == 3
+    assert len({*map(frozenset, methods.values())}) == 4
 
 
 def test_the_guide_names_what_a_monitor_measures_by_default():

@@ -19,7 +19,7 @@ PUBLIC = (
     "calibrant", "calibrant.examples", "calibrant.plots", "calibrant.results", "calibrant.scaling",
 )  # fmt: skip
 # Modules that other packages are told to import by name.
-INTEGRATIONS = {"sklearn", "torchmetrics", "evaluate_metric"}
+INTEGRATIONS = {"sklearn", "torchmetrics", "evaluate_metric", "inspect_ai", "lm_eval", "mlflow"}
 
 
 def test_every_other_module_is_private():

@@ -41,6 +41,37 @@ def test_slices_are_evaluations_of_their_rows():
         assert part.p_value == pytest.approx(floor.p_value)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_slices_have_their_means(weighted):
+    y, u, names = sample(300)
+    w = np.arange(1.0, 301.0) if weighted else None
+    p = np.stack([1 - u, u], axis=1)
+    for labels, predictions, shape in ((y, u, "binary"), (y, p, "top")):
+        slices = cal.evaluate(
+            labels, predictions, by=names, measures=["ece"], sample_weight=w, bins=5
+        ).slices
+        top, hit = (u, y) if shape == "binary" else (p.max(axis=1), p.argmax(axis=1) == y)
+        for part in slices:
+            rows = names == part.name
+            own = None if w is None else w[rows]
+            assert part.mean_predicted == pytest.approx(np.average(top[rows], weights=own))
+            assert part.mean_target == pytest.approx(np.average(hit[rows], weights=own))
+        assert {"mean_predicted", "mean_target"} <= set(slices.columns())
+
+
+def test_slices_are_judged_by_the_tolerance():
+    y, u, names = sample(6000)
+    slices = cal.evaluate(y, u, by=names, measures=["ece"], uncertainty=True).slices
+    words = {part.name: part.against_tolerance for part in slices}
+    assert words["c"] == "beyond" and set(words.values()) <= {"within", "beyond", "undecided"}
+    shown = slices.display_columns()
+    assert shown["tolerance 0.05"] == [words[name] for name in shown["slice"]]
+    unjudged = cal.evaluate(y, u, by=names, measures=["ece"]).slices
+    assert not any(name.startswith("tolerance") for name in unjudged.display_columns())
+    drawn = slices.plot()
+    assert drawn.bars_ is not None and unjudged.plot().bars_ is None
+
+
 def test_the_worst_slice_comes_first():
     y, u, names = sample()
     slices = cal.evaluate(y, u, by=names).slices

@@ -13,7 +13,7 @@ from needs import need
 
 ROWS = "these are probabilities.*Leave out from_logits"
 UNIT = "every y_proba lies in .0, 1. while from_logits"
-LOW = "no y_proba is above 0 while from_logits.*exp"
+LOW = "no y_proba is above 0 while from_logits.*from_logprobs=True"
 N = 60
 
 
@@ -120,6 +120,6 @@ def test_the_command_names_its_option(verb, tmp_path):
     many = csv(tmp_path / "many.csv", {"y": labels, **dict(zip("abc", p.T.tolist(), strict=True))})
     first, *options = verb
     told = run(first, str(one), "--label", "y", "--proba", "x", "--from-logits", *options)
-    assert told.stderr.count("log-probabilities, give exp(y_proba) without") == 1
+    assert told.stderr.count("log-probabilities, pass --from-logprobs in place of it") == 1
     refused = run(first, str(many), "--label", "y", "--proba", "a,b,c", "--from-logits", *options)
     assert refused.returncode not in (0, 1) and "--from-logits" in refused.stderr

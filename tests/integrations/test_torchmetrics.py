@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import pickle
 import subprocess
 import sys
@@ -348,7 +350,12 @@ def work(rank: int, size: int, folder: str) -> None:
 
 
 def test_two_processes_count_as_one(tmp_path):
-    torch.multiprocessing.spawn(work, args=(2, str(tmp_path)), nprocs=2)
+    if os.name == "posix":  # one process that has imported torch becomes two
+        multiprocessing.set_forkserver_preload(["torchmetrics", "calibrant"])
+    method = "forkserver" if os.name == "posix" else "spawn"
+    torch.multiprocessing.start_processes(
+        work, args=(2, str(tmp_path)), nprocs=2, start_method=method
+    )
     for rank in range(2):
         found = torch.load(tmp_path / f"rank{rank}.pt", weights_only=True)
         for name, (measures, options) in SYNCED.items():

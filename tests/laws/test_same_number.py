@@ -186,7 +186,10 @@ def test_many_distinct_predictions_leave_out_what_needs_their_order(tmp_path, mo
     monkeypatch.setattr("calibrant._api.evaluate_frame.LEVELS_UP_TO", 50)
     y, p, w = rows("binary", "hard", False)
     expected = cal.evaluate(y, p)
-    ordered = {"ks_error", "sweep_ece", "brier_miscalibration", "brier_discrimination"}
+    ordered = {
+        "ks_error", "sweep_ece", "brier_miscalibration", "brier_discrimination", "auroc", "aurc",
+        "accuracy_at_coverage",
+    }  # fmt: skip
     for door in ("csv", "polars"):
         found = through(door, y, p, w, tmp_path)
         assert set(expected.values) - set(found.values) == ordered

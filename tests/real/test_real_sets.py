@@ -26,7 +26,7 @@ from calibrant._measures.peer_rules import (
     uncertainty_calibration_ece,
     uncertainty_calibration_equal_mass_ece,
 )
-from needs import need
+from needs import compiled_only, need
 
 Array = NDArray[Any]
 
@@ -108,7 +108,7 @@ def test_every_set_evaluates(name: str) -> None:
         assert sum(result.classes["mean_predicted"]) == pytest.approx(1.0, abs=1e-4)
 
 
-@pytest.mark.skipif(len(available()) < 2, reason="the compiled kernels were not built here")
+@compiled_only
 @pytest.mark.parametrize(
     "name",
     ["20news_probs", "imdb_probs", "adult_test_random_forest_binary", "cifar10_resnet32",

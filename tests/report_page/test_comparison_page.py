@@ -41,6 +41,41 @@ def test_ranks_and_differences_are_python_s(visit, compared, measure):
     assert page.locator("#differences .mark-symbol path").count() == 2
 
 
+def test_everything_is_in_the_order_of_the_measure_chosen(visit, compared):
+    page = visit(compared.path).page
+    orders = set()
+    for measure in compared.report.measures:
+        page.select_option("#measure", label=measure)
+        page.wait_for_timeout(100)
+        order = compared.report.order(measure)
+        places = "all => all.map(t => [t.getBoundingClientRect().y, t.textContent])"
+        labels = page.eval_on_selector_all("#ranks .role-axis-label text", places)
+        drawn = [text for _, text in sorted(labels) if not text.isdigit()]
+        assert [text[:5] for text in drawn] == [name[:5] for name in order]
+        assert [row[0] for row in rows(page, "value-table")] == order
+        head = page.locator("#value-table th[aria-sort]:not([aria-sort=none])")
+        assert head.count() == 1 and measure in head.inner_text()
+        orders.add(tuple(order))
+    assert len(orders) > 1  # or this test could not fail
+
+
+def test_ties_are_marked(visit, folder, compared):
+    made = compared.report
+    best = made.order("log_loss")[0]
+    alike = {d.first for d in made.differences("log_loss") if d.better is None}
+    page = visit(compared.path).page
+    page.select_option("#measure", label="log_loss")
+    told = {row[0] for row in rows(page, "rank-table") if row[5] == "tied for the best"}
+    assert told == (alike | {best} if alike else set())
+    same = cal.compare(compared.y, {"b": compared.p["as is"], "a": compared.p["as is"],
+                                    "c": compared.p["T 1.8"]}, n_resamples=50)  # fmt: skip
+    page = visit(same.save(folder / "same.html")).page
+    for measure in ("ece", "log_loss"):
+        page.select_option("#measure", label=measure)
+        ranks = {row[0]: row[2] for row in rows(page, "rank-table")}
+        assert ranks["a"] == ranks["b"] and ranks["a"].endswith(" =") and "=" not in ranks["c"]
+
+
 def test_values_sort_and_are_python_s(visit, compared):
     page = visit(compared.path).page
     page.locator("#value-table th", has_text="brier").locator("button").click()
@@ -63,6 +98,7 @@ def test_curves_come_and_go(visit, compared):
 
 def test_robustness_slices_and_recipe_are_told(visit, compared):
     page = visit(compared.path).page
+    page.click("#glossary summary")
     text = page.inner_text("main")
     assert compared.report.robustness.title in text
     assert "three temperatures" in text

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.report.recalibration import before_after
+from calibrant._api.report.recalibration import _halves, before_after, side_by_side
 from calibrant._core.binning import both_rules
+from calibrant._core.errors import InputError
+from calibrant._core.map_names import METHODS
 from calibrant._data.to_samples import to_samples
+from calibrant.results._report import spoken
+from calibrant.scaling import SCALERS
 
 RNG = np.random.default_rng(8)
 N = 3000
@@ -98,7 +102,84 @@ def test_the_page_says_which_and_why():
     y, p = rounded()
     report = cal.report(y[:2000], p[:2000])
     page, change = report.to_html(), report.before_after
-    assert "Isotonic calibration, an increasing curve" in page or "Histogram binning" in page
+    assert f"<b>{change.method_name}</b>, {change.learned}" in page
     assert change.why in page and change.outcome in page
+    assert "predictions of exactly 0 or 1" in change.why
     told = report.to_dict()["before_after"]
     assert told["why"] == change.why and told["tried"]["as they are"] > 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_maps_side_by_side_are_those_of_the_scalers_on_rows_not_fitted(weighted):
+    y, p = overconfident(900)
+    w = np.linspace(0.5, 2, 900) if weighted else None
+    samples = to_samples(y, p, sample_weight=w)
+    found = side_by_side(samples, *both_rules(15), groups=None, level=0.9, seed=3)
+    assert [each.method for each in found.maps] == [
+        METHODS[name] for name in ("platt", "beta", "isotonic", "histogram")
+    ]
+    assert sum(each.chosen for each in found.maps) == 1 and found.chosen in found.maps
+    fitted, rest, _ = _halves(samples, None, 3)
+    own = {"sample_weight": None if w is None else w[fitted]}
+    held = {"sample_weight": None if w is None else w[rest]}
+    for each in found.maps:
+        after = SCALERS[each.method]().fit(y[fitted], p[fitted], **own).transform(p[rest])
+        compared = cal.compare(
+            y[rest], {"before": p[rest], "after": after}, measures=["ece", "log_loss", "brier"],
+            level=0.9, n_resamples=50, **held,
+        )  # fmt: skip
+        for name in ("ece", "log_loss", "brier"):
+            row = change(each, name)
+            assert row.before == pytest.approx(compared.value("before", name))
+            assert row.after == pytest.approx(compared.value("after", name))
+        for name in ("log_loss", "brier"):
+            row, apart = change(each, name), compared.difference("after", "before", name)
+            assert (row.low, row.high) == pytest.approx((apart.low, apart.high))
+
+
+def test_maps_can_be_named():
+    y, p = overconfident(600)
+    report = cal.report(y, p, measures=["ece"], recalibrate=["isotonic", "temperature", "isotonic"])
+    assert [each.method_name for each in report.recalibrations] == [
+        "Isotonic calibration", "Temperature scaling"
+    ]  # fmt: skip
+    assert report.recipe["options"]["recalibrate"] == "isotonic, temperature"
+    page = report.to_html()
+    assert "recalibrate=[&#39;isotonic&#39;, &#39;temperature&#39;]" in page
+    told = report.to_dict()["recalibrations"]
+    assert [each["chosen"] for each in told].count(True) == 1
+    alone = cal.report(y, p, measures=["ece"], recalibrate="beta")
+    assert [each.method for each in alone.recalibrations] == ["BetaCalibration"]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [("betta", "did you mean 'beta'"), ([], "one map or more"), (3, "one map or more"),
+     (["beta", None], "no map")],
+)  # fmt: skip
+def test_names_of_maps_are_checked(names, said):
+    with pytest.raises(InputError, match=said):
+        cal.report([0, 1] * 60, [0.2, 0.7] * 60, recalibrate=names)
+
+
+def test_every_map_has_a_name_and_goes_on_a_page():
+    assert set(METHODS.values()) == set(SCALERS)
+    h = 2 * RNG.normal(size=(400, 3))
+    y = (0.6 * h + RNG.gumbel(size=h.shape)).argmax(axis=1)
+    samples = to_samples(y, h, from_logits=True)
+    found = side_by_side(
+        samples, *both_rules(5), groups=None, level=0.95, seed=0, names=tuple(METHODS)
+    )
+    done = {each.method for each in found.maps}
+    assert done | {m for m in SCALERS if spoken(m) in (found.failed or "")} == set(SCALERS)
+    assert all(each.learned for each in found.maps) and len(done) >= 6
+
+
+def test_where_none_helps_all_are_shown():
+    rng = np.random.default_rng(0)
+    p = rng.random(800)
+    report = cal.report(rng.random(800) < p, p, measures=["ece"])
+    assert report.before_after is None and len(report.recalibrations) == 4
+    page = report.to_html()
+    assert "No map helps enough." in page and "suits best" not in page
+    assert page.count("Beta calibration") >= 2

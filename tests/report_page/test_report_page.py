@@ -116,16 +116,18 @@ def test_curve_and_intervals_can_be_left_out(visit, fashion):
     page = visit(fashion.path).page
     places = "all => all.map(p => p.getAttribute('d')).filter(Boolean).length"
     without = page.eval_on_selector_all("#diagram .mark-line path", places)
-    # Bins lie outside its band: it is drawn when it is asked for, and the page says why.
+    # The isotonic curve is drawn unasked; the smoothed one says where bins contradict it.
+    assert "Isotonic" in page.inner_text("#sigma") and page.is_visible("#curve-key")
     curve = fashion.report.views[0].curve
-    assert curve.outside and curve.contradiction in page.inner_text("#sigma")
-    assert "Bandwidth" in page.inner_text("#sigma")
-    for ask, drawn in ((page.check, 1), (page.uncheck, 0)):
-        ask("#show-curve")
+    for chosen, words in (
+        ("smooth", curve.contradiction), ("local", "Local regression, span"), ("", "")
+    ):  # fmt: skip
+        page.select_option("#curve", chosen)
         page.wait_for_timeout(100)
         lines = page.eval_on_selector_all("#diagram .mark-line path", places)
-        assert lines == without + drawn
-        assert page.is_visible("#curve-key") == bool(drawn)
+        assert lines == without - (not chosen) and words in page.inner_text("#sigma")
+        assert page.is_visible("#curve-key") == bool(chosen)
+    assert curve.outside
 
 
 def test_measures_have_values_intervals_and_floors(visit, fashion):
@@ -143,7 +145,8 @@ def test_measures_have_values_intervals_and_floors(visit, fashion):
         limits = f"{shown(estimate.interval.low)} – {shown(estimate.interval.high)}"
         outside = not estimate.interval.low <= estimate.value <= estimate.interval.high
         assert interval.startswith(limits) and ("the value is" in interval) == outside
-        assert floor == shown(estimate.noise_floor.upper)
+        known = estimate.noise_floor is not None  # rankings have none
+        assert floor == (shown(estimate.noise_floor.upper) if known else "–")
     assert {row[0] for row in seen} == set(fashion.report.evaluation.values)
 
 
@@ -173,6 +176,7 @@ def test_tables_sort_both_ways(visit, fashion):
 
 def test_slices_recalibration_and_recipe_are_told(visit, fashion):
     page = visit(fashion.path).page
+    page.click("#glossary summary")
     text = page.inner_text("main")
     assert {"odd", "even"} == {cell.split()[0] for cell in column(page, "slice-table", 0)}
     change = fashion.report.before_after
@@ -183,6 +187,36 @@ def test_slices_recalibration_and_recipe_are_told(visit, fashion):
         assert row.why in text
     for entry in fashion.report.glossary:
         assert entry.formula in text and entry.reference in text
+
+
+def test_slices_say_what_was_predicted_what_happened_and_how_sure(visit, fashion):
+    page = visit(fashion.path).page
+    heads = [
+        h.split("\n")[0].strip()
+        for h in page.locator("#slice-table th[scope=col]").all_inner_texts()
+    ]
+    assert heads[2:4] == ["mean confidence", "accuracy"] and "tolerance" in heads
+    for i, part in enumerate(fashion.report.evaluation.slices):
+        cells = page.locator("#slice-table tbody tr").nth(i).locator("th, td").all_inner_texts()
+        told = dict(zip(heads, cells, strict=True))
+        assert told["mean confidence"] == shown(part.mean_predicted)
+        assert told["accuracy"] == shown(part.mean_target)
+        assert told["interval (95 %)"] == f"{shown(part.low)} – {shown(part.high)}"
+        assert told["tolerance"] == part.against_tolerance
+
+
+def test_the_glossary_is_folded_and_links_unfold_it(visit, fashion):
+    page = visit(fashion.path).page
+    entry = page.locator("#g-ece")
+    assert entry.is_hidden()
+    page.click("#measures a[href='#g-ece'] >> nth=0")
+    page.wait_for_function("document.querySelector('#glossary details').open")
+    assert entry.is_visible()
+    # On paper it is there without any script.
+    page = visit(fashion.path).page
+    page.emulate_media(media="print")
+    assert page.locator("#glossary details[open]").count() == 0
+    assert page.locator("#g-ece").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -56,7 +56,24 @@ class TestWhatIsDrawn:
         error = cal.ece(y, p, bins=bins, sample_weight=w)
         assert display.table.ece == pytest.approx(error, rel=1e-12)
         texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-        assert texts == [f"ECE {error:.3f}", "90% interval"]
+        pale = ["pale: < 30 rows"] if min(columns["n"]) < 30 else []
+        assert texts == [f"ECE {error:.3f}", "90% interval", *pale]
+
+    def test_bins_of_few_rows_are_paler(self):
+        y, p, _ = sample()
+        display = ReliabilityDisplay.from_predictions(y, p, bins=10)
+        rows = np.array(display.table.columns()["n"])
+        few = rows < 30
+        assert few.any() and not few.all()
+        np.testing.assert_array_equal(display.line_.get_markevery(), np.flatnonzero(~few))
+        (points,) = (c for c in display.ax_.collections if "pale" in str(c.get_gid()))
+        np.testing.assert_allclose(points.get_offsets()[:, 0], display.line_.get_xdata()[few])
+        shown = 0.25 + 0.75 * np.minimum(rows, 30) / 30
+        np.testing.assert_allclose(points.get_alpha(), shown[few])
+        np.testing.assert_allclose(display.intervals_.get_alpha(), 0.45 * shown)
+        # Where all bins have rows enough, nothing is pale and nothing is said of it.
+        clear = ReliabilityDisplay.from_predictions(y, p, bins=[0, 0.2, 0.5, 1])
+        assert clear.line_.get_markevery() is None
 
     def test_empty_bins_have_no_point_but_a_place_in_the_strip(self):
         display = ReliabilityDisplay.from_predictions([0, 1, 1], [0.05, 0.95, 0.92], bins=10)
@@ -126,7 +143,7 @@ class TestAxes:
         assert first.line_.get_marker() != second.line_.get_marker()
         assert len(first.ax_.child_axes) == 1
         texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
-        assert [text.partition(":")[0] for text in texts] == ["raw", "new", "95% interval"]
+        assert [text.partition(":")[0] for text in texts] == ["raw", "new", "95% interval", "pale"]
         peak = max(heights.max() for heights in heights_of(first.counts_ax_))
         assert first.counts_ax_.get_ylim()[1] == peak
 

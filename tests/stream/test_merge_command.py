@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from shell_lines import run_main
 
 rng = np.random.default_rng(5)
 N = 600
@@ -21,10 +23,9 @@ PARTS = np.array_split(np.arange(N), 3)
 
 
 def merge(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "calibrant", "merge", *map(str, arguments)],
-        capture_output=True, text=True, check=False, timeout=120, cwd=folder,
-    )  # fmt: skip
+    out, err = io.StringIO(), io.StringIO()
+    code = run_main(["merge", *map(str, arguments)], folder, out, err)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture

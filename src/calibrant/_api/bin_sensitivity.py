@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from calibrant._api.evaluate_samples import choose, describe_input, missing_note, notes_of
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
+from calibrant._data.logprobs import given_as
 from calibrant._data.to_samples import to_samples
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.bin_counts import BinCounts
@@ -26,6 +27,7 @@ def bin_sensitivity(
     measures: Iterable[str] | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
@@ -50,6 +52,8 @@ def bin_sensitivity(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -80,7 +84,8 @@ def bin_sensitivity(
     [0.013, 0.067]
     """
     counts = _whole_counts(bins)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
     shape = samples.shape
     chosen = choose(measures, shape)
     if measures is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,19 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant._api.baseline import Pair, Reading, Side, pair_of, side_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
-from calibrant._api.metrics.uncertainty import group_index, limited
-from calibrant._api.slices import slice_labels
+from calibrant._api.limits import Limited, limits_of
+from calibrant._api.metrics.uncertainty import effective_rows, limited, rows_to_pass
 from calibrant._core.binning import Bins, Rule, both_rules
-from calibrant._core.errors import InputError, check_some_left
-from calibrant._core.validation import check_level, public
-from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
+from calibrant._core.errors import InputError, NotDefined
+from calibrant._core.validation import check_level, check_resamples, public
+from calibrant._data.logprobs import given_as
+from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
+from calibrant._inference.paired import Scatter, difference_limits, independent_limits
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, Shape, find
+from calibrant._measures.catalogue import Measure
 from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
-from calibrant.results._check import Check, Limit, LimitCheck
+from calibrant.results._check import FEWEST_ROWS, Check, Limit, LimitCheck
+from calibrant.results._uncertainty import Interval
 
 
 @public
@@ -33,6 +35,11 @@ def check(
     *,
     at_most: Mapping[str, float] | None = None,
     at_least: Mapping[str, float] | None = None,
+    baseline: Any = None,
+    max_increase: Mapping[str, float] | None = None,
+    max_decrease: Mapping[str, float] | None = None,
+    ids: ArrayLike | None = None,
+    paired: bool | None = None,
     level: float = 0.95,
     point: bool = False,
     bins: Bins = 15,
@@ -42,16 +49,18 @@ def check(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
 ) -> Check:
-    """Check measures against limits: pass, fail, or undecided because of noise.
+    """Check measures against limits, or against a baseline: pass, fail, or undecided by noise.
 
-    A limit is kept if the whole confidence interval of the measure lies on its good side, broken if
-    the whole interval lies on the other, and undecided otherwise. All must be kept to pass; one
-    broken limit fails. Only a pass is true: ``assert check(...)`` fails where a limit is broken and
-    where noise decides.
+    A limit is kept if the whole confidence interval of the measure, or of its change from the
+    baseline, lies on its good side, broken if the whole interval lies on the other, and undecided
+    otherwise. All must be kept to pass; one broken limit fails. Only a pass is true:
+    ``assert check(...)`` fails where a limit is broken and where noise decides, and
+    ``check(...).assert_passed()`` says why.
 
     Parameters
     ----------
@@ -60,9 +69,27 @@ def check(
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     at_most : mapping of str to float, optional
-        Largest acceptable value by name of a measure; a name of `catalogue()`.
+        Largest acceptable value by name of a measure: a name of `catalogue()`, or "slope",
+        "intercept" or "intercept_in_the_large" of `cox_calibration`.
     at_least : mapping of str to float, optional
-        Smallest acceptable value by name of a measure; a name of `catalogue()`.
+        Smallest acceptable value by name of a measure. What is better the higher it is takes this
+        limit; a slope may have both.
+    baseline : array-like, str or mapping, optional
+        What to compare with. Predictions (or the name of their column) are of the same rows in the
+        same order. Other rows come as a mapping with `y_true` and `y_proba`, and where there are
+        any `sample_weight`, `groups`, `by`, `ids` and `data`.
+    max_increase : mapping of str to float, optional
+        Largest acceptable increase from the baseline by name of a measure that is better the lower
+        it is; 0 asks for no increase, a negative number for an improvement.
+    max_decrease : mapping of str to float, optional
+        Largest acceptable decrease from the baseline by name of a measure that is better the higher
+        it is.
+    ids : array-like of shape (n,) or str, optional
+        Id of each row, matched with the `ids` of the baseline.
+    paired : bool, optional
+        Whether the baseline has the same rows. By default it has if ids or, without ids, all labels
+        agree; `notes` of the result says so. Otherwise the two are independent samples, whose
+        difference is known less well.
     level : float in (0, 1), default 0.95
         Confidence level of the intervals.
     point : bool, default False
@@ -70,6 +97,7 @@ def check(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
         count clusters.
@@ -83,6 +111,8 @@ def check(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -100,7 +130,8 @@ def check(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if there is no limit, or one that every value keeps or none can keep.
+        row. Also if there is no limit, one that every value keeps or none can keep, or one that a
+        model keeps by becoming worse.
 
     Notes
     -----
@@ -125,74 +156,68 @@ def check(
     'pass'
     >>> cal.check(y[:12], p[:12], at_most={"ece": 0.2}).verdict
     'undecided'
+    >>> worse = [0.4, 0.5, 0.7, 0.5] * 25
+    >>> cal.check(y, worse, baseline=p, max_increase={"brier": 0.01}).verdict
+    'fail'
     """
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
-    limits = limits_of(at_most, at_least, samples.shape)
-    rules = both_rules(bins)
+    reading = Reading(given_as(from_logits, from_logprobs), classes, missing)
+    new = side_of(
+        y_true, y_proba, reading, sample_weight=sample_weight, groups=groups, by=by, ids=ids,
+        data=data,
+    )  # fmt: skip
+    limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
+    rules = both_rules(bins, new.samples.n)
     level = check_level(level)
-    check_some_left(samples.n)
     if point and groups is not None:
         raise InputError(
             "groups has no effect with point=True, which computes no interval: drop one of them"
         )
-    index = group_index(groups, samples, data)
-    labels = None if by is None else slice_labels(by, samples, data)[0]
-    names = [] if labels is None else sorted(set(labels.tolist()))
+    _check_baseline_used(baseline, limits, ids)
+    pair = None
+    if baseline is not None:
+        pair = pair_of(
+            new, baseline, reading, y_true=y_true, sample_weight=sample_weight, data=data,
+            paired=paired,
+        )  # fmt: skip
+    names = [] if new.slices is None else sorted(set(new.slices.tolist()))
     checks = _Checks(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
-    results = list(_checked(samples, index, None, checks))
+    results = list(_checked(new, pair, None, checks))
     for name in names:
-        rows = np.flatnonzero(labels == name)
-        own = None if index is None else np.unique(index[rows], return_inverse=True)[1]
-        results += _checked(samples.take(rows), own, str(name), checks)
-    return Check(tuple(results), samples.n, samples.n_missing, level, bool(point))
+        own = None if pair is None else _slice_of_pair(pair, name)
+        results += _checked(_slice_of(new, name), own, str(name), checks)
+    notes = () if pair is None else pair.notes
+    samples = new.samples
+    return Check(tuple(results), samples.n, samples.n_missing, level, bool(point), notes)
 
 
-def limits_of(
-    at_most: Mapping[str, float] | None, at_least: Mapping[str, float] | None, shape: Shape
-) -> tuple[tuple[Measure, Limit], ...]:
-    """The limits and their measures; an error for a limit that checks nothing."""
-    for option, given in (("at_most", at_most), ("at_least", at_least)):
-        if given is not None and not isinstance(given, Mapping):
-            raise InputError(
-                f"{option} must map names of measures to limits, such as {{'ece': 0.05}}; got "
-                f"{given!r}"
-            )
-    limits = [
-        *(Limit(name, "max", value) for name, value in (at_most or {}).items()),
-        *(Limit(name, "min", value) for name, value in (at_least or {}).items()),
-    ]
-    if not limits:
-        raise InputError("there is no limit to check: say at_most={'ece': 0.05}, or at_least=")
-    out = []
-    for limit in limits:
-        measure = find(limit.measure, shape)
-        _check_not_empty(measure, limit)
-        out.append((measure, replace(limit, measure=measure.name, value=float(limit.value))))
-    return tuple(out)
-
-
-def _check_not_empty(measure: Measure, limit: Limit) -> None:
-    """An error for a limit that every value keeps, or none."""
-    value = limit.value
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not math.isfinite(value):
-        raise InputError(f"the limit of {measure.name} must be a number; got {value!r}")
-    largest = limit.kind == "max"
-    always = value >= measure.high if largest else value <= measure.low
-    never = value < measure.low if largest else value > measure.high
-    if always or never:
-        percent = " If it is a percentage, divide it by 100." if 1 < value <= 100 else ""
+def _check_baseline_used(baseline: Any, limits: tuple[Limited, ...], ids: Any) -> None:
+    changes = [each.limit for each in limits if each.limit.of_change]
+    if changes and baseline is None:
         raise InputError(
-            f"{measure.name} lies between {measure.low:g} and {measure.high:g}, so {limit} is "
-            f"{'always' if always else 'never'} true and checks nothing.{percent}"
+            f"{changes[0].kind}={{'{changes[0].measure}': ...}} needs a baseline= to compare with"
         )
+    if baseline is not None and not changes:
+        raise InputError(
+            "baseline has no effect without a limit of a change: say max_increase={'ece': 0.005}"
+        )
+    if ids is not None and baseline is None:
+        raise InputError("ids match rows with those of a baseline: there is none")
+
+
+def _slice_of(side: Side, name: Any) -> Side:
+    assert side.slices is not None
+    return side.take(np.flatnonzero(side.slices == name))
+
+
+def _slice_of_pair(pair: Pair, name: Any) -> Pair:
+    return replace(pair, new=_slice_of(pair.new, name), old=_slice_of(pair.old, name))
 
 
 @dataclass(frozen=True)
 class _Checks:
     """The limits, and how rows are compared with them."""
 
-    limits: tuple[tuple[Measure, Limit], ...]
+    limits: tuple[Limited, ...]
     rules: tuple[Rule, Rule]
     level: float
     # Limits times slices: each of them may fail by chance.
@@ -201,55 +226,190 @@ class _Checks:
     n_resamples: Any
     seed: Any
 
-    def uncertainty(self, samples: Samples, groups: Any, level: float) -> Uncertainty:
-        measures = tuple(dict.fromkeys(measure for measure, _ in self.limits))
-        return uncertainty_of(
-            samples, *self.rules, measures, level=level, groups=groups,
-            n_resamples=self.n_resamples, seed=self.seed,
+    @property
+    def strict_level(self) -> float:
+        """The level at which all together fail as seldom as one alone would."""
+        return 1.0 - (1.0 - self.level) / self.number
+
+    def model(self, side: Side, *, apart: bool = False) -> _Model:
+        """The rows of a model; `apart` from others, they are drawn with a seed of their own."""
+        check_resamples(self.n_resamples, self.seed)
+        return _Model(side, self, int(self.seed) + (1 if apart else 0))
+
+
+class _Model:
+    """One model's rows: values, intervals and scatter of whatever is limited."""
+
+    def __init__(self, side: Side, checks: _Checks, seed: int) -> None:
+        self.side, self.checks, self.seed = side, checks, seed
+        self.summary = Summary(side.samples, *checks.rules)
+        self._uncertainties: dict[float, Uncertainty] = {}
+        self._fits: dict[str, FittedCoefficient] = {}
+
+    def uncertainty(self, level: float) -> Uncertainty:
+        if level not in self._uncertainties:
+            measures = tuple(dict.fromkeys(
+                each.what for each in self.checks.limits if isinstance(each.what, Measure)
+            ))  # fmt: skip
+            self._uncertainties[level] = uncertainty_of(
+                self.side.samples, *self.checks.rules, measures, level=level,
+                groups=self.side.groups, n_resamples=self.checks.n_resamples, seed=self.seed,
+            )  # fmt: skip
+        return self._uncertainties[level]
+
+    def fit(self, what: Coefficient) -> FittedCoefficient:
+        if what.name not in self._fits:
+            plain = self.uncertainty(self.checks.level)
+            self._fits[what.name] = fit_coefficient(what, plain.plain_problem, plain.groups)
+        return self._fits[what.name]
+
+    def value(self, what: Measure | Coefficient) -> float:
+        """The value; NotDefined where there is none."""
+        if isinstance(what, Measure):
+            return what.compute(self.summary)
+        fit = self.fit(what)
+        if fit.why_not and math.isnan(fit.value):
+            raise NotDefined(fit.why_not)
+        return fit.value
+
+    def interval(self, what: Measure | Coefficient, level: float) -> Interval:
+        if isinstance(what, Measure):
+            return self.uncertainty(level).interval(what, what.compute(self.summary))
+        fit = self.fit(what)
+        low, high = fit.limits(level)
+        return Interval(
+            what.name, fit.value, low, high, level, "limits of Cox's recalibration",
+            standard_error=fit.error, estimate=fit.value,
         )  # fmt: skip
+
+    def scatter(self, what: Measure | Coefficient) -> Scatter:
+        if isinstance(what, Measure):
+            return self.uncertainty(self.checks.level).scatter(what, what.compute(self.summary))
+        return Scatter(self.fit(what).influences, None)
 
 
 def _checked(
-    samples: Samples, groups: Any, where: str | None, checks: _Checks
+    side: Side, pair: Pair | None, where: str | None, checks: _Checks
 ) -> Iterator[LimitCheck]:
     """Every limit, of all rows or of a slice."""
-    weightless = samples.weights is not None and not (samples.weights > 0).any()
+    new = checks.model(side)
+    both = None
+    if pair is not None:
+        both = checks.model(pair.new), checks.model(pair.old, apart=not pair.paired)
+    for each in checks.limits:
+        sides = (side,) if not each.limit.of_change or pair is None else (pair.new, pair.old)
+        reason = "" if where is None else next(filter(None, map(_why_not, sides)), "")
+        if not reason:
+            try:
+                if each.limit.of_change:
+                    assert both is not None and pair is not None
+                    yield _change(each, where, *both, pair, checks)
+                else:
+                    yield _value(each, where, new, checks)
+                continue
+            except InputError as error:
+                # All rows without a value are an error in the input, unless it is sound as it is.
+                if where is None and isinstance(each.what, Measure):
+                    raise
+                reason = str(error)
+        yield LimitCheck(each.limit, where, side.samples.n, math.nan, None, reason)
+
+
+def _why_not(side: Side) -> str:
+    """Why a slice cannot be judged; "" where it can."""
+    samples, groups = side.samples, side.groups
+    if not samples.n:
+        return "it has no rows in the baseline"
+    if samples.weights is not None and not (samples.weights > 0).any():
+        return "its rows have no weight"
     single = groups is not None and int(np.max(groups)) < 1
-    if where is not None and (weightless or single):
-        reason = "its rows have no weight" if weightless else "one cluster cannot be resampled"
-        for _, limit in checks.limits:
-            yield LimitCheck(limit, where, samples.n, math.nan, None, reason)
-        return
-    summary = Summary(samples, *checks.rules)
-    uncertainty = checks.uncertainty(samples, groups, checks.level)
-    # Seldom needed, and a second set of draws: made for the first limit that is broken.
-    strict: Uncertainty | None = None
-    for measure, limit in checks.limits:
-        try:
-            value = measure.compute(summary)
-        except InputError as error:
-            if where is None:
-                raise
-            yield LimitCheck(limit, where, samples.n, math.nan, None, str(error))
-            continue
-        if checks.point:
-            yield LimitCheck(limit, where, samples.n, value, None)
-            continue
-        interval = uncertainty.interval(measure, value)
-        scale = gap_scale(measure, summary)
-        result = replace(limited(limit, where, interval, uncertainty, scale), n=samples.n)
-        if checks.number > 1 and result.verdict == "fail":
-            if strict is None:
-                strict = checks.uncertainty(
-                    samples, groups, 1.0 - (1.0 - checks.level) / checks.number
-                )
-            result = replace(result, joint=strict.interval(measure, value))
-        yield result
+    return "one cluster cannot be resampled" if single else ""
+
+
+def _value(each: Limited, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
+    """A limit of a value."""
+    limit, what, n = each.limit, each.what, model.side.samples.n
+    value = model.value(what)
+    if checks.point:
+        return LimitCheck(limit, where, n, value, None)
+    interval = model.interval(what, checks.level)
+    if isinstance(what, Measure):
+        scale = gap_scale(what, model.summary)
+        uncertainty = model.uncertainty(checks.level)
+        result = replace(limited(limit, where, interval, uncertainty, scale), n=n)
+    else:
+        result = LimitCheck(limit, where, n, value, interval, **_rows_of(model))
+    if checks.number > 1 and result.verdict == "fail":
+        result = replace(result, joint=model.interval(what, checks.strict_level))
+    return result
+
+
+def _change(
+    each: Limited, where: str | None, new: _Model, old: _Model, pair: Pair, checks: _Checks
+) -> LimitCheck:
+    """A limit of the change from the baseline."""
+    limit, what = each.limit, each.what
+    n, m = new.side.samples.n, old.side.samples.n
+    value, before = new.value(what), old.value(what)
+    n_baseline = None if pair.paired else m
+    if checks.point:
+        return LimitCheck(limit, where, n, value, None, baseline=before, n_baseline=n_baseline)
+    limits = difference_limits if pair.paired else independent_limits
+    scatters = new.scatter(what), old.scatter(what)
+
+    def interval(level: float) -> Interval:
+        low, high, estimate = limits(value - before, *scatters, level)
+        return Interval(
+            what.name, value - before, low, high, level,
+            "resamples of the same rows" if pair.paired else "resamples of two samples",
+            new.seed, estimate=estimate,
+        )  # fmt: skip
+
+    fewest = min((_rows_of(new), _rows_of(old)), key=lambda rows: rows["effective_n"])
+    result = LimitCheck(
+        limit, where, n, value, interval(checks.level), baseline=before, n_baseline=n_baseline,
+        n_to_pass=_rows_to_show(each, new, checks), **fewest,
+    )  # fmt: skip
+    if checks.number > 1 and result.verdict == "fail":
+        result = replace(result, joint=interval(checks.strict_level))
+    return result
+
+
+def _rows_of(model: _Model) -> dict[str, Any]:
+    """How many independent rows, or clusters, there are."""
+    samples, groups = model.side.samples, model.side.groups
+    return {
+        "effective_n": effective_rows(samples, groups),
+        "n_clusters": None if groups is None else int(np.unique(groups).size),
+    }
+
+
+def _rows_to_show(each: Limited, model: _Model, checks: _Checks) -> int:
+    """The rows that would have shown a change that is as large as the limit."""
+    what, limit = each.what, each.limit
+    if isinstance(what, Coefficient) or limit.value <= 0:
+        return FEWEST_ROWS
+    scale = replace(gap_scale(what, model.summary), offset=0.0)
+    as_value = (
+        Limit(what.name, "min", what.high - limit.value) if what.higher_is_better
+        else Limit(what.name, "max", what.low + limit.value)
+    )  # fmt: skip
+    return rows_to_pass(what, as_value, checks.level, checks.rules[0], scale)
 
 
 def check_values(
-    values: Mapping[str, float], limits: tuple[tuple[Measure, Limit], ...], n: int, n_missing: int
-) -> Check:
+    values: Mapping[str, float], limits: tuple[Limited, ...], n: int, n_missing: int,
+    before: Mapping[str, float] | None = None, n_before: int | None = None,
+) -> Check:  # fmt: skip
     """Limits compared with values alone, of rows that are not in memory."""
-    results = (LimitCheck(limit, None, n, values[limit.measure], None) for _, limit in limits)
+    results = []
+    for each in limits:
+        name, of_change = each.limit.measure, each.limit.of_change
+        old = before[name] if of_change and before is not None else None
+        results.append(
+            LimitCheck(
+                each.limit, None, n, values[name], None, baseline=old,
+                n_baseline=n_before if of_change else None,
+            )
+        )  # fmt: skip
     return Check(tuple(results), n, n_missing, None, True)

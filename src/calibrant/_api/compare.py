@@ -14,13 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.model_rows import ModelSet, model_set
+from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
+from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import CalibrantError, InputError
+from calibrant._core.errors import CalibrantError, InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.align_rows import rows_in_order
-from calibrant._data.columns import OWN_LABELS, check_label_is_shared
+from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads
@@ -41,10 +44,11 @@ from calibrant.scaling._same_rows import about_mapped
 
 @public
 def compare(
-    y_true: ArrayLike,
-    y_proba: Mapping[str, ArrayLike],
+    y_true: ArrayLike | Mapping[str, ArrayLike],
+    y_proba: Mapping[str, ArrayLike] | ArrayLike,
     *,
-    ids: Mapping[str, ArrayLike] | None = None,
+    ids: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    models: ArrayLike | None = None,
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
     bin_counts: Sequence[int] = (5, 20, 100),
@@ -52,10 +56,13 @@ def compare(
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    scale_on: Mapping[str, Any] | None = None,
+    scaler: str = "temperature",
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Comparison:
@@ -66,18 +73,26 @@ def compare(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_true : array-like of shape (n,) or (n, k), str, list of str, or mapping of str to these
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`. By
+        the names of predictors where each has its own, such as whether its own answer was right.
     y_proba : mapping of str to array-like or str
-        Predictions of each predictor by its name, as (n,) or (n, k), or columns' names with `data`.
+        Predictions of each predictor by its name, as (n,) or (n, k), or columns' names with `data`;
+        with `models`, the predictions of all of them.
     ids : mapping of str to array-like of shape (n,), optional
         Id of each row for "y_true" and for predictors by name; rows are matched by it. A predictor
-        without ids is in the order of `y_true`.
+        without ids is in the order of `y_true`. Of labels for each predictor, ids of each by name;
+        with `models`, the id of every row.
+    models : array-like of shape (n,) or str, optional
+        Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
+        row of each model. Slices, clusters and weights are those of the first model's rows.
     measures : iterable of str, optional
-        Names of `catalogue()`; by default ECE, the truthful errors and the usual losses.
+        Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
+        losses.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
     level : float in (0, 1), default 0.95
@@ -88,6 +103,13 @@ def compare(
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes : int or array-like of shape (n,), optional
         Number of votes behind each soft label; losses and distances have no noise floor without it.
+    scale_on : mapping, optional
+        Validation rows to which a recalibration map of each predictor is fitted, so that predictors
+        are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
+        where there are any `sample_weight` and `data`.
+    scaler : str, default "temperature"
+        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix" or
+        "dirichlet".
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -96,6 +118,8 @@ def compare(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -134,27 +158,34 @@ def compare(
     """
     check_resamples(n_resamples, seed)
     check_level(level)
-    samples = _to_samples(y_true, y_proba, ids, sample_weight, from_logits, classes, data)
+    how = given_as(from_logits, from_logprobs)
+    maps: tuple[str, ...] = ()
+    if scale_on is not None:
+        y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
+        how = False
+    given = model_set(
+        y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, by=by,
+        groups=groups, data=data,
+    )  # fmt: skip
+    by, groups, data = given.by, given.groups, given.data
+    samples = _to_samples(given, ids, y_proba, how, classes)
+    n_own = _differing(samples) if given.own_labels else 0
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose(measures, shape)
     if not chosen:
         raise InputError("measures must name one measure or more")
-    fixed, quantile = both_rules(bins)
+    fixed, quantile = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
 
-    values, summaries = [], []
-    for name, each in samples.items():
-        with _about(name):
-            summary = Summary(each, fixed, quantile)
-            values.append([m.compute(summary) for m in chosen])
-            summaries.append(summary)
+    summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
+    chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
     draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
     blocks = blocks_of(first.n, index, int(seed))
 
-    def resampled(given: tuple[list[float], Samples]) -> _Resampled:
-        row, each = given
+    def resampled(measured: tuple[list[float], Samples]) -> _Resampled:
+        row, each = measured
         # As by `interval`: a predictor's own uncertainty does not depend on the others.
         uncertainty = uncertainty_of(
             each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
@@ -168,7 +199,9 @@ def compare(
         )
 
     pairs = zip(values, samples.values(), strict=True)
-    resamples = in_threads(resampled, pairs, n_threads() if first.n >= THREADS_FROM else 1)
+    threads = n_threads() if first.n >= THREADS_FROM else 1
+    with one_blas_thread(beside=threads):
+        resamples = in_threads(resampled, pairs, threads)
     drawn = [each.drawn for each in resamples]
     own = [each.limits for each in resamples]
     scatters = [each.scatters for each in resamples]
@@ -193,8 +226,11 @@ def compare(
         float(level),
         _robustness(samples, shape, bin_counts),
         slices,
-        describe_input(first, summaries[0].findings),
-        _notes(samples, summaries),
+        (
+            *describe_input(first, next(iter(summaries.values())).findings),
+            *_own_note(n_own, first.n),
+        ),
+        (*maps, *_notes(samples, summaries), *undefined),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -207,10 +243,35 @@ def compare(
             "n_resamples": int(n_resamples),
             "seed": int(seed),
             "grouped": index is not None,
-            "matched_by_ids": ids is not None,
+            "matched_by_ids": given.matched,
+            "own_labels": n_own > 0,
+            **({} if scale_on is None else {"scaler": scaler}),
         },
-        tuple(_table(summary) for summary in summaries),
+        tuple(_table(summary) for summary in summaries.values()),
     )
+
+
+def _values(
+    chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], *, asked: bool
+) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
+    """The measures, each predictor's values of them, and a note on each that was left out: unasked,
+    one that some predictor has no value of.
+    """
+    table: list[dict[str, float]] = []
+    notes: dict[str, str] = {}
+    for name, summary in summaries.items():
+        row = {}
+        for measure in chosen:
+            try:
+                with _about(name):
+                    row[measure.name] = measure.compute(summary)
+            except NotDefined as error:
+                if asked:
+                    raise
+                notes.setdefault(measure.name, f"{measure.name}: left out, {error}")
+        table.append(row)
+    kept = tuple(m for m in chosen if m.name not in notes)
+    return kept, [[row[m.name] for m in kept] for row in table], tuple(notes.values())
 
 
 class _Resampled(NamedTuple):
@@ -221,12 +282,12 @@ class _Resampled(NamedTuple):
     scatters: list[Scatter]
 
 
-def _notes(samples: Mapping[str, Samples], summaries: Sequence[Summary]) -> tuple[str, ...]:
+def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
     """The notes on each predictor, and on rows that its recalibration map was fitted to."""
     fitted = about_mapped({name: each.predictions for name, each in samples.items()})
     return tuple(
         f"{name}: {note}"
-        for name, summary in zip(samples, summaries, strict=True)
+        for name, summary in summaries.items()
         for note in (
             *notes_of(summary.findings, summary.bins, summary.n_logits_clipped),
             *([fitted[name]] if name in fitted else ()),
@@ -321,47 +382,66 @@ def _about(name: str) -> Iterator[None]:
 
 
 def _to_samples(
-    y_true: Any,
+    given: ModelSet,
+    ids: Any,
     y_proba: Any,
-    ids: Mapping[str, Any] | None,
-    sample_weight: Any,
-    from_logits: bool,
+    how: Given,
     classes: Sequence[Any] | None,
-    data: Any,
 ) -> dict[str, Samples]:
-    """Every predictor's samples, all in the order of y_true."""
-    if not isinstance(y_proba, Mapping):
-        raise InputError(
-            "y_proba must map names to predictions, such as {'a': p_a, 'b': p_b}; got "
-            f"{type(y_proba).__name__}"
-        )
-    if len(y_proba) < 2:
-        raise InputError(f"y_proba must hold two predictors or more to compare; got {len(y_proba)}")
-    if isinstance(y_true, Mapping):
-        raise InputError(
-            f"y_true maps names to labels, where one set is needed. {OWN_LABELS}: evaluate each "
-            "model by itself, with its own labels"
-        )
-    if data is not None:
-        # PyArrow's tables call them otherwise.
-        known: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
-        check_label_is_shared(y_true, y_proba, list(known))
+    """Every predictor's samples, all in one order."""
     out: dict[str, Samples] = {}
-    order = rows_in_order(ids, list(y_proba), data)
-    for name, predictions in y_proba.items():
-        if str(name) in out:
-            raise InputError(f"two predictors are called {str(name)!r}: give each its own name")
-        with _about(str(name)):
-            each = to_samples(y_true, predictions, sample_weight, from_logits, classes, data)
+    shared = isinstance(ids, Mapping) and "y_true" in ids
+    order = rows_in_order(ids, list(y_proba), given.data) if shared else {}
+    for name, rows in given.models.items():
+        with _about(name):
+            each = to_samples(
+                rows.y_true, rows.y_proba, rows.sample_weight, how, classes, rows.data
+            )
             if name in order:
                 if order[name].size != each.n:
                     raise InputError(
                         f"there are {order[name].size} ids for {each.n} rows of y_proba"
                     )
                 each = replace(each, predictions=each.predictions[order[name]])
-        out[str(name)] = each if classes is not None else replace(each, class_names=None)
-    shapes = {name: each.predictions.shape[1:] for name, each in out.items()}
+            if rows.order is not None:
+                if rows.order.size != each.n:
+                    raise InputError(f"there are {rows.order.size} ids for {each.n} rows")
+                each = each.take(rows.order)
+        out[name] = each if classes is not None else replace(each, class_names=None)
+    _check_alike(out)
+    return out
+
+
+def _check_alike(samples: Mapping[str, Samples]) -> None:
+    """An error unless all predictors have the same rows, classes and weights."""
+    shapes = {name: each.predictions.shape[1:] for name, each in samples.items()}
     if len(set(shapes.values())) > 1:
         listed = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
         raise InputError(f"all predictors must have the same classes; the shapes are {listed}")
-    return out
+    (first_name, first), *others = samples.items()
+    for name, each in others:
+        if each.n != first.n:
+            raise InputError(
+                f"{first_name} has {first.n} rows, {name} has {each.n}: compare models on the same "
+                "rows, matched by ids="
+            )
+        if each.targets.shape != first.targets.shape:
+            raise InputError(f"the labels of {name} and {first_name} have different shapes")
+        if first.weights is not None and not np.array_equal(each.weights, first.weights):  # type: ignore[arg-type]
+            raise InputError(f"{name} and {first_name} have different weights for the same rows")
+
+
+def _own_note(n_own: int, n: int) -> tuple[str, ...]:
+    if not n_own:
+        return ()
+    return (f"labels are each model's own; they differ in {n_own:,} of {n:,} rows",)
+
+
+def _differing(samples: Mapping[str, Samples]) -> int:
+    """Rows in which some model has other labels than the first."""
+    first, *others = samples.values()
+    other = np.zeros(first.n, dtype=np.bool_)
+    for each in others:
+        differs = np.asarray(each.targets != first.targets)
+        other |= differs if differs.ndim == 1 else differs.any(axis=1)
+    return int(np.count_nonzero(other))

@@ -8,17 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._core.binning import EqualWidth
+from calibrant._core.bin_counts import is_by_rows
+from calibrant._core.binning import EqualWidth, as_rule
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
+from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays.passes import whole_problem
+from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_problem
+from calibrant._measures.benchmark_rules import BENCHMARK_RULES
 from calibrant._measures.binned import binned_error
 from calibrant._measures.peer_rules import PEER_RULES, PeerRule
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Convention, Conventions
+
+# What tools report, then what benchmarks of language models do.
+ALL_RULES = (*PEER_RULES, *BENCHMARK_RULES)
 
 
 @public
@@ -26,16 +33,19 @@ def conventions(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
-    bins: int = 15,
+    bins: int | str = 15,
     notion: str | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Conventions:
-    """What each well-known tool would show as ECE for these data, and why.
+    """What each well-known tool and benchmark would show as ECE for these data, and why.
 
     Every tool is followed by its own rule, in its default number of bins and in `bins`; none needs
-    to be installed. (n, k) predictions are judged by their top label.
+    to be installed. Benchmarks of language models have rules of their own: that of Hendrycks, which
+    Humanity's Last Exam (HLE) uses, drops the last bin. (n, k) predictions are judged by their top
+    label.
 
     Parameters
     ----------
@@ -43,12 +53,15 @@ def conventions(
         Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    bins : int, default 15
-        Number of bins at which all tools are compared.
+    bins : int or str, default 15
+        Number of bins at which all tools are compared; `"cbrt"` and `"auto"` are numbers that
+        follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -74,8 +87,10 @@ def conventions(
     >>> [(row.tool, round(row.at_common, 4)) for row in table.rows[:2]]
     [('Calibrant', 0.005), ('torchmetrics', 0.095)]
     """
-    rule = EqualWidth(bins)
-    samples = to_samples(y_true, y_proba, from_logits=from_logits, classes=classes, data=data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, from_logits=given, classes=classes, data=data)
+    rule = as_rule(bins, n=samples.n) if is_by_rows(bins) else EqualWidth(bins)  # type: ignore[arg-type]
+    assert isinstance(rule, EqualWidth)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError("conventions are of one scalar problem: use notion='confidence'")
@@ -92,20 +107,22 @@ def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conven
         "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
         "as defined", f"{rule}, as doubles", "This is the definition.",
     )  # fmt: skip
-    rows = [_row(peer, u, z, rule.m, findings.soft) for peer in PEER_RULES]
+    threads = n_threads() if u.size >= LANES_FROM else 1
+    rows = in_threads(lambda p: _row(p, u, z, rule.m, findings.soft), ALL_RULES, threads)
     return Conventions((own, *rows), rule.m, notion)
 
 
 def _row(
     peer: PeerRule, u: NDArray[np.float64], z: NDArray[np.float64], bins: int, soft: bool
 ) -> Convention:
+    own_bins = peer.bins_for(u.size)
+    values: tuple[float | None, float | None] = (None, None)
     if soft and peer.soft_targets == "refused":
-        values: tuple[float | None, float | None] = (None, None)
         answer = "refuses soft labels"
+    elif u.size < peer.fewest_rows:
+        answer = f"fails below {peer.fewest_rows} rows"
     else:
-        with_its = peer.compute(u, z, peer.default_bins)
-        values = with_its, with_its if bins == peer.default_bins else peer.compute(u, z, bins)
+        with_its = peer.compute(u, z, own_bins)
+        values = with_its, with_its if bins == own_bins else peer.compute(u, z, bins)
         answer = "wrong with soft labels" if soft and peer.soft_targets == "wrong" else "answers"
-    return Convention(
-        peer.tool, peer.version, peer.default_bins, *values, answer, peer.rule, peer.why
-    )
+    return Convention(peer.tool, peer.version, own_bins, *values, answer, peer.rule, peer.why)

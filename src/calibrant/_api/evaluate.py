@@ -13,6 +13,7 @@ from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.columns import is_lazy
+from calibrant._data.logprobs import given_as
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant.results._evaluation import Evaluation
 
@@ -34,6 +35,7 @@ def evaluate(
     by: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
@@ -53,6 +55,7 @@ def evaluate(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply, but for distances between distributions
         with hard labels and full calibration with more than 200 classes.
@@ -78,6 +81,8 @@ def evaluate(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -118,7 +123,7 @@ def evaluate(
     options = Options(
         bins=bins, measures=measures, intervals="all" if uncertainty else "none",
         tolerance=tolerance, level=level, votes=votes, n_resamples=n_resamples, seed=seed, by=by,
-        data=data,
+        data=data, clinical=uncertainty,
     )  # fmt: skip
     if groups is not None and not uncertainty and by is None:
         raise InputError(
@@ -126,7 +131,8 @@ def evaluate(
             "whose slices have p-values"
         )
     samples: Any
-    rows = (y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    given = given_as(from_logits, from_logprobs)
+    rows = (y_true, y_proba, sample_weight, given, classes, data, missing)
     if is_lazy(data):
         _check_summable(uncertainty, groups)
         # A frame of another engine is summed there, in one pass for everything.

@@ -45,7 +45,7 @@ from calibrant.results._slices import Slices
 def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     """The evaluation of a lazy frame, summed where it lies."""
     by = None if options.by is None else named(options.by, "by", samples.frame.collect_schema())
-    fixed, truthful = both_rules(options.bins)
+    fixed, truthful = both_rules(options.bins, samples.count_rows)
     _check_rules(fixed, truthful, by)
     names = None if options.measures is None else known_measures(options.measures)
     shape = samples.shape

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.uncertainty import verdict_of
 from calibrant._core.binning import Rule
+from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.validation import check_level, check_resamples
 from calibrant._data.samples import Samples
@@ -164,7 +165,8 @@ def _with_intervals(
             if each.name in measures and is_of_cells == cells
         ]
 
-    both = in_threads(lane, (True, False), min(threads, 2))
+    with one_blas_thread(beside=threads):
+        both = in_threads(lane, (True, False), min(threads, 2))
     found = {each.name: each for part in both for each in part}
     return [found.get(each.name, each) for each in estimates]
 

@@ -13,6 +13,7 @@ from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
+from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._summaries.samples import Summary, resolve_notion
@@ -29,6 +30,7 @@ def reliability(
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ReliabilityTable:
@@ -44,7 +46,7 @@ def reliability(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`.
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     groups : array-like of shape (n,) or str, optional
@@ -54,6 +56,8 @@ def reliability(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -79,9 +83,10 @@ def reliability(
         0  0.0000  0.5000  2          0.3000       0.0000   0.3000
         1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
     """
-    rule = as_rule(bins)
     validate: Any = to_samples_in_place if groups is None else to_samples
-    samples = validate(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = validate(y_true, y_proba, sample_weight, given, classes, data)
+    rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
@@ -106,6 +111,7 @@ def classwise_reliability(
     bins: Bins = 15,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ClasswiseReliability:
@@ -121,11 +127,13 @@ def classwise_reliability(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`.
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -153,8 +161,9 @@ def classwise_reliability(
       a              0.3000       0.2500  0.2000
       c              0.2000       0.2500  0.0500
     """
-    rule = as_rule(bins)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    rule = as_rule(bins, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
             "classwise_reliability needs y_proba of the shape (n, k), a column per class; it is "

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.metrics.uncertainty import limited
-from calibrant._core.bin_tables import BinTable
+from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
@@ -72,6 +72,7 @@ def sliced(
         own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         n_clusters = None if own is None else int(own.max()) + 1
         plain = Slice(label, subset.n, values, math.nan, math.nan, math.nan, n_clusters=n_clusters)
+        plain = _with_means(plain, summary.bins)
         if n_clusters == 1:
             notes.append(f"{label}: one cluster alone has no noise floor and no interval")
             slices.append(plain)
@@ -186,7 +187,17 @@ def slice_of_sums(
     values = {measure.name: measure.compute(summary) for measure in shown}
     soft = summary.findings.soft
     floor = floor_of_sums(summary.bins, headline, values[headline.name], soft=soft)
-    return Slice(label, n, values, floor.upper, floor.p_value, math.nan)
+    slice_ = Slice(label, n, values, floor.upper, floor.p_value, math.nan)
+    return _with_means(slice_, summary.bins)
+
+
+def _with_means(slice_: Slice, table: BinTable) -> Slice:
+    """A slice with the mean prediction and target of all its rows, those in no bin included."""
+    w, wu, wz = (
+        float(getattr(table, name)[0].sum() + table.dropped[0, FIELDS.index(name)])
+        for name in ("sum_w", "sum_wu", "sum_wz")
+    )
+    return replace(slice_, mean_predicted=wu / w, mean_target=wz / w)
 
 
 def floor_of_sums(

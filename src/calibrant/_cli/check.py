@@ -7,13 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import print_json
-from calibrant._cli.parsing import add_json, named_number
+from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
+from calibrant._cli.parsing import add_json, named_number, names
+from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
+    from calibrant._data.readers.read_rows import ReadRequest, Rows
+    from calibrant._measures.catalogue import Shape
     from calibrant.results._check import Check
+    from calibrant.results._evaluation import Evaluation
 
 # Predictions that are kept in memory, (n, k) counted as n k.
 HELD = 200_000_000
@@ -35,8 +39,9 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--min", dest="at_least", type=named_number, action="append", default=[],
-        metavar="MEASURE=LIMIT", help="at least this much",
+        metavar="MEASURE=LIMIT", help="at least this much, such as auroc=0.8 or slope=0.9",
     )  # fmt: skip
+    _add_baseline(parser)
     parser.add_argument(
         "--point", action="store_true", help="judge the values alone, without intervals"
     )
@@ -44,81 +49,260 @@ def add(commands: Any) -> None:
     inputs.add_bins(parser)
     inputs.add_groups(parser, "check each value of these columns too")
     inputs.add_chance(parser)
+    parser.add_argument(
+        "--summary", choices=("github",),
+        help="also write a Markdown summary to $GITHUB_STEP_SUMMARY (or print it), and an "
+        "annotation for each limit that is not kept",
+    )  # fmt: skip
+    parser.add_argument("--junit", metavar="FILE", help="also write JUnit XML, for build servers")
     add_json(parser)
     parser.set_defaults(run=run)
 
 
+def _add_baseline(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("baseline")
+    group.add_argument(
+        "--baseline", metavar="FILE",
+        help="predictions to compare with: file, folder or pattern, with the same columns",
+    )  # fmt: skip
+    group.add_argument(
+        "--max-increase", type=named_number, action="append", default=[], metavar="MEASURE=LIMIT",
+        help="at most so much above the baseline, such as ece=0.005; may be repeated",
+    )  # fmt: skip
+    group.add_argument(
+        "--max-decrease", type=named_number, action="append", default=[], metavar="MEASURE=LIMIT",
+        help="at most so much below the baseline, for what is better the higher it is",
+    )  # fmt: skip
+    group.add_argument(
+        "--id", metavar="COLUMN", help="match rows with the baseline's by this column"
+    )
+    group.add_argument(
+        "--unpaired", action="store_true",
+        help="take the baseline's rows for other rows, even if their labels are the same",
+    )  # fmt: skip
+    group.add_argument(
+        "--baseline-proba", type=names, metavar="COLUMN[,...]",
+        help="predictions in the baseline, if their columns are called otherwise",
+    )  # fmt: skip
+
+
 def run(options: argparse.Namespace) -> int:
-    limits = {"at_most": options.at_most, "at_least": options.at_least}
-    for option, counts in limits.items():
-        if len(dict(counts)) < len(counts):
+    _check_options(options)
+    check_writable(options.junit, [*options.files, *filter(None, [options.baseline])], None)
+    taken = inputs.take_from_logs(options, by=False, held=not options.point)
+    result, messages = _checked(options)
+    messages = (*map(in_options, messages), *taken)
+    options.code = result.code  # true whether or not anyone reads what follows
+    title = f"calibrant check {inputs.format_files(options.files)}"
+    if options.junit is not None:
+        with atomic_write(options.junit) as temp:
+            temp.write_text(result.to_junit(name=title), encoding="utf-8")
+        tell(f"written: {options.junit}")
+    if options.json:
+        print_json({**result.to_dict(), "files": options.files, "inferred": list(messages)})
+    else:
+        _show(result, messages, inputs.format_files(options.files))
+    if options.summary is not None:
+        _summarise(result, title, as_json=options.json)
+    return result.code
+
+
+_SPELT = {
+    "at_most": "--max", "at_least": "--min", "max_increase": "--max-increase",
+    "max_decrease": "--max-decrease",
+}  # fmt: skip
+
+
+def _limits(options: argparse.Namespace) -> dict[str, dict[str, float]]:
+    return {name: dict(getattr(options, name)) for name in _SPELT}
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    for option, limits in _limits(options).items():
+        if len(limits) < len(getattr(options, option)):
             raise InputError(f"{_SPELT[option]} names a measure twice: say its limit once")
-    if not (options.at_most or options.at_least):
+    changes = options.max_increase or options.max_decrease
+    if not (options.at_most or options.at_least or changes):
         raise InputError("there is nothing to check: say --max ece=0.05, or --min MEASURE=LIMIT")
+    if changes and options.baseline is None:
+        raise InputError(
+            "--max-increase and --max-decrease compare with a baseline: say --baseline FILE"
+        )
+    if options.baseline is not None and not changes:
+        raise InputError("--baseline has no effect without --max-increase or --max-decrease")
+    alone = [name for name in ("id", "unpaired", "baseline_proba") if getattr(options, name)]
+    if alone and options.baseline is None:
+        raise InputError(f"--{alone[0].replace('_', '-')} has no effect without --baseline")
+    if options.id is not None and options.unpaired:
+        raise InputError("--id matches the rows that --unpaired takes for others: drop one of them")
     if options.point and options.groups is not None:
         raise InputError(
             "--groups has no effect with --point, which computes no interval: drop one of them"
         )
-    result, messages = _checked(options)
-    options.code = result.code  # true whether or not anyone reads what follows
-    if options.json:
-        print_json({**result.to_dict(), "files": options.files, "inferred": list(messages)})
-        return result.code
-    _show(result, messages, inputs.format_files(options.files))
-    return result.code
 
 
-_SPELT = {"at_most": "--max", "at_least": "--min"}
+def _summarise(result: Check, title: str, *, as_json: bool) -> None:
+    """The summary of a job on GitHub, and its annotations; elsewhere they are printed."""
+    import os
+    import sys
+
+    markdown, annotations = result.to_github(name=title)
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(markdown)
+    for line in (*(() if path else markdown.splitlines()), *annotations.splitlines()):
+        say(line, file=sys.stderr if as_json else sys.stdout)
 
 
 def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     """The verdict, and what was found out about the files."""
+    state = state_among(options.files)
+    if state is not None:
+        return _of_state(state, options)
     from calibrant._api.check import check
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
     try:
         rows = read_rows(inputs.request_of(options, options.files), at_most=HELD)
+        old = None if options.baseline is None else _baseline_rows(rows, options)
     except TooLarge:
-        if options.point and options.by is None:
+        if options.point and options.by is None and options.id is None:
             return _streamed(options)
         raise InputError(
             f"there are more than {HELD:,} predictions, too many to keep in memory for an "
             "interval: check a sample of the rows, or the values alone with --point and no --by"
         ) from None
+    more: dict[str, Any] = {**_limits(options)}
+    if old is not None:
+        ids, old_ids = _ids(rows, old, options)
+        more |= {
+            "ids": ids,
+            "paired": False if options.unpaired else None,
+            "baseline": {
+                "y_true": old.y_true, "y_proba": old.y_proba, "sample_weight": old.sample_weight,
+                "groups": inputs.groups_of(old, options.groups), "ids": old_ids,
+                "by": inputs.slices_of(old, options.by),
+            },
+        }  # fmt: skip
     with working("intervals"):
         result = check(
-            rows.y_true, rows.y_proba, at_most=dict(options.at_most),
-            at_least=dict(options.at_least), level=options.level, point=options.point,
+            rows.y_true, rows.y_proba, level=options.level, point=options.point,
             bins=options.bins, groups=inputs.groups_of(rows, options.groups),
             by=inputs.slices_of(rows, options.by), seed=options.seed,
             sample_weight=rows.sample_weight, from_logits=options.from_logits,
+            missing=options.missing, **more,
         )  # fmt: skip
     name = ", ".join(options.by or ())
     parts = [
         limit if limit.where is None else replace(limit, where=f"{name} {limit.where}")
         for limit in result.rows
     ]
-    return replace(result, rows=tuple(parts), n_missing=rows.n_missing), rows.messages
+    messages = rows.messages
+    if old is not None:
+        messages = (*messages, *(f"baseline: {line}" for line in old.messages))
+    return replace(result, rows=tuple(parts), n_missing=rows.n_missing), messages
+
+
+def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Limits compared with the values of sums: they have no intervals."""
+    from calibrant._api.check import check_values
+    from calibrant._api.limits import limits_of
+    from calibrant._inference.coefficients import COEFFICIENTS
+
+    if not options.point:
+        raise InputError(
+            f"{path} is a state of a stream: its sums give values, and an interval needs rows. "
+            "Check the values alone with --point, or give the files of rows"
+        )
+    check_no_rows_needed({
+        "--by": options.by, "--groups": options.groups, "--baseline": options.baseline,
+    })  # fmt: skip
+    _, total = sums_in(path)
+    limits = limits_of(shape="multiclass" if total.columns > 1 else "binary", **_limits(options))
+    fitted = [each.what.name for each in limits if each.what.name in COEFFICIENTS]
+    if fitted:
+        raise InputError(f"{fitted[0]} is fitted to rows, and a state holds sums")
+    result = total.evaluate(measures=list(dict.fromkeys(each.what.name for each in limits)))
+    found = check_values(result.values, limits, total.n_rows, total.n_missing)
+    return found, (f"{path} holds the sums of {total.n_rows:,} rows", *result.inferred)
+
+
+def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:
+    """The rows of the baseline, with the classes of the checked rows."""
+    from calibrant._data.readers.read_rows import read_rows
+
+    request = inputs.request_of(options, options.baseline)
+    if options.baseline_proba is not None:
+        request = replace(request, y_proba=inputs.one_or_several(options.baseline_proba))
+    if request.classes is None and rows.chosen.classes is not None:
+        request = replace(request, classes=[str(name) for name in rows.chosen.classes])
+    return read_rows(request, at_most=HELD)
+
+
+def _ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
+    """What matches rows: a column, or their place in the files where some were dropped."""
+    if options.id is not None:
+        ids, others = (each.other("--id", options.id).astype(str) for each in (rows, old))
+        return ids, others
+    dropped = rows.n_missing or old.n_missing
+    if options.unpaired or not dropped or rows.n + rows.n_missing != old.n + old.n_missing:
+        return None, None
+    import numpy as np
+
+    common = np.intersect1d(rows.positions, old.positions, assume_unique=True)
+    if not common.size or not np.array_equal(rows.at(common).y_true, old.at(common).y_true):
+        return None, None
+    return rows.positions, old.positions
 
 
 def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    from calibrant._api.check import check_values, limits_of
-    from calibrant._api.files.evaluate_file import evaluate_file
+    from calibrant._api.check import check_values
+    from calibrant._api.limits import limits_of
 
-    at_most, at_least = dict(options.at_most), dict(options.at_least)
-    request = inputs.request_of(options, options.files)
-    result = evaluate_file(
-        request.path, y_true=request.y_true, y_proba=request.y_proba,
-        sample_weight=request.sample_weight,
-        bins=options.bins, measures=list(dict.fromkeys([*at_most, *at_least])),
-        from_logits=request.from_logits, classes=request.classes, missing=request.missing,
-        format=request.format,
-    )  # fmt: skip
-    multiclass = result.inferred[0].startswith("multiclass")
-    limits = limits_of(at_most, at_least, "multiclass" if multiclass else "binary")
+    result = _stream_values(options, inputs.request_of(options, options.files))
+    shape = _shape(result)
+    limits = limits_of(shape=shape, **_limits(options))
+    before, messages = None, result.inferred
+    if options.baseline is not None:
+        request = inputs.request_of(options, options.baseline)
+        if options.baseline_proba is not None:
+            request = replace(request, y_proba=inputs.one_or_several(options.baseline_proba))
+        before = _stream_values(options, request)
+        if _shape(before) != shape:
+            raise InputError("the baseline has other classes than the checked rows")
+        messages = (*messages, *(f"baseline: {line}" for line in before.inferred))
     n_missing = int(result.recipe.get("n_missing", 0))
-    return check_values(result.values, limits, result.recipe["n"], n_missing), result.inferred
+    found = check_values(
+        result.values, limits, result.recipe["n"], n_missing,
+        None if before is None else before.values,
+        None if before is None else before.recipe["n"],
+    )  # fmt: skip
+    return found, messages
+
+
+def _stream_values(options: argparse.Namespace, request: ReadRequest) -> Evaluation:
+    """The values of files that are not kept in memory."""
+    from calibrant._api.files.evaluate_file import evaluate_file
+    from calibrant._inference.coefficients import COEFFICIENTS
+
+    names = list(dict.fromkeys(name for limits in _limits(options).values() for name in limits))
+    fitted = [name for name in names if name in COEFFICIENTS]
+    if fitted:
+        raise InputError(
+            f"{fitted[0]} is fitted to rows in memory, and there are more than {HELD:,} "
+            "predictions: check a sample of the rows"
+        )
+    arguments = inputs.streamed_arguments(options)
+    arguments |= {"path": request.path, "y_proba": request.y_proba}
+    return evaluate_file(
+        **arguments, bins=options.bins, measures=names,
+    )  # fmt: skip
+
+
+def _shape(result: Evaluation) -> Shape:
+    return "multiclass" if result.inferred[0].startswith("multiclass") else "binary"
 
 
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
@@ -130,7 +314,8 @@ def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
 
     print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict], file=sys.stdout)
     notes = (in_options(missing_note(result.n_missing)),) if result.n_missing else ()
-    for line in (*messages, *notes, *(limit.sentence for limit in result.rows)):
+    changes = map(in_options, result.notes)
+    for line in (*messages, *notes, *changes, *(limit.sentence for limit in result.rows)):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
     print_table(result.columns(), "Limits")

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
+from calibrant._cli.output import (
+    atomic_write,
+    check_page_possible,
+    check_writable,
+    print_json,
+    tell,
+)
 from calibrant._cli.parsing import add_json, distinct
 from calibrant._cli.words import in_options
+from calibrant._core.errors import InputError
+from calibrant._core.map_names import METHODS
 
 if TYPE_CHECKING:
     from calibrant._cli.models import Models
@@ -22,7 +31,9 @@ def add(commands: Any) -> None:
         description="Compare models on the same rows: ranks, differences and their confidence "
         "intervals. Either one file with the predictions of several models, named by --models, or "
         "one file per model with the same labels in the same order, or matched by --id; one "
-        "folder or pattern alone stands for one file per model. " + inputs.DESCRIPTION,
+        "folder or pattern alone stands for one file per model; or rows of all models one below "
+        "the other (--model-column). Where labels are each model's own, every confidence meets "
+        "those of its model. " + inputs.DESCRIPTION,
     )
     parser.add_argument(
         "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
@@ -33,33 +44,77 @@ def add(commands: Any) -> None:
         "--models", nargs="+", metavar="NAME=COLUMN[,...]",
         help="models in one file: a column, one for each class, or a pattern such as big_*",
     )  # fmt: skip
+    parser.add_argument(
+        "--labels", nargs="+", metavar="NAME=COLUMN",
+        help="with --models: the column of each model's own labels, such as whether its own answer "
+        "was right",
+    )  # fmt: skip
+    parser.add_argument(
+        "--model-column", metavar="COLUMN",
+        help="long format: a column that says which model a row is of; rows are matched by --id",
+    )  # fmt: skip
     parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
+    parser.add_argument(
+        "--own-labels", action="store_true",
+        help="each file has its model's own labels, such as whether its own answer was right; of "
+        "columns called correct this is known",
+    )  # fmt: skip
     inputs.add_columns(parser)
     inputs.add_bins(parser)
     parser.add_argument(
         "--measures", type=distinct, metavar="NAME,...", help="compare only these measures"
     )
     inputs.add_groups(parser, "compare within each value of these columns too")
+    parser.add_argument(
+        "--scale-on", nargs="+", metavar="[NAME=]FILE | COLUMN=VALUE",
+        help="recalibrate each model first, by a map fitted to these validation files (or to the "
+        "rows in which a column has a value, which are then not compared)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--method", choices=METHODS, help="the map of --scale-on; default temperature"
+    )
     inputs.add_chance(parser)
+    parser.add_argument(
+        "--table", metavar="FILE", help="also write the table for a paper (.tex or .md)"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    from calibrant._cli.models import named_files, read_models
+    from calibrant._cli.models import given_paths, named_files, read_models, take_ids_from_logs
+    from calibrant._cli.scale_on import divided, split_of, validation_models
     from calibrant._cli.terminal import working
 
     check_page_possible(options.out)
-    check_writable(options.out, named_files(options).values(), options.format)
+    _check_table(options.table)
+    if options.method is not None and options.scale_on is None:
+        raise InputError("--method is the map of --scale-on: say which rows to fit it to")
+    for path in (options.out, options.table):
+        check_writable(path, named_files(options).values(), options.format)
+    options.split, value = split_of(options)
+    taken = take_ids_from_logs(options)
     models = read_models(options)
+    models = replace(models, messages=(*map(in_options, models.messages), *taken))
+    validation = None
+    if options.split is not None:
+        models, validation = divided(models, options.split, value)
+    elif options.scale_on is not None:
+        validation = validation_models(options, models)
     with working("intervals of the differences"):
-        comparison = _compared(models, options)
+        comparison = _compared(models, options, validation)
+    if options.table is not None:
+        tex = options.table.lower().endswith(".tex")
+        text = comparison.to_latex() if tex else comparison.to_markdown() + "\n"
+        with atomic_write(options.table) as temp:
+            temp.write_text(text, encoding="utf-8")
+        tell(f"written: {options.table}")
     if options.out is not None:
         with working("the page"):
             comparison.save(
                 options.out,
                 name=options.title,
-                source={"files": inputs.format_files(options.files), "command": options.typed},
+                source=inputs.without_folders(options, given_paths(options)),
             )
         tell(f"written: {options.out}")
     if options.json:
@@ -68,18 +123,24 @@ def run(options: argparse.Namespace) -> None:
         _show(comparison)
 
 
-def _compared(models: Models, options: argparse.Namespace) -> Comparison:
-    from dataclasses import replace
+def _check_table(path: str | None) -> None:
+    if path is not None and not path.lower().endswith((".tex", ".md")):
+        raise InputError(f"{path}: a table is LaTeX or Markdown; name it .tex or .md")
 
+
+def _compared(models: Models, options: argparse.Namespace, validation: Models | None) -> Comparison:
     from calibrant._api.compare import compare
 
     first = models.first
     comparison = compare(
-        first.y_true, models.predictions, measures=options.measures, bins=options.bins,
+        first.y_true if models.labels is None else models.labels, models.predictions,
+        measures=options.measures, bins=options.bins,
         level=options.level, groups=inputs.groups_of(first, options.groups),
         by=inputs.slices_of(first, options.by), seed=options.seed,
         sample_weight=first.sample_weight, from_logits=options.from_logits,
         classes=first.class_names,
+        scale_on=None if validation is None else _to_fit(validation),
+        scaler=options.method or "temperature",
     )  # fmt: skip
     slices = comparison.slices
     if slices is not None:
@@ -95,6 +156,15 @@ def _compared(models: Models, options: argparse.Namespace) -> Comparison:
     )
 
 
+def _to_fit(validation: Models) -> dict[str, Any]:
+    rows = validation.first
+    return {
+        "y_true": rows.y_true if validation.labels is None else validation.labels,
+        "y_proba": validation.predictions,
+        "sample_weight": rows.sample_weight,
+    }  # fmt: skip
+
+
 def _show(comparison: Comparison) -> None:
     import sys
 
@@ -106,7 +176,7 @@ def _show(comparison: Comparison) -> None:
     for line in (*comparison.inferred, *comparison.notes):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
-    print_table(comparison.columns(), "Measures")
+    print_table(comparison.display_columns(), "Measures")
     for measure in comparison.measures:
         ranked = comparison.ranked(measure)
         limits = zip(ranked["low"], ranked["high"], strict=True)

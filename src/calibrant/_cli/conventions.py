@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import print_json, say
-from calibrant._cli.parsing import add_json, whole
+from calibrant._cli.parsing import add_json, bin_count
 from calibrant._cli.words import in_options
 
 
@@ -21,8 +21,9 @@ def add(commands: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     inputs.add_columns(parser, weight=False)
     parser.add_argument(
-        "--bins", type=whole, default=15, help="number of bins for all tools; default 15"
-    )
+        "--bins", type=bin_count, default=15,
+        help="number of bins for all tools; default 15; or cbrt or auto, by the number of rows",
+    )  # fmt: skip
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
 
     say(f"{', '.join(options.files)}: {rows.n:,} rows")
     missing = (in_options(missing_note(rows.n_missing)),) if rows.n_missing else ()
-    for line in (*rows.messages, *missing):
+    for line in (*map(in_options, rows.messages), *missing):
         say(f"  {line}")
     say()
     kept = {k: v for k, v in result.columns().items() if k not in ("rule", "why", "version")}

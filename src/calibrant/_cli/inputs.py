@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.parsing import bins, names
+from calibrant._cli.parsing import bins, names, worded
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import ReadRequest, Rows
 
-FORMATS = ("parquet", "csv", "jsonl", "arrow", "npz")
+FORMATS = (
+    "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval", "inspect", "excel", "stata",
+    "sas", "r",
+)  # fmt: skip
 DESCRIPTION = (
-    "Files are Parquet, CSV, JSONL, Arrow or NPZ. Columns are found by their usual names unless "
-    "you name them; the output says which were used."
+    "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, logs of lm-evaluation-harness and "
+    "Inspect AI, or tables of Excel, Stata, SAS or R. Columns are found by their usual names "
+    "unless you name them; the output says which were used."
 )
 
 
@@ -33,20 +41,40 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
         help="labels in the order of the columns of predictions; for a binary problem, "
         "NEGATIVE,POSITIVE",
     )  # fmt: skip
+    group.add_argument(
+        "--answer", metavar="COLUMN", help="answers, to be compared with --gold, in place of labels"
+    )
+    group.add_argument("--gold", metavar="COLUMN", help="right answers")
     group.add_argument("--from-logits", action="store_true", help="predictions are logits")
+    group.add_argument(
+        "--from-logprobs", action="store_true", help="predictions are log-probabilities"
+    )
+    group.add_argument(
+        "--percent", action="store_true", help='predictions are percentages: 85, or "85%%"'
+    )
+    group.add_argument(
+        "--words", type=worded, metavar="WORD=P,...",
+        help="predictions are words, each with its probability: likely=0.7,unlikely=0.2; or a file "
+        "with such a pair a line, or with a JSON record",
+    )  # fmt: skip
     group.add_argument(
         "--missing", choices=("error", "drop"), default="error",
         help="rows in which something is missing: an error (the default), or dropped and counted",
     )  # fmt: skip
     group.add_argument(
-        "--format", choices=FORMATS, help="format of the files, if their names do not say"
+        "--format", choices=FORMATS,
+        help="format of the files, if their names or fields do not say",
+    )  # fmt: skip
+    group.add_argument(
+        "--filter", metavar="NAME", help="filter of a log of lm-evaluation-harness, of several"
     )
 
 
 def add_bins(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bins", type=bins, default=15,
-        help="a count (the default is 15), edges such as 0,0.5,1, or quantile:15",
+        help="a count (the default is 15), edges such as 0,0.5,1, quantile:15, or a count that "
+        "follows from the rows: cbrt (their cube root) or auto (the same, from 5 to 100)",
     )  # fmt: skip
 
 
@@ -71,13 +99,15 @@ def add_chance(parser: argparse.ArgumentParser) -> None:
 
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     """What the options say is to be read."""
+    from calibrant._data.readers.columns import answers_of
     from calibrant._data.readers.read_rows import ReadRequest
+    from calibrant._data.readers.written import written_as
 
     others: dict[str, str] = {}
-    for option in ("by", "groups", "id", "keep"):
+    for option in ("by", "groups", "id", "keep", "model_column", "split", "time"):
         given_names = getattr(options, option, None) or []
         for name in [given_names] if isinstance(given_names, str) else given_names:
-            others.setdefault(name, f"--{option}")
+            others.setdefault(name, f"--{option.replace('_', '-')}")
     return ReadRequest(
         path[0] if isinstance(path, list) and len(path) == 1 else path,
         y_true=one_or_several(options.label),
@@ -87,8 +117,51 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
         from_logits=options.from_logits,
         missing=options.missing,
         format=options.format,
+        written=written_as(
+            from_logits=options.from_logits, from_logprobs=options.from_logprobs,
+            percent=options.percent, words=options.words,
+        ),
+        answers=answers_of(options.answer, options.gold),
+        filter=options.filter,
         others=others,
-    )
+    )  # fmt: skip
+
+
+def take_from_logs(options: argparse.Namespace, *, by: bool, held: bool = True) -> tuple[str, ...]:
+    """What logs of evaluations say beside labels and predictions becomes options, unless these are
+    given: clusters (epochs of a sample) and, on request, slices (tasks). What was taken, in words.
+    """
+    from calibrant._data.readers.find import LOGS
+    from calibrant._data.readers.recognise import find_files
+    from calibrant._data.readers.source import open_reader
+
+    files = find_files(options.files, options.format)
+    if not all(file.format in LOGS for file in files):
+        return ()
+    logs: list[Any] = [open_reader(file) for file in files]
+    logs = [getattr(log, "inner", log) for log in logs]
+    messages = []
+    if held and options.groups is None and any(log.clusters for log in logs):
+        options.groups = next(log.clusters for log in logs if log.clusters)
+        messages.append(f"clusters are {options.groups!r}: epochs of a sample belong together")
+    tasks = {record.get("task") for log in logs for record in log.records}
+    if by and options.by is None and len(tasks) > 1:
+        options.by = [logs[0].slices]
+        messages.append(f"slices by {options.by[0]!r}, of which there are {len(tasks)}")
+    return tuple(messages)
+
+
+def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """The same as arguments of `evaluate_file`."""
+    request = request_of(options, options.files)
+    return {
+        "path": request.path, "y_true": request.y_true, "y_proba": request.y_proba,
+        "sample_weight": request.sample_weight, "classes": request.classes,
+        "from_logits": request.from_logits, "from_logprobs": options.from_logprobs,
+        "percent": options.percent, "words": options.words, "answer": options.answer,
+        "gold": options.gold, "filter": options.filter, "missing": request.missing,
+        "format": request.format,
+    }  # fmt: skip
 
 
 def one_or_several(given: list[str] | None) -> Any:
@@ -99,6 +172,37 @@ def one_or_several(given: list[str] | None) -> Any:
 def format_files(files: list[str]) -> str:
     """The files of a command, or the first of many: a pattern can stand for thousands."""
     return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
+
+
+def file_names(paths: Sequence[str]) -> list[str]:
+    """The names of files without their folders, but for what tells two of one name apart."""
+    parts = [PurePath(path).parts or (path,) for path in paths]
+    names = [each[-1] for each in parts]
+    for n_parts in range(2, 1 + max(map(len, parts), default=1)):
+        owners = Counter(name for name, _ in set(zip(names, parts, strict=True)))
+        names = [
+            str(PurePath(*each[-n_parts:])) if owners[name] > 1 else name
+            for name, each in zip(names, parts, strict=True)
+        ]
+    return names
+
+
+def without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[str, str]:
+    """The files and the command as a page tells them: whoever reads it has other folders.
+
+    `paths` are those in `options.files`, there perhaps as NAME=FILE.
+    """
+    short = dict(zip(paths, file_names(paths), strict=True))
+    short |= dict(zip([options.out], file_names([options.out]), strict=True))
+
+    def told(word: str) -> str:
+        name, _, path = word.partition("=")
+        return short.get(word) or (f"{name}={short[path]}" if path in short else word)
+
+    return {
+        "command": shlex.join(map(told, shlex.split(options.typed))),
+        "files": format_files(list(map(told, options.files))),
+    }
 
 
 def slices_of(rows: Rows, by: list[str] | None) -> Any:

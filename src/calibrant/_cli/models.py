@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._cli import inputs
+from calibrant._cli.same_rows import by_id, by_position
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.align_rows import align, row_of_id
-from calibrant._data.columns import OWN_LABELS, check_label_is_shared
-from calibrant._data.readers.find import find_files
+from calibrant._data.columns import check_label_is_shared, check_labels_are_own
+from calibrant._data.readers.find import LOGS
 from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
+from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
 
 
@@ -36,11 +37,21 @@ class Models:
     predictions: dict[str, NDArray[Any]]
     messages: tuple[str, ...]
     notes: tuple[str, ...]
+    # The labels of each model, where they are its own.
+    labels: dict[str, NDArray[Any]] | None = None
 
 
 def read_models(options: argparse.Namespace) -> Models:
     """Every model that the options name."""
+    if options.own_labels and options.id is None:
+        raise InputError(
+            "--own-labels needs --id COLUMN: rows of different models are the same by it alone"
+        )
+    if options.model_column is not None:
+        return _long(options)
     files = named_files(options)
+    if options.labels is not None and options.models is None:
+        raise InputError("--labels is of the models that --models names: leave it out")
     if options.models is None:
         if len(files) == 1:
             raise InputError(
@@ -58,10 +69,11 @@ def read_models(options: argparse.Namespace) -> Models:
 def named_files(options: argparse.Namespace) -> dict[str, str]:
     """Files by name: as given by NAME=FILE, or by what differs in their paths."""
     given: list[str] = options.files
+    if options.model_column is not None:  # all rows are of one set
+        return {path: path for path in given}
     if options.models is None and len(given) == 1 and _stands_for_several(given[0]):
         given = [str(file) for file in find_files(given[0], options.format)]
-    given_text = [text.split("=", 1) if "=" in text and not os.path.exists(text) else [text, text]
-            for text in given]  # fmt: skip
+    given_text = list(map(_named, given))
     short = [Path(path).stem if name == path else name for name, path in given_text]
     twice = {name for name, n in Counter(short).items() if n > 1}
     names = [
@@ -76,6 +88,16 @@ def named_files(options: argparse.Namespace) -> dict[str, str]:
     return {name: path for name, (_, path) in zip(names, given_text, strict=True)}
 
 
+def given_paths(options: argparse.Namespace) -> list[str]:
+    """The files, folders and patterns of a command, without the names given to them."""
+    return [_named(text)[1] for text in options.files]
+
+
+def _named(text: str) -> list[str]:
+    """NAME and FILE, or the file twice."""
+    return text.split("=", 1) if "=" in text and not os.path.exists(text) else [text, text]
+
+
 def _stands_for_several(text: str) -> bool:
     """Whether it is a folder or a pattern. Among other files each is one model in several parts."""
     place = os.path.expanduser(text)
@@ -86,9 +108,17 @@ def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     columns = _columns(options, path)
     request = inputs.request_of(options, path)
     known = open_reader(find_files(path, options.format)[0]).names
-    check_label_is_shared(request.y_true, columns, known)
+    own = _own_columns(options, columns)
+    if own is None:
+        check_label_is_shared(request.y_true, columns, known)
+    else:
+        check_labels_are_own(own, columns, known)
     read = {
-        name: read_rows(replace(request, y_proba=given_text))
+        name: read_rows(
+            replace(
+                request, y_proba=given_text, y_true=request.y_true if own is None else own[name]
+            )
+        )
         for name, given_text in columns.items()
     }
     # Rows that one model has nothing to say about are dropped for all.
@@ -103,8 +133,77 @@ def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     total = next(iter(read.values()))
     n_gone = total.n + total.n_missing - common.size
     return Models(
-        first, {name: rows.y_proba for name, rows in kept.items()}, messages, _dropped_note(n_gone)
+        first, {name: rows.y_proba for name, rows in kept.items()}, messages,
+        _dropped_note(n_gone), None if own is None else _labels(kept),
+    )  # fmt: skip
+
+
+def _labels(read: Mapping[str, Rows]) -> dict[str, NDArray[Any]]:
+    return {name: rows.y_true for name, rows in read.items()}
+
+
+def _own_columns(options: argparse.Namespace, columns: Mapping[str, Any]) -> dict[str, str] | None:
+    """The column of each model's own labels."""
+    if options.labels is None:
+        return None
+    if options.label is not None or options.answer is not None:
+        raise InputError("--labels says which labels are whose: leave out --label and --answer")
+    out: dict[str, str] = {}
+    for text in options.labels:
+        name, sign, column = (part.strip() for part in text.partition("="))
+        if not (name and sign and column):
+            raise InputError(f"--labels {text}: write NAME=COLUMN, such as big=correct_big")
+        if name not in columns:
+            raise InputError(f"--labels {text}: no model has that name: {nearest(name, columns)}")
+        out[name] = column
+    absent = [name for name in columns if name not in out]
+    if absent:
+        raise InputError(f"--labels has none for {absent[0]!r}: give each model its own")
+    return out
+
+
+def _long(options: argparse.Namespace) -> Models:
+    """Rows of all models one below the other."""
+    if options.models is not None or options.labels is not None:
+        raise InputError("--model-column says whose each row is: leave out --models and --labels")
+    if options.id is None:
+        raise InputError(
+            "--model-column needs --id COLUMN: rows of different models are the same by it"
+        )
+    rows = read_rows(inputs.request_of(options, options.files))
+    whose = rows.other("--model-column", options.model_column).astype(str)
+    names = list(dict.fromkeys(whose.tolist()))
+    if len(names) < 2:
+        raise InputError(f"--model-column {options.model_column} names one model, {names[0]!r}")
+    read = {name: rows.take(np.flatnonzero(whose == name)) for name in names}
+    kept, notes = by_id(read, options.id, drop=options.missing == "drop", own=True)
+    return Models(
+        next(iter(kept.values())),
+        {name: each.y_proba for name, each in kept.items()},
+        rows.messages,
+        (*_dropped_note(rows.n_missing), *notes),
+        _labels(kept),
     )
+
+
+def take_ids_from_logs(options: argparse.Namespace) -> tuple[str, ...]:
+    """Rows of logs are matched by their own ids, and epochs of a sample belong together."""
+    if options.models is not None or options.model_column is not None:
+        return ()
+    logs: list[Any] = []
+    for path in named_files(options).values():
+        files = find_files(path, options.format)
+        if not all(file.format in LOGS for file in files):
+            return ()
+        logs += [open_reader(file) for file in files]
+    messages = []
+    if options.id is None:
+        options.id = "id"
+        messages.append("rows of the logs are matched by 'id'")
+    if options.groups is None and any(getattr(log, "clusters", None) for log in logs):
+        options.groups = "sample"
+        messages.append("clusters are 'sample': epochs of a sample belong together")
+    return tuple(messages)
 
 
 def _dropped_note(n: int) -> tuple[str, ...]:
@@ -162,11 +261,12 @@ def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Model
     if options.id is None:
         read = by_position(read)
     else:
-        read, more = by_id(read, options.id, drop=options.missing == "drop")
+        drop = options.missing == "drop"
+        read, more = by_id(read, options.id, drop=drop, own=options.own_labels)
     first = next(iter(read.values()))
     messages = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.messages)
     predictions = {name: rows.y_proba for name, rows in read.items()}
-    return Models(first, predictions, messages, (*notes, *more))
+    return Models(first, predictions, messages, (*notes, *more), _labels(read))
 
 
 def _check_alike(read: Mapping[str, Rows]) -> None:
@@ -185,97 +285,3 @@ def _check_alike(read: Mapping[str, Rows]) -> None:
 
 def _classes(rows: Rows) -> list[str] | None:
     return None if rows.chosen.classes is None else [str(name) for name in rows.chosen.classes]
-
-
-def by_position(read: dict[str, Rows]) -> dict[str, Rows]:
-    """The same rows of every file; an error if they are not the same."""
-    (first_name, first), *others = read.items()
-    total = first.n + first.n_missing
-    common = first.positions
-    for name, rows in others:
-        if rows.n + rows.n_missing != total:
-            raise InputError(
-                f"{first_name} has {total:,} rows, {name} has {rows.n + rows.n_missing:,}: they "
-                "must be the same rows. Match them by a column that names each row: --id COLUMN"
-            )
-        common = np.intersect1d(common, rows.positions, assume_unique=True)
-    if not common.size:
-        raise InputError("in each row something is missing for some model: nothing is left")
-    kept = {name: rows.at(common) for name, rows in read.items()}
-    _check_same_rows(kept, "in the same order, or match them with --id COLUMN")
-    return kept
-
-
-def by_id(
-    read: dict[str, Rows], column: str, *, drop: bool
-) -> tuple[dict[str, Rows], tuple[str, ...]]:
-    """The rows of every file in the order of the first, matched by a column."""
-    ids: dict[str, dict[str, int]] = {}
-    for name, rows in read.items():
-        try:
-            ids[name] = row_of_id(rows.other("--id", column).tolist())
-        except KeyError as error:
-            raise InputError(
-                f"{name}: --id {column} must name each row once; {error.args[0]!r} is twice"
-            ) from None
-    aligned = align(ids)
-    for name, keys in aligned.unmatched.items():
-        if keys and not drop:
-            raise InputError(
-                f"{name}: {len(keys):,} rows are not in every file, such as {keys[0]!r}: give the "
-                "same rows, or drop these with --missing drop"
-            )
-    if not next(iter(aligned.rows.values())).size:
-        raise InputError(f"no value of --id {column} is in every file: nothing is left")
-    notes = tuple(
-        f"{name}: {len(keys):,} rows were dropped because not every file has them"
-        for name, keys in aligned.unmatched.items() if keys
-    )  # fmt: skip
-    kept = {name: rows.take(aligned.rows[name]) for name, rows in read.items()}
-    _check_same_rows(kept, f"for the same {column}")
-    return kept, notes
-
-
-def _check_same_rows(read: dict[str, Rows], hint: str) -> None:
-    (first_name, first), *others = read.items()
-    for name, rows in others:
-        if rows.y_true.shape != first.y_true.shape:
-            raise InputError(
-                f"the labels of {name} have the shape {rows.y_true.shape}, those of {first_name} "
-                f"{first.y_true.shape}"
-            )
-        _check_weights(name, first_name, rows, first)
-        other = rows.y_true != first.y_true
-        other = other if other.ndim == 1 else other.any(axis=1)
-        if other.any():
-            row = int(np.argmax(other))
-            fault = (
-                f"{name} and {first_name} have different labels in {int(other.sum()):,} of "
-                f"{first.n:,} rows, first in row {int(first.positions[row])} "
-                f"({rows.y_true[row]} and {first.y_true[row]})"
-            )
-            if _may_be_own(rows) and _may_be_own(first):
-                alone = "evaluate each file by itself with calibrant report"
-                if _is_correctness(rows) or _is_correctness(first):
-                    raise InputError(f"{fault}. {OWN_LABELS}: {alone}")
-                hint = f"{hint}. If they say whether each model's own answer was right: {alone}"
-            raise InputError(f"{fault}: give the same labels {hint}")
-
-
-# What a column is called that says whether an answer was right.
-_CORRECT = ("correct", "is_correct", "correctness", "is_right", "accuracy")
-
-
-def _may_be_own(rows: Rows) -> bool:
-    """Whether labels may be of the model and not of the rows: right or wrong."""
-    return rows.y_true.ndim == 1 and not rows.multiclass
-
-
-def _is_correctness(rows: Rows) -> bool:
-    return rows.chosen.y_true.names[0].rpartition(".")[2].lower() in _CORRECT
-
-
-def _check_weights(name: str, first_name: str, rows: Rows, first: Rows) -> None:
-    mine, others = first.sample_weight, rows.sample_weight
-    if mine is not None and others is not None and not np.array_equal(mine, others):
-        raise InputError(f"{name} and {first_name} have different weights for the same rows")

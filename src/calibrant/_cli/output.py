@@ -44,7 +44,7 @@ def check_page_possible(path: str | None) -> None:
 
 
 def _check_input(target: Path, inputs: Iterable[str | None], format: str | None) -> None:
-    from calibrant._data.readers.find import find_files
+    from calibrant._data.readers.recognise import find_files
 
     if not target.exists():
         return

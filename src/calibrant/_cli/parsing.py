@@ -71,7 +71,11 @@ def distinct(text: str) -> list[str]:
 
 
 def bins(text: str) -> Any:
-    """A count, edges, or quantile:COUNT."""
+    """A count, edges, quantile:COUNT, or a count that follows from the rows: cbrt, auto."""
+    from calibrant._core.bin_counts import is_by_rows
+
+    if is_by_rows(text):
+        return text
     try:
         if text.startswith("quantile:"):
             from calibrant._core.binning import Quantile
@@ -82,8 +86,51 @@ def bins(text: str) -> Any:
         raise argparse.ArgumentTypeError(str(error)) from None
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a count, nor edges such as 0,0.5,1, nor quantile:15"
+            f"{text!r} is neither a count, nor edges such as 0,0.5,1, nor quantile:15, cbrt or auto"
         ) from None
+
+
+def bin_count(text: str) -> Any:
+    """A count, or one that follows from the rows."""
+    from calibrant._core.bin_counts import is_by_rows
+
+    return text if is_by_rows(text) else whole(text)
+
+
+def worded(text: str) -> dict[str, float]:
+    """WORD=PROBABILITY,... or a file with such a pair a line, or with a JSON record."""
+    from pathlib import Path
+
+    if "=" not in text or Path(text).is_file():
+        try:
+            content = Path(text).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is neither pairs such as likely=0.7,unlikely=0.2 nor a file of them"
+            ) from None
+        if content.lstrip().startswith("{"):
+            return _worded_record(text, content)
+        pairs = [line for line in content.splitlines() if line.strip()]
+    else:
+        pairs = text.split(",")
+    return dict(_worded_pair(pair) for pair in pairs)
+
+
+def _worded_record(path: str, content: str) -> dict[str, float]:
+    import json
+
+    try:
+        record: dict[str, float] = json.loads(content)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{path} is not JSON: {error}") from None
+    return record
+
+
+def _worded_pair(pair: str) -> tuple[str, float]:
+    word, sign, value = pair.rpartition("=" if "=" in pair else ",")
+    if not sign or not word.strip():
+        raise argparse.ArgumentTypeError(f"{pair!r} is not of the form likely=0.7")
+    return word.strip(), number(value.strip())
 
 
 def whole(text: str) -> int:

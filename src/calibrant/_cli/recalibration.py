@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, StateError
 from calibrant._data.readers.columns import choose_columns, has_usual
-from calibrant._data.readers.find import find_files
 from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
+from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
 from calibrant._inference.budget import COMPARED_PREDICTIONS
 from calibrant._measures.catalogue import listed
@@ -80,11 +80,13 @@ def rows_to_map(request: ReadRequest, fit_result: Fitted) -> tuple[Rows, bool]:
     if request.classes is None and fit_result.classes is not None:
         request = replace(request, classes=fit_result.classes)
     reader = open_reader(find_files(request.path, request.format)[0])
-    if request.y_true is not None or not reader.names or has_usual(reader.names, "y_true"):
+    named = request.y_true is not None or request.answers is not None
+    if named or not reader.names or has_usual(reader.names, "y_true"):
         return read_rows(request), True
     chosen = choose_columns(
-        reader, reader.names[0], request.y_proba, None, None, request.classes, request.from_logits
-    )
+        reader, reader.names[0], request.y_proba, None, None, request.classes,
+        request.from_logits, as_text=request.written.as_text,
+    )  # fmt: skip
     spec = chosen.y_proba
     predictions = list(spec.names) if spec.stacked else spec.names[0]
     unlabelled = replace(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
 from calibrant._cli.parsing import add_json, distinct, share
+from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 
@@ -26,7 +28,8 @@ def add(commands: Any) -> None:
         help="evaluate predictions in files",
         description="Evaluate predictions in files. Several files, folders and patterns are one "
         "set of rows. Up to ten million predictions are read into memory and get confidence "
-        "intervals; more are summed as they are read. " + inputs.DESCRIPTION,
+        "intervals; more are summed as they are read. The state of an Accumulator or a Monitor, "
+        "alone, is evaluated too. " + inputs.DESCRIPTION,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
@@ -46,7 +49,16 @@ def add(commands: Any) -> None:
         "--all-intervals", action="store_true",
         help="intervals for every measure, not only for those that are quick",
     )  # fmt: skip
+    parser.add_argument(
+        "--clinical", action="store_true",
+        help="also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
+    )  # fmt: skip
     parser.add_argument("--title", help="title of the page; default: the files' names")
+    parser.add_argument(
+        "--recalibrate", type=distinct, metavar="NAME,...",
+        help="recalibration maps that the page shows side by side, such as beta,isotonic; default: "
+        "those that suit the rows",
+    )  # fmt: skip
     parser.add_argument(
         "--stream",
         action="store_true",
@@ -70,7 +82,20 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     check_page_possible(options.out)
     check_writable(options.out, options.files, options.format)
+    if options.recalibrate is not None:
+        from calibrant._core.errors import one_of
+        from calibrant._core.map_names import METHODS
+
+        for name in options.recalibrate:
+            one_of("--recalibrate", name, METHODS)
+        if options.out is None:
+            raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
+    state = state_among(options.files)
+    if state is not None:
+        _of_state(state, options)
+        return
     streamed = options.stream or options.one_pass
+    options.taken = inputs.take_from_logs(options, by=True, held=not streamed)
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
     result = None if streamed else _in_memory(options)
@@ -84,6 +109,26 @@ def run(options: argparse.Namespace) -> None:
     from calibrant._cli.tables import print_evaluation
 
     print_evaluation(result, f"{inputs.format_files(options.files)}: {result.recipe['n']:,} rows")
+
+
+def _of_state(path: str, options: argparse.Namespace) -> None:
+    """What the sums of a stream say; of a monitor, the page is over time."""
+    from calibrant._api.streaming.monitor import Monitor
+    from calibrant._cli.tables import print_evaluation
+
+    check_no_rows_needed({"--by": options.by, "--groups": options.groups})
+    state, total = sums_in(path)
+    if options.out is not None:
+        if not isinstance(state, Monitor):
+            raise InputError("a page needs rows, or the windows of a Monitor: leave out -o")
+        name = options.title or os.path.basename(path)
+        state.evaluate().save(options.out, name=name, source={"state": os.path.basename(path)})
+        tell(f"written: {options.out}")
+    result = total.evaluate(measures=options.measures)
+    if options.json:
+        print_json(result.to_dict())
+        return
+    print_evaluation(result, f"{path}: sums of {total.n_rows:,} rows")
 
 
 def _in_memory(options: argparse.Namespace) -> Evaluation | None:
@@ -123,8 +168,17 @@ def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
             intervals="all" if options.all_intervals else "cheap", tolerance=options.tolerance,
             level=options.level, seed=options.seed, by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
+            clinical=_wants_clinical(options, multiclass=samples.multiclass),
         ),
     )  # fmt: skip
+
+
+def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
+    if options.clinical and multiclass:
+        raise InputError("--clinical is for binary outcomes; these rows have several classes")
+    if options.clinical and options.measures is not None:
+        raise InputError("--clinical comes with all measures: leave out --measures")
+    return bool(options.clinical)
 
 
 def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
@@ -134,13 +188,15 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
 
     # A mistyped name is an error before the work.
     shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
+    clinical = _wants_clinical(options, multiclass=rows.multiclass)
     page = report(
         rows.y_true, rows.y_proba, measures=options.measures,
-        name=options.title or inputs.format_files(options.files),
+        name=options.title or inputs.without_folders(options, options.files)["files"],
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
-        level=options.level, seed=options.seed, source=_source(rows, options),
+        level=options.level, seed=options.seed, recalibrate=options.recalibrate,
+        source=_source(rows, options),
     )  # fmt: skip
     notes = tuple(map(in_options, page.evaluation.notes))
     evaluation = replace(_named_slices(page.evaluation, options), notes=notes)
@@ -148,13 +204,14 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     page.save(options.out)
     names = {measure.name for measure in shown}
     kept = tuple(each for each in page.evaluation.estimates if each.name in names)
-    return replace(page.evaluation, estimates=kept)
+    return replace(
+        page.evaluation, estimates=kept, clinical=page.evaluation.clinical if clinical else None
+    )
 
 
 def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
     told = {
-        "command": options.typed,
-        "files": inputs.format_files(options.files),
+        **inputs.without_folders(options, options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
         "predictions": ", ".join(rows.chosen.y_proba.names),
         "weights": rows.chosen.sample_weight,
@@ -179,7 +236,7 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
     more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
     return replace(
         _named_slices(result, options),
-        inferred=(*result.inferred, *rows.messages),
+        inferred=(*result.inferred, *map(in_options, rows.messages), *options.taken),
         notes=(*map(in_options, notes), *map(in_options, result.notes)),
         recipe={**result.recipe, **more},
     )
@@ -194,14 +251,16 @@ def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation
 def _streamed(options: argparse.Namespace) -> Evaluation:
     from calibrant._api.files.evaluate_file import evaluate_file
 
+    if options.clinical:
+        raise InputError("--clinical needs the rows in memory: give fewer rows, or leave it out")
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
-    request = inputs.request_of(options, options.files)
     result = evaluate_file(
-        request.path, y_true=request.y_true, y_proba=request.y_proba,
-        sample_weight=request.sample_weight,
-        bins=options.bins, measures=options.measures, from_logits=request.from_logits,
-        classes=request.classes, by=options.by, missing=request.missing, format=request.format,
-        exact=not options.one_pass, progress=options.progress,
+        **inputs.streamed_arguments(options), bins=options.bins, measures=options.measures,
+        by=options.by, exact=not options.one_pass, progress=options.progress,
     )  # fmt: skip
-    return replace(result, notes=tuple(map(in_options, result.notes)))
+    return replace(
+        result,
+        inferred=(*map(in_options, result.inferred), *options.taken),
+        notes=tuple(map(in_options, result.notes)),
+    )

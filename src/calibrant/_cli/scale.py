@@ -11,20 +11,11 @@ from calibrant._cli.output import atomic_write, check_writable, print_json, say,
 from calibrant._cli.parsing import add_json, names
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
+from calibrant._core.map_names import METHODS
 
 if TYPE_CHECKING:
     from calibrant._cli.recalibration import Fitted
 
-METHODS = {
-    "temperature": "TemperatureScaling",
-    "platt": "PlattScaling",
-    "isotonic": "IsotonicCalibration",
-    "beta": "BetaCalibration",
-    "histogram": "HistogramBinning",
-    "vector": "VectorScaling",
-    "matrix": "MatrixScaling",
-    "dirichlet": "DirichletCalibration",
-}
 ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good there"
 
 

@@ -24,7 +24,7 @@ Columns = Mapping[str, Sequence[Any]]
 _BAR = 24
 _STYLES = {"calibrated within noise": GOOD, "miscalibrated": BAD, "not enough data": WARNING}
 # What a terminal's table leaves out first when it is too narrow.
-_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin")
+_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value", "estimate")
 
 
 def print_table(columns: Columns, title: str, *, file: TextIO | None = None) -> None:
@@ -76,6 +76,8 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
     print(file=out)
     measures = {k: v for k, v in evaluation.columns().items() if k != "title"}
     print_table(measures, "Measures", file=out)
+    if evaluation.clinical is not None:
+        print_table(evaluation.clinical.display_columns(), evaluation.clinical.title, file=out)
     print_reliability(evaluation, out)
     if evaluation.slices is not None:
         print_table(

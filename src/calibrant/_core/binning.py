@@ -14,14 +14,15 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.bin_counts import BY_ROWS, RowCount, bins_by_rows, is_by_rows
 from calibrant._core.errors import InputError, nearest, one_of
 
 # Sums of weights may round either way. A rank this close to a border is on it: far above rounding,
@@ -91,6 +92,8 @@ class EqualWidth(BinningRule):
     m: int
     closed: Closed = "left"
     drop_one: bool = False
+    # Where the number comes from, if it follows from the number of rows.
+    origin: str = field(default="", init=False, repr=False, compare=False)
 
     is_fixed: ClassVar[bool] = True
 
@@ -104,7 +107,7 @@ class EqualWidth(BinningRule):
 
     def __str__(self) -> str:
         dropped = ", 1 dropped" if self.drop_one else ""
-        return f"{self.m} equal-width bins, {self.closed}-closed{dropped}"
+        return f"{self.m} equal-width bins{_origin(self)}, {self.closed}-closed{dropped}"
 
 
 @dataclass(frozen=True)
@@ -131,13 +134,14 @@ class Quantile(BinningRule):
 
     m: int
     ties: Literal["together", "rank"] = "together"
+    origin: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "m", _bin_count(self.m))
         one_of("ties", self.ties, ("together", "rank"))
 
     def __str__(self) -> str:
-        return f"{self.m} quantile bins, " + (
+        return f"{self.m} quantile bins{_origin(self)}, " + (
             "ties together" if self.ties == "together" else "by rank"
         )
 
@@ -220,6 +224,20 @@ FixedRule: TypeAlias = EqualWidth | Edges
 Rule: TypeAlias = FixedRule | Quantile | LevelSets
 Bins: TypeAlias = Rule | int | str | Sequence[float]
 
+
+def _origin(rule: EqualWidth | Quantile) -> str:
+    return f" ({rule.origin})" if rule.origin else ""
+
+
+Counted = TypeVar("Counted", bound=EqualWidth | Quantile)
+
+
+def _of_origin(rule: Counted, origin: str) -> Counted:
+    """The rule, which says from now on where its number of bins comes from."""
+    object.__setattr__(rule, "origin", origin)
+    return rule
+
+
 _NAMED: dict[str, Rule] = {
     "uniform": EqualWidth(15),
     "quantile": Quantile(15),
@@ -227,14 +245,26 @@ _NAMED: dict[str, Rule] = {
 }
 
 
-def as_rule(bins: Bins, *, default: type[EqualWidth] | type[Quantile] = EqualWidth) -> Rule:
-    """The rule that `bins` means: a rule, a count (of `default` bins), a name, or edges."""
+def as_rule(
+    bins: Bins,
+    *,
+    default: type[EqualWidth] | type[Quantile] = EqualWidth,
+    n: RowCount | None = None,
+) -> Rule:
+    """The rule that `bins` means: a rule, a count (of `default` bins), a name, or edges.
+
+    Some names ("cbrt", "auto") are a count that follows from the number of rows `n`.
+    """
     if isinstance(bins, Rule):
         return bins
     if isinstance(bins, str):
         if bins in _NAMED:
             return _NAMED[bins]
-        raise InputError(f"bins={bins!r} is not a known rule: {nearest(bins, _NAMED)}")
+        if is_by_rows(bins):
+            count, origin = bins_by_rows(bins, n)
+            rule: EqualWidth | Quantile = default(count)
+            return _of_origin(rule, origin)
+        raise InputError(f"bins={bins!r} is not a known rule: {nearest(bins, [*_NAMED, *BY_ROWS])}")
     if isinstance(bins, numbers.Integral):
         return default(_bin_count(bins))
     if isinstance(bins, Sequence | np.ndarray) and np.ndim(bins) > 0:
@@ -389,12 +419,12 @@ def equal_mass_rule(rule: Rule) -> Quantile:
     return Quantile(15 if isinstance(rule, LevelSets) else rule.m)
 
 
-def both_rules(bins: Bins) -> tuple[Rule, Rule]:
+def both_rules(bins: Bins, n: RowCount | None = None) -> tuple[Rule, Rule]:
     """The rules of the ordinary and of the truthful measures: a count means equal-width bins for
     the former and as many quantile bins for the latter; a rule is used for both. Measures that
     are defined by bins of equal mass keep those (`equal_mass_rule`).
     """
-    fixed = as_rule(bins)
+    fixed = as_rule(bins, n=n)
     if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth):
-        return fixed, Quantile(fixed.m)
+        return fixed, _of_origin(Quantile(fixed.m), fixed.origin)
     return fixed, fixed

@@ -89,6 +89,10 @@ def check_eps(eps: Any) -> float:
     return float(eps)
 
 
+# Types of rows that have no index to compare.
+_PLAIN = frozenset({np.ndarray, list, tuple, str, int, float, bool, type(None)})
+
+
 def public(function: Callable[P, R]) -> Callable[P, R]:
     """Turn a mistyped keyword into an UnknownOption that names the nearest one, and reject pandas
     objects with different indexes.
@@ -104,11 +108,16 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             if name not in known:
                 why = REASONS.get(name) or nearest(name, known)
                 raise UnknownOption(f"{shown}() has no option {name!r}: {why}")
-        if has_rows:
+        if has_rows and not (_PLAIN.issuperset(map(type, args)) and _without_index(kwargs)):
             check_same_index({**dict(zip(known, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
     return checked
+
+
+def _without_index(given: Mapping[str, Any]) -> bool:
+    """Whether none of the rows among these options can have an index: most are arrays."""
+    return all(type(value) in _PLAIN for name, value in given.items() if name in ROWS)
 
 
 def check_same_index(given: Mapping[str, Any]) -> None:

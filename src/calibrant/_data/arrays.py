@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb")
 
 def to_array(value: Any, argument: str) -> NDArray[Any]:
     """The values of `value` as an array, without a copy where that can be. Nulls are an error."""
-    if isinstance(value, np.ma.MaskedArray):
+    # NumPy imports masked arrays when they are first named, which takes as long as a small sum.
+    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise _nulls(argument, np.ma.getmaskarray(value))
         return value.data
@@ -69,7 +71,20 @@ def precision_name(value: Any) -> str:
         of_arrow = getattr(getattr(value, "schema", None), "types", ())
         types: Any = getattr(value, "dtypes", of_arrow)
         return "float16" if any(str(kind).lower() in _HALF for kind in types) else ""
-    return str(getattr(value, "dtype", "")).rpartition(".")[2]
+    kind = getattr(value, "dtype", "")
+    return _name_of(kind) if isinstance(kind, np.dtype) else _last_part(str(kind))
+
+
+@cache
+def _name_of(kind: np.dtype[Any]) -> str:
+    """NumPy puts the name of a type together anew each time, longer than it takes to sum a few
+    rows.
+    """
+    return _last_part(str(kind))
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def stays_on_device(value: Any) -> bool:

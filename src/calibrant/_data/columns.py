@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -23,8 +23,8 @@ def is_lazy(data: Any) -> bool:
 
 
 OWN_LABELS = (
-    "compare holds all models against the same labels. Where each has its own, such as whether its "
-    "own answer was right, one model's confidence would meet another's correctness"
+    "One set of labels is for all models; where each has its own, such as whether its own answer "
+    "was right, one model's confidence would meet another's correctness"
 )
 
 
@@ -32,22 +32,54 @@ def check_label_is_shared(label: Any, predictions: Mapping[str, Any], known: Seq
     """An error if the column of labels is one model's own, as its name beside another's says:
     correct_a and correct_b, where the models' predictions are conf_a and conf_b.
     """
-    columns = {name: each for name, each in predictions.items() if isinstance(each, str)}
     if not isinstance(label, str):
         return
-    own = re.split(_BETWEEN, label)
+    for mine, other, a, b in _swaps(predictions):
+        sibling = _with(label, a, b)
+        if sibling is not None and sibling in known:
+            raise InputError(
+                f"y_true names the column {label!r}, which is that of {mine!r}: {other!r} has "
+                f"{sibling!r}. {OWN_LABELS}: give each its own, "
+                f"y_true={{{mine!r}: {label!r}, {other!r}: {sibling!r}, ...}}"
+            )
+
+
+def check_labels_are_own(
+    labels: Mapping[str, Any], predictions: Mapping[str, Any], known: Sequence[str]
+) -> None:
+    """An error if a model is given the labels of another, as the columns' names say."""
+    texts = [each for each in labels.values() if isinstance(each, str)]
+    twice = next((text for text in texts if texts.count(text) > 1), None)
+    for mine, other, a, b in _swaps(predictions):
+        given = labels.get(mine)
+        right = None if not isinstance(given, str) else _with(given, b, a)
+        if right is not None and right in known and a not in re.split(_BETWEEN, str(given)):
+            raise InputError(
+                f"y_true gives {mine!r} the labels {given!r}, which are those of {other!r}, while "
+                f"there is {right!r}: one model's confidence would meet another's correctness"
+            )
+    if twice is not None and len(set(texts)) > 1:
+        raise InputError(
+            f"y_true gives the column {twice!r} to two models, and others to the rest: give each "
+            "model its own labels, or one set for all"
+        )
+
+
+def _swaps(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Two models, and what stands for each in the names of columns."""
+    columns = {name: each for name, each in predictions.items() if isinstance(each, str)}
     for (mine, first), (other, second) in permutations(columns.items(), 2):
         parts = re.split(_BETWEEN, first), re.split(_BETWEEN, second)
         swaps = {(str(mine), str(other))}
         if len(parts[0]) == len(parts[1]):
             swaps |= {(a, b) for a, b in zip(*parts, strict=True) if a != b}
-        for a, b in swaps:
-            sibling = "".join(b if part == a else part for part in own)
-            if a in own and sibling in known:
-                raise InputError(
-                    f"y_true names the column {label!r}, which is that of {mine!r}: {other!r} has "
-                    f"{sibling!r}. {OWN_LABELS}: evaluate each model by itself, with its own labels"
-                )
+        yield from ((mine, other, a, b) for a, b in sorted(swaps))
+
+
+def _with(name: str, a: str, b: str) -> str | None:
+    """A column's name with b in the place of a; None where a is no part of it."""
+    parts = re.split(_BETWEEN, name)
+    return "".join(b if part == a else part for part in parts) if a in parts else None
 
 
 _BETWEEN = r"([._/ -])"

@@ -106,6 +106,12 @@ def _prediction(samples: Samples, row: int, shown: int) -> str | None:
                 f"{location} is {value!r}: predictions must be finite numbers. Fix or drop that row"
             )
         if not samples.from_logits and not -OVERSHOOT <= value <= 1 + OVERSHOOT:
+            if value < 0 and _none_is_above_zero(samples):
+                return (
+                    f"{location} is {value!r}, and no y_proba is above 0: predictions must lie in "
+                    "[0, 1]. If these are log-probabilities, pass from_logprobs=True; if they are "
+                    "logits, from_logits=True"
+                )
             return (
                 f"{location} is {value!r}: predictions must lie in [0, 1]. If these are logits, "
                 "pass from_logits=True; if they are percentages, divide by 100"
@@ -119,6 +125,11 @@ def _prediction(samples: Samples, row: int, shown: int) -> str | None:
             "they are one-against-rest scores, measure each column as a binary problem"
         )
     return None
+
+
+def _none_is_above_zero(samples: Samples) -> bool:
+    """Whether predictions look like logarithms of probabilities."""
+    return bool((np.asarray(samples.predictions, dtype=np.float64) <= 0).all())
 
 
 def _target(samples: Samples, row: int, shown: int) -> str | None:

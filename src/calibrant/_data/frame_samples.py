@@ -93,6 +93,22 @@ class FrameSamples:
             name = "`" + name.replace("`", "``") + "`"
         return nw.col(name)
 
+    def count_rows(self) -> int:
+        """The rows, without those that are dropped: a query of its own."""
+        import narwhals as nw
+
+        frame = self.frame
+        if self.missing == "drop":
+            schema = frame.collect_schema()
+            gone = [self.column(name).is_null() for name in self.columns]
+            gone += [
+                self.column(name).is_nan().fill_null(False)
+                for name in self.columns
+                if schema[name].is_float()
+            ]
+            frame = frame.filter(~nw.any_horizontal(*gone, ignore_nulls=False))
+        return int(frame.select(n=nw.len()).collect()["n"].to_list()[0])
+
     def row(self, number: int) -> Samples:
         """One row, brought here to be looked at. Frames may give their rows in any order."""
         places = {f"c{j}": self.column(name) for j, name in enumerate(self.columns)}

@@ -8,11 +8,11 @@ from typing import Any
 import narwhals as nw
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.checks import check_bool
 from calibrant._data.columns import check_column_order
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.labels import Titles, are_indices, named_once, number_of, taken
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
+from calibrant._data.logprobs import Given, read_given
 from calibrant._data.missing import check_missing
 
 
@@ -22,7 +22,7 @@ def frame_to_samples(
     data: Any,
     *,
     sample_weight: Any = None,
-    from_logits: bool = False,
+    from_logits: Given = False,
     classes: Sequence[Any] | None = None,
     missing: str = "error",
 ) -> FrameSamples:
@@ -52,7 +52,14 @@ def frame_to_samples(
         for name in targets:
             _check_number(name, schema, "y_true")
     soft_rows = len(targets) > 1
-    kind = "logits" if check_bool(from_logits) else "probabilities"
+    logits, logprobs = read_given(from_logits)
+    if logprobs:
+        # The softmax of log-probabilities is that of logits; one alone is a column of exp.
+        logits = multiclass
+        if not multiclass:
+            frame = frame.with_columns(nw.col(predictions[0]).cast(nw.Float64).exp())
+            schema = frame.collect_schema()
+    kind = "log-probabilities" if logprobs else "logits" if logits else "probabilities"
     kind_note = f"multiclass {kind}, {len(predictions)} classes" if multiclass else f"binary {kind}"
     if soft_rows:
         label_note = "targets are rows of class probabilities"
@@ -62,7 +69,7 @@ def frame_to_samples(
         targets,
         weights[0] if weights else None,
         multiclass=multiclass,
-        from_logits=check_bool(from_logits),
+        from_logits=logits,
         labels=labels,
         class_names=names,
         inferred=(kind_note, *([label_note] if label_note else []), f"summed in {_engine(frame)}"),

@@ -57,9 +57,8 @@ def tell_kind_of_logits(kind: str, *, multiclass: bool) -> None:
         )
     elif kind == LOG_PROBABILITIES:
         warn_caller(
-            "no y_proba is above 0 while from_logits is True: if these are log-probabilities, give "
-            "exp(y_proba) without from_logits (--from-logits). Logits of a rare event are right as "
-            "they are"
+            "no y_proba is above 0 while from_logits is True: if these are log-probabilities, pass "
+            "from_logprobs=True in place of it. Logits of a rare event are right as they are"
         )
 
 

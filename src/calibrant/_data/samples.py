@@ -67,6 +67,9 @@ class RowSamples(Generic[Values]):
     def n(self) -> int:
         return int(self.predictions.shape[0])
 
+    def count_rows(self) -> int:
+        return self.n
+
     @property
     def multiclass(self) -> bool:
         return bool(self.predictions.ndim == 2)

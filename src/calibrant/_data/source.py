@@ -60,6 +60,9 @@ class Source(Protocol):
     def n_missing(self) -> int:
         """Rows dropped already because something in them was missing."""
 
+    def count_rows(self) -> int:
+        """How many rows there are, dropped ones not counted; of a lazy frame, by a query."""
+
     def row(self, number: int) -> Samples:
         """One row, brought here to be looked at."""
 

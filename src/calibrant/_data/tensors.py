@@ -13,7 +13,6 @@ from torch import Tensor
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import plain_tensor, precision_name, to_array
 from calibrant._data.checks import (
-    check_bool,
     check_names,
     checked_predictions,
     checked_targets,
@@ -25,7 +24,9 @@ from calibrant._data.checks import (
     weight_exponent,
 )
 from calibrant._data.labels import encode
+from calibrant._data.links import OVERSHOOT
 from calibrant._data.logits import kind_of_logits
+from calibrant._data.logprobs import FROM_LOGPROBS, Given, above_zero, read_given
 from calibrant._data.missing import check_missing, with_gaps
 from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64, precision_of
 
@@ -38,7 +39,7 @@ def tensors_to_samples(
     y_proba: Tensor,
     *,
     sample_weight: Any = None,
-    from_logits: bool = False,
+    from_logits: Given = False,
     classes: Sequence[Any] | None = None,
     missing: str = "error",
     stream: bool = False,
@@ -50,7 +51,7 @@ def tensors_to_samples(
     it has no float64 (mps): then they are summed on the host, copied there block by block.
     """
     check_names(y_true, y_proba)
-    check_bool(from_logits)
+    logits, logprobs = read_given(from_logits)
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
     parts = {name: _detached(value, name) for name, value in parts.items() if value is not None}
     kept: NDArray[np.bool_] | None = None
@@ -58,6 +59,8 @@ def tensors_to_samples(
         parts, kept = _without_missing(parts)
     predictions: Tensor = parts["y_proba"]
     shape = checked_predictions(_stand_in(predictions))
+    if logprobs:
+        predictions = _probabilities_of(predictions)
     targets = _values(parts["y_true"], "y_true")
     if (0 in targets.shape or shape.shape[0] == 0) and kept is None:
         raise InputError("y_true and y_proba must hold at least one row; got none")
@@ -70,7 +73,7 @@ def tensors_to_samples(
     if weights is not None:
         weights = _values(weights, "sample_weight")
         checked_weights(_stand_in(weights), shape.shape[0])
-    if from_logits:
+    if logits:
         kind = kind_of_logits(predictions, _on_device, sum_tolerance(y_proba))
         warn_of_logits(kind, stream, shape.ndim == 2)
     device_of_sums = (
@@ -86,15 +89,30 @@ def tensors_to_samples(
         predictions,
         _placed(targets, device_of_sums).reshape(like_targets.shape),
         here,
-        bool(from_logits),
+        logits,
         None if classes is None else tuple(str(name) for name in classes),
-        (*inferred_from(like_targets, shape, from_logits, label_note), *scaled_by(exponent)),
+        (
+            *inferred_from(like_targets, shape, logits, label_note),
+            *([FROM_LOGPROBS] if logprobs else []),
+            *scaled_by(exponent),
+        ),
         sum_tolerance(y_proba),
         0 if kept is None else int(np.count_nonzero(~kept)),
         sum_tolerance(y_true),
         exponent,
         kept,
     )
+
+
+def _probabilities_of(logs: Tensor) -> Tensor:
+    """As of arrays, on the device."""
+    logs = _on_device(logs)
+    above = (logs > OVERSHOOT).reshape(logs.shape[0], -1).any(1)
+    if bool(above.any()):
+        row = int(above.int().argmax())
+        raise InputError(above_zero(f"y_proba[{row}]", logs[row].cpu().numpy()))
+    logs = logs.clamp(max=0.0)
+    return logs.exp() if logs.ndim == 1 else logs.softmax(1)
 
 
 def _on_device(part: Tensor) -> Tensor:

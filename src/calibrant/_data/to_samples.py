@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import stays_on_device, to_array
 from calibrant._data.checks import (
-    check_bool,
     check_names,
     checked_predictions,
     checked_targets,
@@ -25,6 +24,7 @@ from calibrant._data.checks import (
 from calibrant._data.columns import check_column_order, is_lazy, pick
 from calibrant._data.labels import encode
 from calibrant._data.logits import kind_of_logits
+from calibrant._data.logprobs import FROM_LOGPROBS, Given, probabilities_of, read_given
 from calibrant._data.missing import check_missing, without_missing
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
@@ -34,7 +34,7 @@ def to_samples_in_place(
     y_true: Any,
     y_proba: Any,
     sample_weight: Any = None,
-    from_logits: bool = False,
+    from_logits: Given = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
@@ -66,7 +66,7 @@ def to_samples(
     y_true: Any,
     y_proba: Any,
     sample_weight: Any = None,
-    from_logits: bool = False,
+    from_logits: Given = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
@@ -88,12 +88,14 @@ def to_samples(
             sample_weight = pick(data, sample_weight, "sample_weight")
     else:
         check_names(y_true, y_proba)
-    check_bool(from_logits)
+    logits, logprobs = read_given(from_logits)
     tolerance, label_tolerance = (sum_tolerance(value) for value in (y_proba, y_true))
     kept: NDArray[np.bool_] | None = None
     if check_missing(missing) == "drop":
         y_true, y_proba, sample_weight, kept = without_missing(y_true, y_proba, sample_weight)
     predictions = checked_predictions(to_array(y_proba, "y_proba"))
+    if logprobs:
+        predictions = probabilities_of(predictions)
     targets = to_array(y_true, "y_true")
     if (targets.size == 0 or predictions.shape[0] == 0) and kept is None:
         raise InputError("y_true and y_proba must hold at least one row; got none")
@@ -109,16 +111,20 @@ def to_samples(
         exponent = weight_exponent(float(weights.max(initial=0)))
         if exponent:
             weights = np.ldexp(weights.astype(np.float64), -exponent)
-    if from_logits:
+    if logits:
         kind = kind_of_logits(predictions, lambda part: part.astype(np.float64), tolerance)
         warn_of_logits(kind, stream, predictions.ndim == 2)
     return Samples(
         predictions,
         targets,
         weights,
-        bool(from_logits),
+        logits,
         names,
-        (*inferred_from(targets, predictions, from_logits, label_note), *scaled_by(exponent)),
+        (
+            *inferred_from(targets, predictions, logits, label_note),
+            *([FROM_LOGPROBS] if logprobs else []),
+            *scaled_by(exponent),
+        ),
         tolerance,
         0 if kept is None else int(np.count_nonzero(~kept)),
         label_tolerance,

@@ -122,6 +122,11 @@ class Cells:
     def size(self) -> int:
         return int(self.bins.size)
 
+    @cached_property
+    def of_weight_1(self) -> bool:
+        """Whether every row that counts has the weight 1."""
+        return np.array_equal(self.w2, self.w)
+
     def sums(self, values: Array) -> Array:
         """Sums of something that rows have, by cell."""
         return summed(self.index, values, self.size)
@@ -228,7 +233,7 @@ class Drawn:
         w, wu = self.shared or (cells.by_bin(self.w), cells.by_bin(self.wu))
         wz = cells.by_bin(self.wz)
         wz2 = wz if self.wz2 is self.wz else cells.by_bin(self.wz2)
-        if np.array_equal(cells.w2, cells.w):  # rows of weight 1: their squares are they
+        if cells.of_weight_1:  # their squares are they
             return drawn_tables(w, w, wu, wz, wz2, wz)
         each = np.divide(cells.w2, cells.w, out=np.zeros(cells.size), where=cells.w > 0)
         return drawn_tables(
@@ -238,7 +243,7 @@ class Drawn:
 
 def empty_tables(n_draws: int, m: int) -> Array:
     """Zeros (draws, bins, fields), each field in one piece: few of them are written and read."""
-    return np.moveaxis(np.zeros((len(FIELDS), n_draws, m)), 0, -1)
+    return np.zeros((len(FIELDS), n_draws, m)).transpose(1, 2, 0)
 
 
 def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array) -> BinTable:

@@ -33,12 +33,12 @@ from numpy.typing import NDArray
 
 from calibrant._data.links import logit, sigmoid
 from calibrant._engines.arrays.draws import Outcomes
-from calibrant._inference.blocks import Blocks, blocks_of
+from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import SINGLE_ROWS_OF_MEMBER
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.logistic import fit_logistic, why_not_estimable
 from calibrant._inference.null import outcome_noise
-from calibrant._inference.tails import quantile
+from calibrant._inference.tails import quantile, quantiles
 
 Array = NDArray[np.float64]
 Statistic = Callable[[Drawn], Array]
@@ -228,7 +228,7 @@ class Family:
         mean = u if shape == "smooth" else self.mean[cells.bins]
         down = np.divide(-gap, mean, out=np.ones_like(gap), where=mean > 0)
         up = np.divide(gap, 1.0 - mean, out=np.ones_like(gap), where=mean < 1)
-        down, up = np.clip(down, 0.0, 1.0), np.clip(up, 0.0, 1.0)
+        down, up = (np.minimum(np.maximum(share, 0.0), 1.0) for share in (down, up))
         out: Array = np.where(gap < 0, u * (1.0 - down), 1.0 - (1.0 - u) * (1.0 - up))
         # Without a gap the predictions are right, to the last bit.
         return np.where(gap == 0.0, u, out)
@@ -237,32 +237,34 @@ class Family:
         """What is true in the member t, and samples from it."""
         key = (shape, t)
         if key not in self._members:
-            self._members[key] = (self._truth(shape, t), self._drawn(shape, t))
+            # Outcomes have rates; what scatters as it did has its gaps.
+            level = self._rates(shape, t) if self.outcomes else self._gaps(shape, t)
+            self._members[key] = (self._truth(level), self._drawn(level))
         return self._members[key]
 
-    def _truth(self, shape: str, t: float) -> Drawn:
+    def _truth(self, level: Array) -> Drawn:
         cells = self.cells
         wu = cells.w * cells.u
         if self.outcomes:
-            wz = cells.w * self._rates(shape, t)
+            wz = cells.w * level
             return Drawn(cells, cells.w[None], wu[None], wz[None], wz[None])
-        wz = wu + cells.w * self._gaps(shape, t)
+        wz = wu + cells.w * level
         mean = np.divide(wz, cells.w, out=np.zeros_like(wz), where=cells.w > 0)
         return Drawn(cells, cells.w[None], wu[None], wz[None], (cells.w * mean**2)[None])
 
-    def _drawn(self, shape: str, t: float) -> Drawn:
+    def _drawn(self, level: Array) -> Drawn:
         cells = self.cells
         if self.outcomes and self.problem.counts_once:
-            hits = self._outcomes.draw(self._rates(shape, t))
+            hits = self._outcomes.draw(level)
             return Drawn(cells, self._w, self._wu, hits, hits, *self._shared)
         if self.outcomes:
-            rates, rng = self._rates(shape, t), np.random.default_rng((self.seed, 3))
+            rng = np.random.default_rng((self.seed, 3))
             noise = outcome_noise(
-                self.problem, cells, rates, self.n_draws, rng, single_rows=SINGLE_ROWS_OF_MEMBER
+                self.problem, cells, level, self.n_draws, rng, single_rows=SINGLE_ROWS_OF_MEMBER
             )
-            wz = self._w * rates + noise
+            wz = self._w * level + noise
             return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0), *self._shared)
-        wz = self._wu + self._w * self._gaps(shape, t) + self._noise
+        wz = self._wu + self._w * level + self._noise
         mean = np.divide(wz, self._w, out=np.zeros_like(wz), where=self._w > 0)
         wz2 = self._spread + self._w * mean**2
         return Drawn(cells, self._w, self._wu, wz, wz2, *self._shared)
@@ -271,13 +273,6 @@ class Family:
     def _shared(self) -> tuple[tuple[Array, Array], dict[Any, Array]]:
         """What all members have in common."""
         return (self.cells.by_bin(self._w), self.cells.by_bin(self._wu)), {}
-
-
-def family_of(
-    problem: Problem, cells: Cells, n_draws: int, seed: int, groups: NDArray[np.intp] | None
-) -> Family:
-    """The family that fits a problem."""
-    return Family(problem, cells, blocks_of(problem.n, groups, seed), n_draws, seed)
 
 
 # --- inversion -----------------------------------------------------------------------------------
@@ -338,7 +333,7 @@ class _Inversion:
         if t not in self._seen:
             truth, drawn = self.member(t)
             truth = 0.0 if abs(truth) < ROUNDING else truth
-            usual = (quantile(drawn, q) for q in (self.tail, 0.5, 1.0 - self.tail))
+            usual = quantiles(drawn, (self.tail, 0.5, 1.0 - self.tail))
             self._seen[t] = (truth, *usual)  # type: ignore[assignment]
         return self._seen[t]
 

@@ -101,17 +101,25 @@ def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = N
 def robust_covariance(
     fit: LogisticFit, z: Array, h: Array, w: Array, groups: NDArray[np.intp]
 ) -> Array:
-    """The covariance of the free parameters from the scatter of the scores, summed by cluster.
+    """The covariance of the free parameters from the scatter of the scores, summed by cluster."""
+    moved = moved_by_rows(fit, z, h, w, groups)
+    out: Array = moved @ moved.T
+    return out
 
-    Each sum is divided by 1 - leverage (HC3, or its like for clusters): without it the rows that
-    pull the line towards themselves seem to scatter too little.
+
+def moved_by_rows(
+    fit: LogisticFit, z: Array, h: Array, w: Array, groups: NDArray[np.intp]
+) -> Array:
+    """What each cluster (or row, each a cluster of its own) moves the free parameters by.
+
+    Each sum of scores is divided by 1 - leverage (HC3, or its like for clusters): without it the
+    rows that pull the line towards themselves seem to scatter too little.
     """
     basis = np.stack([np.ones(h.size), h])[: fit.free]
     p = sigmoid(fit.intercept + fit.slope * h)
     leverage = np.einsum("in,ij,jn->n", basis, fit.bread, basis) * w * p * (1.0 - p)
     left = 1.0 - np.minimum(np.bincount(groups, leverage), MOST_LEVERAGE)
-    scores = summed(basis * (w * (z - p)), groups) / left
-    out: Array = fit.bread @ (scores @ scores.T) @ fit.bread
+    out: Array = fit.bread @ (summed(basis * (w * (z - p)), groups) / left)
     return out
 
 

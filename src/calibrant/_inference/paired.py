@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
-from calibrant._core.binning import Rule
+from calibrant._core.binning import EqualWidth, Rule
 from calibrant._core.errors import InputError
+from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._core.loss_sums import LossSums
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
-from calibrant._engines.arrays.losses import loss_sums
+from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.blocks import summed
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
-from calibrant._inference.cells import Problem, drawn_tables, problem_of
-from calibrant._inference.means import Influences, mean_limits
+from calibrant._inference.cells import Drawn, Problem, drawn_tables, problem_of
+from calibrant._inference.means import Influences, mean_limits, row_values
 from calibrant._inference.tails import quantile
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS, OnlyLosses
@@ -98,6 +100,39 @@ def difference_limits(
     return min(lows) - room, max(highs) + room, value - float(np.median(a - b))
 
 
+def independent_limits(
+    value: float, first: Scatter, second: Scatter, level: float
+) -> tuple[float, float, float]:
+    """Limits of the true difference of two predictors on different rows, and its estimate.
+
+    The two must have been drawn with seeds of their own: nothing cancels, and variances add up.
+    """
+    if first.influences is not None and second.influences is not None:
+        low, high, _ = mean_limits(_together(first.influences, second.influences), level)
+        return value + low, value + high, value
+    assert first.errors is not None and second.errors is not None
+    n = min(first.errors.shape[1], second.errors.shape[1])
+    return difference_limits(
+        value,
+        replace(first, errors=first.errors[:, :n], predictions=None),
+        replace(second, errors=second.errors[:, :n], predictions=None),
+        level,
+    )
+
+
+def _together(first: Influences, second: Influences) -> Influences:
+    """What the rows of two samples move the difference of their means by."""
+    moved = np.concatenate([first.moved, -second.moved])
+    spreads = [float((each.moved**2).sum()) for each in (first, second)]
+    # Welch and Satterthwaite: the sample that scatters more decides what its spread is known to.
+    known = sum(
+        spread**2 / max(each.units - 1.0, 0.5)
+        for spread, each in zip(spreads, (first, second), strict=True)
+    )
+    units = 1.0 + sum(spreads) ** 2 / known if known > 0 else first.units + second.units
+    return Influences(moved, units)
+
+
 @dataclass(frozen=True, eq=False)
 class Draws:
     """How often each block of rows was drawn in each resample: the same for every predictor."""
@@ -108,6 +143,20 @@ class Draws:
     @property
     def n_blocks(self) -> int:
         return int(self.counts.shape[1])
+
+    @cached_property
+    def _single(self) -> NDArray[np.float32]:
+        return self.counts.astype(np.float32)
+
+    def summed(self, of_blocks: Array, *, whole: bool = False) -> Array:
+        """Sums over the drawn blocks of what each has: (resamples, columns).
+
+        `whole` numbers are exact in single precision, which takes half the time.
+        """
+        if whole and of_blocks.sum(axis=0).max(initial=0.0) * self.counts.max() < 1 << 24:
+            return (self._single @ of_blocks.astype(np.float32)).astype(np.float64)
+        out: Array = self.counts @ of_blocks
+        return out
 
 
 def draw_blocks(
@@ -148,6 +197,9 @@ def replicates(
                 shared["losses"] = _drawn_losses(samples, draws)
             out.append(np.array([measure.compute(losses) for losses in shared["losses"]]))
             continue
+        if measure.moved is not None:
+            out.append(_drawn_moved(samples, measure, draws))
+            continue
         statistic, formula = STATISTICS[measure.statistic], measure.table_formula
         if statistic.merges and formula is not None:
             rule = fixed if statistic.binning == "fixed" else quantile
@@ -157,7 +209,28 @@ def replicates(
                 per_class = [formula(table) for table in shared[statistic]]
                 out.append(np.mean(per_class, axis=0))
                 continue
+        # What is of smooth curves is close in fine cells, and slow row by row; an order is neither.
+        of_cells = measure.cell_formula if measure.statistic != "levels" else None
+        if of_cells is not None:
+            if "cells" not in shared:
+                shared["cells"] = _drawn_cells(samples, draws, n_whole)
+            out.append(of_cells(shared["cells"]))
+            continue
         out.append(_drawn_whole(samples, measure, fixed, quantile, draws, n_whole))
+    return out
+
+
+def _drawn_moved(samples: Samples, measure: Measure, draws: Draws) -> Array:
+    """The measure in every resample, to first order: what the rows that were drawn move it by."""
+    u, z, w, _ = whole_problem(samples, "confidence" if samples.multiclass else "binary")
+    weights = np.ones(u.size) if w is None else w
+    assert measure.moved is not None
+    moved = weights * measure.moved(u, z, weights).values
+    by_block = np.bincount(draws.blocks, moved, draws.n_blocks)
+    weight = np.bincount(draws.blocks, weights, draws.n_blocks)
+    value = measure.compute(Summary(samples))
+    drawn = value + (draws.counts @ by_block) / (draws.counts @ weight)
+    out: Array = np.clip(drawn, measure.low, measure.high)
     return out
 
 
@@ -179,31 +252,48 @@ def drawn_table(problem: Problem, draws: Draws) -> BinTable:
     """The problem's table in every resample, each a class of the result."""
     w, u, z = problem.weights, problem.u, problem.z
     key = draws.blocks * problem.m + problem.bins
-    columns = [w, w * u, w * z]
-    if not problem.hard:
-        columns.append(w * z * z)
-    if problem.w is not None:
-        columns += [w * w, w * w * z]
-    of_blocks = [
-        np.bincount(key, column, draws.n_blocks * problem.m).reshape(draws.n_blocks, problem.m)
-        for column in columns
-    ]
-    drawn = np.split(draws.counts @ np.concatenate(of_blocks, axis=1), len(columns), axis=1)
+
+    def drawn(*columns: Array, whole: bool = False) -> list[Array]:
+        of_blocks = [
+            np.bincount(key, column, draws.n_blocks * problem.m).reshape(draws.n_blocks, problem.m)
+            for column in columns
+        ]
+        together = draws.summed(np.concatenate(of_blocks, axis=1), whole=whole)
+        return np.split(together, len(columns), axis=1)
+
     # Squares of hard labels are the labels, and of weights of 1 the weights.
-    w, wu, wz, *others = drawn
-    wz2 = wz if problem.hard else others.pop(0)
-    w2, w2z = others or (w, wz)
+    if problem.hard and problem.w is None:
+        (w, wz), (wu,) = drawn(w, w * z, whole=True), drawn(w * u)
+        return drawn_tables(w, w, wu, wz, wz, wz)
+    if problem.w is None:
+        w, wu, wz, wz2 = drawn(w, w * u, w * z, w * z * z)
+        return drawn_tables(w, w, wu, wz, wz2, wz)
+    w, wu, wz, wz2, w2, w2z = drawn(w, w * u, w * z, w * z * z, w * w, w * w * z)
     return drawn_tables(w, w2, wu, wz, wz2, w2z)
 
 
+def _drawn_cells(samples: Samples, draws: Draws, n_whole: int) -> Drawn:
+    """The sums of fine cells in some resamples: predictions of one cell are all but equal."""
+    problem = problem_of(samples, "confidence" if samples.multiclass else "binary", EqualWidth(15))
+    assert problem is not None
+    cells = problem.fine_cells
+    w, u, z = problem.weights, problem.u, problem.z
+    columns = np.stack([w, w * u, w * z, w * z * z])
+    drawn = np.stack([
+        [cells.sums(counts[draws.blocks] * column) for column in columns]
+        for counts in draws.counts[:n_whole]
+    ])  # fmt: skip
+    return Drawn(cells, drawn[:, 0], drawn[:, 1], drawn[:, 2], drawn[:, 3])
+
+
 def _drawn_losses(samples: Samples, draws: Draws) -> list[OnlyLosses]:
-    order = np.argsort(draws.blocks, kind="stable")
-    ends = np.searchsorted(draws.blocks[order], np.arange(draws.n_blocks + 1))
-    in_order = samples.take(order)
-    per_block = np.stack(
-        [loss_sums(in_order.take(slice(a, b)))[0].sums for a, b in pairwise(ends.tolist())]
-    )
-    return [OnlyLosses(LossSums(row, samples.n_classes)) for row in draws.counts @ per_block]
+    w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
+    columns = {"n": (w > 0).astype(np.float64), "sum_w": w}
+    columns |= {name: w * v for name, v in row_values(samples, distribution=False).items()}
+    per_block = np.zeros((draws.n_blocks, len(LOSS_FIELDS)))
+    for name, column in columns.items():
+        per_block[:, LOSS_FIELDS.index(name)] = summed(draws.blocks, column, draws.n_blocks)
+    return [OnlyLosses(LossSums(row, samples.n_classes)) for row in draws.summed(per_block)]
 
 
 def _drawn_whole(

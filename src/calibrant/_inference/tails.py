@@ -8,6 +8,7 @@ variance and skewness; where they lean to the other side, of the normal one, whi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,32 +25,39 @@ SMALLEST = 1e-12
 
 def quantile(drawn: Array, q: float) -> float:
     """The q-quantile of the law that values were drawn from."""
+    return quantiles(drawn, (q,))[0]
+
+
+def quantiles(drawn: Array, points: Sequence[float]) -> list[float]:
+    """Several of them, of one ordering of the values: an inversion asks for thousands."""
+    ordered = np.sort(drawn)
+    return [_quantile(drawn, ordered, q) for q in points]
+
+
+def _quantile(drawn: Array, ordered: Array, q: float) -> float:
     tail = min(q, 1.0 - q)
     if tail * drawn.size >= FEWEST * (1.0 - 1e-9):
         # Weibull's positions: another draw lies beyond them just as often as it should.
-        return _weibull(drawn, q)
-    sign = 1.0 if q >= 0.5 else -1.0
+        return _weibull(ordered, q)
+    sign = 1 if q >= 0.5 else -1
+    ordered = sign * ordered[::sign]
     mean, spread, skew = _moments(sign * drawn)
-    edge = float(np.max(sign * drawn))
     fitted = mean + spread * _upper_point(tail, skew)
     # Where the draws themselves reach that far, they are not contradicted.
-    seen = _weibull(sign * drawn, 1.0 - tail)
-    return sign * (max(fitted, edge) if tail * (drawn.size + 1) < 1.0 else max(fitted, seen))
+    beyond = tail * (drawn.size + 1) < 1.0
+    return sign * max(fitted, float(ordered[-1]) if beyond else _weibull(ordered, 1.0 - tail))
 
 
-def _weibull(drawn: Array, q: float) -> float:
-    """``np.quantile(drawn, q, method="weibull")`` to the last bit, at a tenth of its overhead:
-    an inversion asks for thousands.
-    """
-    place = drawn.size * q + q - 1.0
+def _weibull(ordered: Array, q: float) -> float:
+    """``np.quantile(ordered, q, method="weibull")`` to the last bit, at a tenth of its overhead."""
+    if not ordered.size or math.isnan(ordered[-1]):  # which a sort leaves at the end
+        return float(np.quantile(ordered, q, method="weibull"))
+    place = ordered.size * q + q - 1.0
     below = math.floor(place)
-    first, second = (min(max(index, 0), drawn.size - 1) for index in (below, below + 1))
-    if not drawn.size or np.isnan(drawn).any():
-        return float(np.quantile(drawn, q, method="weibull"))
-    a, b = np.partition(drawn, sorted({first, second}))[[first, second]]
-    share = place - below
-    step = b - a
-    return float(b - step * (1.0 - share) if share >= 0.5 else a + step * share)
+    last = ordered.size - 1
+    a, b = (float(ordered[min(max(index, 0), last)]) for index in (below, below + 1))
+    share, step = place - below, b - a
+    return b - step * (1.0 - share) if share >= 0.5 else a + step * share
 
 
 def upper_tail(drawn: Array, value: float) -> float:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule, equal_mass_rule
 from calibrant._engines.arrays.draws import MOST_LABELS
-from calibrant._inference.blocks import summed
+from calibrant._inference.blocks import blocks_of, summed
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.budget import TABLE_ENTRIES, few_draws, many_draws
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, empty_tables, table_of
 from calibrant._inference.class_bins import class_bins, full_bins, recalibrated
 from calibrant._inference.classes import ClassFamily, Errors, Luck
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
-from calibrant._inference.family import SHAPES, Family, Limits, family_of, invert
+from calibrant._inference.family import SHAPES, Family, Limits, invert
 from calibrant._inference.means import (
     Influences,
     few_event_limits,
@@ -56,6 +56,16 @@ SOFT_HAVE_NO_FLOOR = (
 )
 
 
+def why_no_floor(measure: Measure) -> str:
+    """Why a measure of these samples has no noise floor."""
+    if measure.is_ranking:
+        return (
+            f"{measure.name} measures ranking, not calibration: there is no value that calibrated "
+            "predictions show. cal.interval gives its confidence interval"
+        )
+    return SOFT_HAVE_NO_FLOOR
+
+
 @dataclass
 class Uncertainty(Resampler):
     """Intervals and noise floors of one set of samples; draws are shared between measures."""
@@ -81,7 +91,7 @@ class Uncertainty(Resampler):
         centre = value if centre is None else min(max(centre, low), high)
         return Interval(
             measure.name, value, low, high, self.level, method, self.seed, error, centre,
-            self._note(),
+            "" if measure.interval_method == "influence" else self._note(),
         )  # fmt: skip
 
     def _beyond_certainty(self, measure: Measure, low: float, high: float) -> tuple[float, float]:
@@ -119,6 +129,8 @@ class Uncertainty(Resampler):
                 low, high = min(low, fewest), max(high, most)
             kind = "clusters" if self.groups is not None else "rows"
             return value + low, value + high, f"BCa limits of a mean of {kind}", error, value
+        if way == "influence":
+            return self._influenced(measure, value)
         if way == "rate":
             low, high = uncertainty_limits(self.plain_problem, self.groups, self.level)
             return low, high, "limits of the rate", None, value
@@ -137,6 +149,35 @@ class Uncertainty(Resampler):
             *basic_limits(value, drawn, self.level), f"basic bootstrap of {kind}",
             float(drawn.std(ddof=1)), None,
         )  # fmt: skip
+
+    def _influenced(
+        self, measure: Measure, value: float
+    ) -> tuple[float, float, str, float | None, float | None]:
+        """Limits from what each row moves a share by, found on the logit scale."""
+        parts = self._moved(measure)
+        kind = "clusters" if self.groups is not None else "rows"
+        method = f"limits from what {kind} move it by (DeLong)"
+        if not 0.0 < value < 1.0:
+            # Nothing scatters: what so few of the rarer outcome cannot exclude.
+            unseen = 1.0 - ((1.0 - self.level) / 2.0) ** (1.0 / max(parts.units, 1.0))
+            low, high = (0.0, unseen) if value <= 0.0 else (1.0 - unseen, 1.0)
+            return low, high, method, 0.0, value
+        down, up, error = mean_limits(parts, self.level)
+        at, steep = math.log(value / (1.0 - value)), value * (1.0 - value)
+        low, high = (1.0 / (1.0 + math.exp(min(-at - d / steep, 700.0))) for d in (down, up))
+        return low, high, method, error, value
+
+    def _moved(self, measure: Measure) -> Influences:
+        """What rows or clusters move a measure by that is no mean."""
+        key = ("moved", measure.name)
+        if key not in self._wholes:
+            assert measure.moved is not None
+            problem = self.plain_problem
+            values, units = measure.moved(problem.u, problem.z, problem.weights)
+            own = influences(values, problem.w, self.groups)
+            self._wholes[key] = Influences(own.moved, min(own.units, units))
+        out: Influences = self._wholes[key]
+        return out
 
     def _inverted(
         self, measure: Measure, value: float
@@ -193,7 +234,9 @@ class Uncertainty(Resampler):
 
     def _family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
         if key not in self._families:
-            self._families[key] = family_of(problem, cells, n_draws, self.seed, self.groups)
+            same = problem.n == self.samples.n
+            blocks = self.blocks if same else blocks_of(problem.n, self.groups, self.seed)
+            self._families[key] = Family(problem, cells, blocks, n_draws, self.seed)
         return self._families[key]
 
     @property
@@ -230,8 +273,9 @@ class Uncertainty(Resampler):
         """How the measure of a sample scatters about its true value, resample by resample: the same
         resamples for every predictor on the same rows.
         """
-        if measure.interval_method == "mean":
-            parts = self._influences(measure)
+        if measure.interval_method in ("mean", "influence"):
+            mean = measure.interval_method == "mean"
+            parts = self._influences(measure) if mean else self._moved(measure)
             if self.groups is None:
                 moved = summed(self.blocks.index, parts.moved, self.blocks.size)
                 parts = Influences(moved, parts.units)
@@ -345,6 +389,8 @@ class Uncertainty(Resampler):
 
     def noise_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
         """What the measure shows when the predictions are right; None where nothing tells."""
+        if measure.is_ranking:
+            return None
         if measure.statistic == "losses" and self.votes is None:
             return self._loss_floor(measure, value)
         null = self._null_values(measure)

@@ -19,6 +19,15 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
 from calibrant._measures.decomposition import decompose, decompose_isotonic
+from calibrant._measures.local_regression import (
+    distance_quantile,
+    e50s,
+    e90s,
+    emax,
+    emaxs,
+    ici,
+    icis,
+)
 from calibrant._measures.measure import GROUPS, Claim, Claims, Group, Listed, Measure, Shape
 from calibrant._measures.of_cells import (
     brier_discriminations,
@@ -30,6 +39,15 @@ from calibrant._measures.of_cells import (
     sweep_errors,
 )
 from calibrant._measures.ordered import ks_error, sweep_error
+from calibrant._measures.ranking import (
+    COVERAGE,
+    accuracy_at,
+    accuracy_moved,
+    aurc,
+    aurc_moved,
+    auroc,
+    auroc_moved,
+)
 from calibrant._measures.smooth import LS_SIGMA, ls_ece_of_grid
 from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import (
@@ -81,6 +99,11 @@ _BINARY: tuple[Shape, ...] = ("binary",)
 _MULTI: tuple[Shape, ...] = ("multiclass",)
 
 
+# Of (n,) predictions a right answer is an event: y may say whether an answer was right.
+_AUSTIN = "Austin and Steyerberg (2019), doi:10.1002/sim.8281"
+_RISKS: tuple[tuple[Shape, str], ...] = (("binary", ", y = 1 being right"), ("multiclass", ""))
+
+
 def _isotonic(part: str) -> Callable[[Statistics], float]:
     def compute(summary: Statistics) -> float:
         return float(getattr(decompose_isotonic(summary.levels), part))
@@ -113,7 +136,9 @@ def _corrected(summary: Statistics) -> float:
     return linear_error(summary.confidence_bins) + confidence_correction(summary.confidence_bins)
 
 
-_BRIER = Listed(headline=5, recalibration=4, compare=4, robustness=3, monitor=2, scale=3, metric=3)
+_BRIER = Listed(
+    headline=5, recalibration=4, compare=4, robustness=3, monitor=2, scale=3, metric=3, clinical=2
+)
 
 _ENTRIES: tuple[Measure, ...] = (
     # --- binned errors of the scalar problem: P(y = 1), or the top label ---
@@ -155,6 +180,24 @@ _ENTRIES: tuple[Measure, ...] = (
             "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
             "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels),
             of_cells=ks_errors, group="unbinned", rank=3, label="KS error", cost="low"),
+    # --- distances between a local regression and the diagonal ---
+    Measure("ici", "integrated calibration index", "(1/W) sum w |loess(u) - u|", "scalar", _BINARY,
+            "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici",
+            lambda s: ici(s.levels), of_cells=icis, group="unbinned", rank=5, label="ICI",
+            on_request=True, listed=Listed(clinical=3),
+            aliases=("integrated_calibration_index", "eavg")),
+    Measure("e50", "median distance to the diagonal", "median of |loess(u) - u|", "scalar", _BINARY,
+            "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici(part='e50')",
+            lambda s: distance_quantile(s.levels, 0.5), of_cells=e50s, group="unbinned", rank=6,
+            label="E50", on_request=True, listed=Listed(clinical=4)),
+    Measure("e90", "distance to the diagonal of 90% of rows", "90% quantile of |loess(u) - u|",
+            "scalar", _BINARY, "levels", 0, 1, Claims(False, None, True, None), _AUSTIN,
+            "ici(part='e90')", lambda s: distance_quantile(s.levels, 0.9), of_cells=e90s,
+            group="unbinned", rank=7, label="E90", on_request=True, listed=Listed(clinical=5)),
+    Measure("emax", "largest distance to the diagonal", "max |loess(u) - u|", "scalar", _BINARY,
+            "levels", 0, 1, Claims(False, None, None, None), _AUSTIN, "ici(part='emax')",
+            lambda s: emax(s.levels), of_cells=emaxs, group="unbinned", rank=8, gaps="largest",
+            label="Emax", on_request=True, listed=Listed(clinical=6)),
     # --- over all classes ---
     Measure("classwise_ece", "classwise calibration error", "(1/k) sum_r (1/W) sum_B |R_{B,r}|",
             "classwise", _MULTI, "class_bins", 0, 1, _BINNED,
@@ -194,7 +237,8 @@ _ENTRIES: tuple[Measure, ...] = (
               "smooth", 0, 1, Claims(False, shape == "binary", True, True),
               "Blasiok and Nakkiran (2024), arXiv:2309.12236", "smooth_ece",
               lambda s: s.smooth, of_cells=smooth_eces, rate=1 / 3, aliases=("smECE", "smooth_ce"),
-              group="unbinned", rank=1, label="smECE", listed=Listed(headline=2, metric=2))
+              group="unbinned", rank=1, label="smECE",
+              listed=Listed(headline=2, compare=2, metric=2))
       for shape in _BOTH),
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
@@ -284,6 +328,28 @@ _ENTRIES: tuple[Measure, ...] = (
             0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",
             _mean_distance("rank"), higher_is_better=True, soft_only=True, aliases=("RankCS",),
             label="RankCS", group="distribution", loss="rank", cost="medium"),
+    # --- ranking and abstention: of the scalar problem, and no matter of calibration ---
+    Measure("auroc", "area under the ROC curve",
+            "P(u of an event > u of a non-event) + P(equal) / 2", "scalar", _BOTH, "levels", 0, 1,
+            _NONE, "Hanley and McNeil (1982), Radiology 143; DeLong, DeLong and Clarke-Pearson "
+            "(1988), doi:10.2307/2531595", "auroc", lambda s: auroc(s.levels),
+            higher_is_better=True, group="ranking", rank=1, label="AUROC", cost="low",
+            moved=auroc_moved, listed=Listed(compare=7, headline=9, clinical=1),
+            aliases=("roc_auc", "roc_auc_score", "AUC", "c_statistic", "concordance")),
+    *(Measure("aurc", "area under the risk-coverage curve" + of_what,
+              "(1/W) sum w (mean of 1 - z over rows predicted at least as high)", "scalar",
+              (shape,), "levels", 0, 1, _NONE,
+              "Geifman, Uziel and El-Yaniv (2019), arXiv:1805.08206", "aurc",
+              lambda s: aurc(s.levels), group="ranking", rank=2, label="AURC", cost="low",
+              moved=aurc_moved, listed=Listed(compare=8 if shape == "multiclass" else 0))
+      for shape, of_what in _RISKS),
+    *(Measure("accuracy_at_coverage", f"accuracy at {COVERAGE:.0%} coverage" + of_what,
+              f"mean z of the {COVERAGE:.0%} of rows with the highest predictions", "scalar",
+              (shape,), "levels", 0, 1, _NONE,
+              "Geifman and El-Yaniv (2017), arXiv:1705.08500", "accuracy_at_coverage",
+              lambda s: accuracy_at(s.levels), higher_is_better=True, group="ranking", rank=3,
+              label=f"accuracy at {COVERAGE:.0%} coverage", cost="low", moved=accuracy_moved)
+      for shape, of_what in _RISKS),
 )  # fmt: skip
 
 
@@ -351,15 +417,25 @@ def equal_mass_names() -> tuple[str, ...]:
 
 
 # Names of other people's measures, which are about the order of predictions.
-_RANKING = ("auc", "auroc", "roc_auc", "roc_auc_score", "auprc", "average_precision", "gini")
+_RANKING = ("auprc", "average_precision", "gini", "pr_auc")
+
+
+# The entries that were looked through, and what was found in them: each call asks again.
+_found: tuple[tuple[Measure, ...], dict[tuple[str, Shape], Measure]] = (_ENTRIES, {})
 
 
 def find(name: str, shape: Shape) -> Measure:
     """The measure of this name or alias for this shape, or an error with the nearest name."""
+    global _found
+    if _found[0] is not _ENTRIES:
+        _found = (_ENTRIES, {})
+    known = _found[1].get((name, shape)) if isinstance(name, str) else None
+    if known is not None:
+        return known
     own = canonical(name)
     for measure in catalogue(shape):
         if measure.name == own:
-            return measure
+            return _found[1].setdefault((name, shape), measure)
     names = [measure.name for measure in catalogue(shape)]
     if own in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} predictions")
@@ -399,7 +475,7 @@ def _plain(name: str) -> str:
 def nearest_measure(name: object, names: Iterable[str]) -> str:
     """A hint that ends an error message: which measure may have been meant."""
     if isinstance(name, str) and _plain(name) in _RANKING:
-        return "it measures ranking, not calibration, and is not offered"
+        return "it measures ranking, not calibration, and is not offered; 'auroc' and 'aurc' are"
     meant = _named(name, _plain) if isinstance(name, str) else []
     if len(meant) > 1:
         return f"it may be {' or '.join(f'{m!r} ({_written(name, m)})' for m in meant)}"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._measures.of_cells import CellSums, each_draw, levels_of_draws
+from calibrant._measures.ranking import Moved
 from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
 
 Array = NDArray[np.float64]
@@ -61,6 +62,8 @@ class Listed:
         `calibrant scale`.
     metric : int, default 0
         The metric for the Hugging Face library `evaluate`.
+    clinical : int, default 0
+        `clinical_summary`.
     """
 
     headline: int = 0
@@ -71,11 +74,13 @@ class Listed:
     monitor: int = 0
     scale: int = 0
     metric: int = 0
+    clinical: int = 0
 
 
 Group = Literal[
-    "binned", "unbinned", "truthful", "classwise", "losses", "decomposition", "distribution"
-]
+    "binned", "unbinned", "truthful", "classwise", "losses", "decomposition", "distribution",
+    "ranking",
+]  # fmt: skip
 # Title and description of each group of measures, in the order of the report page.
 GROUPS: dict[Group, tuple[str, str]] = {
     "binned": ("Errors over bins", "gaps between mean prediction and mean target, bin by bin"),
@@ -87,11 +92,16 @@ GROUPS: dict[Group, tuple[str, str]] = {
         "The Brier score taken apart", "miscalibration less discrimination plus uncertainty"
     ),
     "distribution": ("Whole distributions", "soft labels against whole predictions"),
+    "ranking": (
+        "Ranking and abstention",
+        "not calibration: any rising map of the predictions leaves these as they are",
+    ),
 }  # fmt: skip
 
 # How a confidence interval is computed: limits of a mean of rows, of the rate of outcomes, of the
-# Brier score's discrimination, by test inversion over a family of populations, or by resampling.
-IntervalMethod = Literal["mean", "rate", "discrimination", "inversion", "bootstrap"]
+# Brier score's discrimination, from what each row moves a value by, by test inversion over a family
+# of populations, or by resampling.
+IntervalMethod = Literal["mean", "rate", "discrimination", "influence", "inversion", "bootstrap"]
 # What an interval costs: a second whatever the number of rows; time in proportion to the entries of
 # the predictions; seconds; or too long unless the measure is asked for by name.
 Cost = Literal["low", "rows", "medium", "high"]
@@ -124,6 +134,8 @@ class Measure:
         From `Statistics` to its value.
     higher_is_better : bool, default False
         Whether larger values are better.
+    on_request : bool, default False
+        Whether it is computed only where it is asked for by name, or in a list that has it.
     soft_only : bool, default False
         Whether `evaluate` leaves it out for hard labels, where it says nothing of its own.
     of_tables : callable, optional
@@ -170,6 +182,9 @@ class Measure:
         Whether it needs the order of the predictions, where its statistic has it.
     loss : str, default ""
         The field of `LossSums` that it is the mean of.
+    moved : callable, optional
+        From u, z and w of the scalar problem to what each row moves its value by: its interval,
+        and that of a difference of two predictors, is then found from these.
     """
 
     name: str
@@ -186,6 +201,7 @@ class Measure:
     compute: Callable[[Statistics], float]
     higher_is_better: bool = False
     soft_only: bool = False
+    on_request: bool = field(default=False, kw_only=True)
     of_tables: Callable[[BinTable], Array] | None = None
     of_population: Callable[[BinTable], Array] | None = None
     of_cells: Callable[[CellSums], Array] | None = None
@@ -209,6 +225,7 @@ class Measure:
     equal_mass: bool = False
     needs_order: bool = True
     loss: str = ""
+    moved: Callable[[Array, Array, Array], Moved] | None = None
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
@@ -224,6 +241,13 @@ class Measure:
         return self.notion not in ("loss", "distribution") and self.claims.complete is not None
 
     @property
+    def is_ranking(self) -> bool:
+        """Whether it is about the order of predictions alone, so that calibration has no part in
+        it and calibrated predictions no value of their own.
+        """
+        return self.group == "ranking"
+
+    @property
     def is_binned(self) -> bool:
         """Whether its value depends on a rule of binning."""
         return STATISTICS[self.statistic].is_binned
@@ -231,7 +255,7 @@ class Measure:
     @property
     def scale(self) -> str:
         """What its values are, as the axis of a chart says: values of one scale share an axis."""
-        if self.notion in ("loss", "distribution"):
+        if self.notion in ("loss", "distribution") or self.is_ranking:
             return self.title
         if self.gaps == "largest":
             return "largest gap"
@@ -242,6 +266,8 @@ class Measure:
         """How its confidence interval is computed."""
         if self.interval:
             return self.interval
+        if self.moved is not None:
+            return "influence"
         if STATISTICS[self.statistic].problem == "rows":
             return "mean"
         return "inversion" if self._many is not None else "bootstrap"
@@ -266,7 +292,8 @@ class Measure:
     @property
     def cell_formula(self) -> Callable[[CellSums], Array] | None:
         """Its value for many drawn samples from sums over fine cells; None where it has none."""
-        if self.of_cells is not None or self.statistic != "levels" or self.interval:
+        own = self.of_cells is not None or self.interval or self.moved is not None
+        if own or self.statistic != "levels":
             return self.of_cells
         if self.of_tables is not None:
             many = self.of_tables

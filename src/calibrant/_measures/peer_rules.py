@@ -204,6 +204,14 @@ class PeerRule:
     why: str
     soft_targets: Literal["right", "refused", "wrong"]
     compute: Callable[[Array, Array, int], float]
+    # Where the number of bins follows from the number of rows.
+    bins_of_rows: Callable[[int], int] | None = None
+    # With fewer rows it ends in an error.
+    fewest_rows: int = 1
+
+    def bins_for(self, n: int) -> int:
+        """Its default number of bins for n rows."""
+        return self.default_bins if self.bins_of_rows is None else self.bins_of_rows(n)
 
 
 PEER_RULES: tuple[PeerRule, ...] = (

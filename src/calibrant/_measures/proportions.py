@@ -51,6 +51,16 @@ def design_effects(
     return out
 
 
+def wilson(p: Array, n: Array, level: float) -> tuple[Array, Array]:
+    """Wilson's limits of shares p of n rows each."""
+    from scipy import special
+
+    z = float(special.ndtri(1.0 - (1.0 - level) / 2.0))
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+
+
 def mean_target_limits(
     table: BinTable,
     level: float = 0.95,
@@ -76,9 +86,7 @@ def mean_target_limits(
     tail = (1.0 - level) / 2.0
     z = float(special.ndtri(1.0 - tail))
     if method == "wilson":
-        centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-        return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+        return wilson(p, n, level)
     if method == "clopper-pearson":
         hits = p * n
         with np.errstate(invalid="ignore"):

@@ -11,7 +11,7 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant.results._base import Result, Rows
 from calibrant.results._notebook import boxed, folded, html_table, notes
-from calibrant.results._rendering import as_text, json_value, shown
+from calibrant.results._rendering import as_markdown, as_text, json_value, shown
 
 _WORDS = {True: "yes", False: "no", None: "?"}
 
@@ -294,15 +294,6 @@ class Audit(Rows[AuditVerdict], Result):
             notes(self._messages()),
             folded("Findings", html_table(self.columns())),
         )
-
-
-def as_markdown(columns: dict[str, list[Any]]) -> str:
-    """Columns as a Markdown table."""
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    for row in zip(*columns.values(), strict=True):
-        cells = (shown(cell).replace("|", "\\|") for cell in row)
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
 
 
 def _cell(row: AuditVerdict) -> str:

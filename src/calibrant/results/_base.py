@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any, Generic, TypeVar
 
 from calibrant.results._notebook import boxed, html_table, notes
-from calibrant.results._rendering import as_frame, as_text, json_value
+from calibrant.results._rendering import as_frame, as_markdown, as_text, json_value
 
 T = TypeVar("T")
 # Rows that a text shows of a table.
@@ -103,6 +103,25 @@ class Result(Record):
             A row for each row of `columns`.
         """
         return as_frame(self.columns(), backend)
+
+    def to_markdown(self) -> str:
+        """Give the table that a person reads as Markdown.
+
+        Returns
+        -------
+        str
+            A pipe table; what Markdown would read otherwise is escaped.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
+        >>> print(cal.check(y, p, at_most={"brier": 0.2}, point=True).to_markdown())
+        | limit | n | value | verdict |
+        |---|---:|---:|---|
+        | brier \\<= 0.2 | 200 | 0.0750 | pass |
+        """
+        return as_markdown(self.display_columns())
 
     def __repr__(self) -> str:
         lines = "".join(f"\n  {line}" for line in self._messages())

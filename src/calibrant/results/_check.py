@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from calibrant._core.errors import CheckFailed
 from calibrant._measures.gap_scale import GapScale
 from calibrant.results._base import Result, Rows
 from calibrant.results._rendering import distinct_numbers, in_full, json_value, percent
@@ -21,32 +22,54 @@ MARGIN = 2.0
 FEWEST_ROWS = 30
 
 
+Kind = Literal["max", "min", "max_increase", "max_decrease"]
+_WRITTEN: dict[Kind, str] = {
+    "max": "<=", "min": ">=", "max_increase": "increase <=", "max_decrease": "decrease <="
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Limit:
-    """The largest or the smallest value that a measure may have.
+    """The largest or the smallest value that a measure may have, or the largest change of it.
 
     Attributes
     ----------
     measure : str
         The measure.
-    kind : {"max", "min"}
-        Whether `value` is the largest or the smallest allowed.
+    kind : {"max", "min", "max_increase", "max_decrease"}
+        Whether `value` is the largest or the smallest value allowed, or the largest increase or
+        decrease from a baseline.
     value : float
         The limit.
 
     Examples
     --------
     >>> from calibrant.results import Limit
-    >>> str(Limit("ece", "max", 0.05))
-    'ece <= 0.05'
+    >>> str(Limit("ece", "max", 0.05)), str(Limit("ece", "max_increase", 0.005))
+    ('ece <= 0.05', 'ece increase <= 0.005')
     """
 
     measure: str
-    kind: Literal["max", "min"]
+    kind: Kind
     value: float
 
     def __str__(self) -> str:
-        return f"{self.measure} {'<=' if self.kind == 'max' else '>='} {in_full(self.value)}"
+        return f"{self.measure} {_WRITTEN[self.kind]} {in_full(self.value)}"
+
+    @property
+    def of_change(self) -> bool:
+        """Whether it limits the change from a baseline, and not the value."""
+        return self.kind in ("max_increase", "max_decrease")
+
+    @property
+    def is_upper(self) -> bool:
+        """Whether what is limited (the value, or the change) may not lie above `bound`."""
+        return self.kind in ("max", "max_increase")
+
+    @property
+    def bound(self) -> float:
+        """The number that the value, or the change, is compared with."""
+        return -self.value if self.kind == "max_decrease" else self.value
 
     def kept_by(self, low: float, high: float) -> Verdict:
         """Decide whether all values of an interval keep the limit, none does, or some do.
@@ -61,8 +84,8 @@ class Limit:
         {"pass", "fail", "undecided"}
             The decision.
         """
-        worst, best = (high, low) if self.kind == "max" else (-low, -high)
-        limit = self.value if self.kind == "max" else -self.value
+        worst, best = (high, low) if self.is_upper else (-low, -high)
+        limit = self.bound if self.is_upper else -self.bound
         if worst <= limit:
             return "pass"
         return "fail" if best > limit else "undecided"
@@ -102,6 +125,11 @@ class LimitCheck:
         The gap that `rows_needed` takes for the true one; None takes the estimate's.
     reach : float
         How far up an interval of as many rows usually reaches; 0 takes this one's.
+    baseline : float or None
+        The measure's value on the baseline, for limits of a change: `interval` is then that of the
+        change.
+    n_baseline : int or None
+        Number of rows of the baseline.
 
     Examples
     --------
@@ -124,6 +152,13 @@ class LimitCheck:
     n_clusters: int | None = None
     centre: float | None = None
     reach: float = 0.0
+    baseline: float | None = None
+    n_baseline: int | None = None
+
+    @property
+    def compared(self) -> float:
+        """What the limit is compared with: the value, or its change from the baseline."""
+        return self.value if self.baseline is None else self.value - self.baseline
 
     @property
     def too_few(self) -> bool:
@@ -136,10 +171,10 @@ class LimitCheck:
     @property
     def verdict(self) -> Verdict:
         """Whether the limit is kept: "pass", "fail" or "undecided"."""
-        if self.reason or math.isnan(self.value) or self.too_few:
+        if self.reason or math.isnan(self.compared) or self.too_few:
             return "undecided"
         if self.interval is None:
-            return self.limit.kept_by(self.value, self.value)
+            return self.limit.kept_by(self.compared, self.compared)
         return self._of_intervals(self.interval)
 
     def _of_intervals(self, interval: Interval) -> Verdict:
@@ -165,7 +200,7 @@ class LimitCheck:
             fails = self.limit.kept_by(interval.low, interval.high) == "fail"
             interval = self.joint if fails else interval
         gap = self.scale.gap
-        low, high, limit = gap(interval.low), gap(interval.high), gap(self.limit.value)
+        low, high, limit = gap(interval.low), gap(interval.high), gap(self.limit.bound)
         middle = (low + high) / 2 if low > 0 else 0.0
         centre = middle if interval.estimate is None else gap(interval.estimate)
         centre = centre if self.centre is None else self.centre
@@ -173,7 +208,7 @@ class LimitCheck:
         end = max(high, self.reach) if far > 0 else low
         rate = self.scale.rate if low <= 0 else 0.5
         growth = MARGIN * ((end - centre) / far) ** (1.0 / rate) if far else math.inf
-        if (far > 0) == (self.limit.kind == "max"):
+        if (far > 0) == self.limit.is_upper:
             growth = max(growth, self.n_to_pass / self.effective_n)
         return growth if growth > 1 and growth * self.n < MOST_ROWS else None
 
@@ -205,19 +240,17 @@ class LimitCheck:
         return f"{about}{self.verdict}, {self.limit}: {self._because()}"
 
     def _because(self) -> str:
-        if self.reason or math.isnan(self.value):
+        if self.reason or math.isnan(self.compared):
             return self.reason or "it cannot be computed"
         interval = self.interval
         if interval is None:
-            value = distinct_numbers((self.value,), (self.limit.value,))[0]
-            return f"it is {value} on {self.n:,} rows; no interval was computed"
-        numbers = (self.value, interval.low, interval.high)
-        value, low, high = distinct_numbers(numbers, (self.limit.value,))
-        text = f"it is {value} on {self.n:,} rows, {percent(interval.level)} CI {low} to {high}"
+            return f"{self._value_text(())[0]}; no interval was computed"
+        text, low, high = self._value_text((interval.low, interval.high))
+        text = f"{text}, {percent(interval.level)} CI {low} to {high}"
         if interval.comment:
             text = f"{text} ({interval.comment})"
         if self.joint is not None:
-            low, high = distinct_numbers((self.joint.low, self.joint.high), (self.limit.value,))
+            low, high = distinct_numbers((self.joint.low, self.joint.high), (self.limit.bound,))
             level = percent(self.joint.level)
             text = f"{text}; at {level}, for the number of limits and slices, {low} to {high}"
         if self.verdict != "undecided":
@@ -227,6 +260,16 @@ class LimitCheck:
             few = f"{self.effective_n:,.0f} {'rows' if self.n_clusters is None else 'clusters'}"
             return f"{text}; but {few} are too few to tell, {needed} would do"
         return text + (f"; about {needed} would tell" if needed else "; too close to tell")
+
+    def _value_text(self, ends: tuple[float, ...]) -> list[str]:
+        """The value, or the change and what it is of, on how many rows; and the ends beside it."""
+        compared, *others = distinct_numbers((self.compared, *ends), (self.limit.bound,))
+        if self.baseline is None:
+            return [f"it is {compared} on {self.n:,} rows", *others]
+        old, new = distinct_numbers((self.baseline, self.value))
+        rows = f"{self.n:,}" if self.n_baseline is None else f"{self.n_baseline:,} and {self.n:,}"
+        sign = "+" if self.compared > 0 else ""
+        return [f"from {old} to {new} on {rows} rows, a change of {sign}{compared}", *others]
 
     @property
     def needed_text(self) -> str:
@@ -254,6 +297,8 @@ class Check(Rows[LimitCheck], Result):
         Level of the intervals.
     point : bool
         Whether values alone decide, without intervals.
+    notes : tuple of str
+        What to know about the rows, and how those of a baseline were matched.
 
     Examples
     --------
@@ -269,6 +314,7 @@ class Check(Rows[LimitCheck], Result):
     n_missing: int
     level: float | None
     point: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -286,20 +332,84 @@ class Check(Rows[LimitCheck], Result):
     def __bool__(self) -> bool:
         return self.verdict == "pass"
 
+    def assert_passed(self) -> None:
+        """Raise an error unless every limit is kept.
+
+        Raises
+        ------
+        CheckFailed
+            An `AssertionError` whose message has a sentence for each limit that is not kept, or
+            that these rows cannot decide.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
+        >>> cal.check(y, p, at_most={"brier": 0.2}).assert_passed()
+        """
+        if self:
+            return
+        missed = [row.sentence for row in self.rows if row.verdict != "pass"]
+        lines = "".join(f"\n  {line}" for line in (*missed, *self.notes))
+        raise CheckFailed(
+            f"calibration check: {self.verdict}, {len(missed)} of {len(self.rows)} limits not "
+            f"shown to be kept{lines}"
+        )
+
+    def to_junit(self, *, name: str = "calibrant check") -> str:
+        """Give the check as JUnit XML, which build servers read.
+
+        A broken limit is a failure, an undecided one an error.
+
+        Parameters
+        ----------
+        name : str, default "calibrant check"
+            The name of the test suite.
+
+        Returns
+        -------
+        str
+            An XML document with a test case for each limit.
+        """
+        from calibrant.results._build_servers import junit_xml
+
+        return junit_xml(self, name)
+
+    def to_github(self, *, name: str = "calibrant check") -> tuple[str, str]:
+        """Give the check as GitHub Actions read it.
+
+        Parameters
+        ----------
+        name : str, default "calibrant check"
+            The heading of the summary, and the title of the annotations.
+
+        Returns
+        -------
+        tuple of str
+            Markdown for the file that ``GITHUB_STEP_SUMMARY`` names, and workflow commands, a line
+            for each limit that is not kept, to be printed.
+        """
+        from calibrant.results._build_servers import github_annotations, github_summary
+
+        return github_summary(self, name), github_annotations(self, name)
+
     def columns(self) -> dict[str, list[Any]]:
         """Give a row per limit, and per slice.
 
         Returns
         -------
         dict of str to list
-            `limit`, `n`, `value`, `verdict`; with slices `rows of`, with intervals `estimate`,
-            `low` and `high`.
+            `limit`, `n`, `value`, `verdict`; with slices `rows of`, with a baseline `baseline` and
+            `change`, with intervals `estimate`, `low` and `high` of what is limited.
         """
         rows, nan = self.rows, math.nan
         out: dict[str, list[Any]] = {"limit": [str(row.limit) for row in rows]}
         if any(row.where for row in rows):
             out["rows of"] = [row.where or "all" for row in rows]
         out |= {"n": [row.n for row in rows], "value": [row.value for row in rows]}
+        if any(row.limit.of_change for row in rows):
+            out["baseline"] = [nan if row.baseline is None else row.baseline for row in rows]
+            out["change"] = [nan if row.baseline is None else row.compared for row in rows]
         if not self.point:
             out["estimate"] = [_estimate(row.interval) for row in rows]
             out["low"] = [row.interval.low if row.interval else nan for row in rows]
@@ -312,7 +422,7 @@ class Check(Rows[LimitCheck], Result):
         Returns
         -------
         dict
-            `verdict`, `code`, `n`, `n_missing`, `level`, `point` and `limits`.
+            `verdict`, `code`, `n`, `n_missing`, `level`, `point`, `notes` and `limits`.
         """
         return {
             "verdict": self.verdict,
@@ -321,6 +431,7 @@ class Check(Rows[LimitCheck], Result):
             "n_missing": self.n_missing,
             "level": self.level,
             "point": self.point,
+            "notes": list(self.notes),
             "limits": [
                 {
                     "measure": row.limit.measure,
@@ -328,6 +439,8 @@ class Check(Rows[LimitCheck], Result):
                     "slice": row.where,
                     "n": row.n,
                     "value": json_value(row.value),
+                    "baseline": json_value(row.baseline),
+                    "change": json_value(row.compared) if row.limit.of_change else None,
                     "interval": row.interval.to_dict() if row.interval else None,
                     "verdict": row.verdict,
                     "joint_interval": row.joint.to_dict() if row.joint else None,
@@ -343,6 +456,9 @@ class Check(Rows[LimitCheck], Result):
     def title(self) -> str:
         """The verdict, in one line."""
         return f"Check: {self.verdict}"
+
+    def _messages(self) -> tuple[str, ...]:
+        return self.notes
 
 
 def _estimate(interval: Interval | None) -> float:

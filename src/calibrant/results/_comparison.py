@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._measures.catalogue import Shape, canonical
+from calibrant._measures.catalogue import Shape, canonical, find
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, folded, html_table, notes
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_text, json_value
+from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
 from calibrant.results._report import Entry, entry
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
@@ -299,6 +299,149 @@ class Comparison(Result):
             columns[measure] = self.values[:, j].tolist()
         return columns
 
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give the columns that a person reads: small values on a scale of their own.
+
+        Returns
+        -------
+        dict of str to list
+            `columns`, where a measure whose values are all below 0.001 has a name such as
+            ``lin_ce (1e-6)`` and its values in that unit.
+        """
+        return scaled_columns(self.columns())
+
+    def to_frame(self, backend: str | None = None, *, intervals: bool = False) -> Any:
+        """Give the table as a frame, with intervals and ranks if asked for.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose frame; left out, the first of them that is installed.
+        intervals : bool, default False
+            Whether each measure is followed by its limits (``ece_low``, ``ece_high``), its value
+            without the bias of a sample (``ece_estimate``), its rank and the range of ranks
+            (``ece_rank``, ``ece_rank_low``, ``ece_rank_high``), and whether it is not clearly
+            behind the best (``ece_tied``).
+
+        Returns
+        -------
+        frame
+            A row for each predictor.
+        """
+        if not intervals:
+            return as_frame(self.columns(), backend)
+        columns: dict[str, list[Any]] = {"predictor": list(self.names)}
+        for measure in self.measures:
+            columns |= self._with_intervals(measure)
+        return as_frame(columns, backend)
+
+    def _with_intervals(self, measure: str) -> dict[str, list[Any]]:
+        limits, ranks = self.intervals(measure), self.ranking(measure)
+        found = {name: row for row, name in enumerate(limits["predictor"])}
+        ranked = {name: row for row, name in enumerate(ranks["predictor"])}
+        tied = {d.first for d in self.differences(measure) if d.better is None}
+        best = self.order(measure)[0]
+        out = {measure: [self.value(name, measure) for name in self.names]}
+        for end in ("low", "high", "estimate"):
+            out[f"{measure}_{end}"] = [limits[end][found[name]] for name in self.names]
+        for end in ("rank", "rank_low", "rank_high"):
+            out[f"{measure}_{end}"] = [ranks[end][ranked[name]] for name in self.names]
+        out[f"{measure}_tied"] = [name in tied or name == best for name in self.names]
+        return out
+
+    def _table_titles(self, measures: Sequence[str] | None) -> list[tuple[str, str, bool]]:
+        chosen = self.measures if measures is None else tuple(measures)
+        rows = [self._measure(measure) for measure in chosen]
+        if not rows:
+            raise InputError("measures must name one measure or more")
+        soft = any(line.startswith("labels are soft") for line in self.inferred)
+        names = [self.measures[j] for j in rows]
+        titles = [find(name, self._shape).called(soft=soft) for name in names]
+        return [
+            (name, title, self.higher_is_better[j])
+            for name, title, j in zip(names, titles, rows, strict=True)
+        ]
+
+    def to_latex(
+        self,
+        *,
+        measures: Sequence[str] | None = None,
+        intervals: bool = True,
+        digits: int | None = None,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        """Give the table for a paper, in LaTeX with booktabs.
+
+        The best value of each measure is bold. A dagger marks those that are not clearly behind it:
+        the confidence interval of their difference includes 0. Small values are printed as
+        multiples of a power of ten, which the heading names.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Measures of this comparison; left out, all.
+        intervals : bool, default True
+            Whether confidence intervals stand beside the values.
+        digits : int, optional
+            Digits after the point; left out, as many as show the intervals.
+        caption, label : str, optional
+            Of the table, which is then a float; text is escaped.
+
+        Returns
+        -------
+        str
+            A ``tabular``, or a ``table`` around it; needs ``\\usepackage{booktabs}``.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y = [0, 1, 1, 0] * 25
+        >>> models = {"a_1": [0.1, 0.8, 0.9, 0.2] * 25, "b": [0.3, 0.5, 0.6, 0.6] * 25}
+        >>> print(cal.compare(y, models, measures=["brier"]).to_latex(intervals=False))
+        \\begin{tabular}{lr}
+        \\toprule
+        & Brier score $\\downarrow$ \\\\
+        \\midrule
+        a\\_1 & \\textbf{0.025} \\\\
+        b & 0.215 \\\\
+        \\bottomrule
+        \\end{tabular}
+        <BLANKLINE>
+        """
+        from calibrant.results._paper_tables import latex_table, measure_columns
+
+        columns = measure_columns(self, self._table_titles(measures), digits)
+        return latex_table(self, columns, intervals=intervals, caption=caption, label=label)
+
+    def to_markdown(
+        self,
+        *,
+        measures: Sequence[str] | None = None,
+        intervals: bool = True,
+        digits: int | None = None,
+    ) -> str:
+        """Give the table as Markdown: intervals, the best in bold, ties marked.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Measures of this comparison; left out, all.
+        intervals : bool, default True
+            Whether confidence intervals stand beside the values.
+        digits : int, optional
+            Digits after the point; left out, as many as show the intervals.
+
+        Returns
+        -------
+        str
+            A pipe table, as `to_latex` has it.
+        """
+        from calibrant.results._paper_tables import markdown_table, measure_columns
+
+        columns = measure_columns(self, self._table_titles(measures), digits)
+        return markdown_table(self, columns, intervals=intervals)
+
     def to_dict(self) -> dict[str, Any]:
         """Give the comparison as JSON has it.
 
@@ -357,8 +500,11 @@ class Comparison(Result):
     @property
     def glossary(self) -> tuple[Entry, ...]:
         """The catalogue's entries of the measures."""
-        shape: Shape = "binary" if "binary" in self.inferred[0] else "multiclass"
-        return tuple(entry(name, shape) for name in self.measures)
+        return tuple(entry(name, self._shape) for name in self.measures)
+
+    @property
+    def _shape(self) -> Shape:
+        return "binary" if "binary" in self.inferred[0] else "multiclass"
 
     def to_html(self, *, name: str | None = None, source: Any = None) -> str:
         """Give the comparison page as text. Needs ``pip install 'calibrant[report]'``.
@@ -450,7 +596,7 @@ class Comparison(Result):
     def __repr__(self) -> str:
         messages = "\n".join(f"  {line}" for line in self._messages())
         head = f"{self.title}\n{messages}\n\n"
-        parts = [as_text(self.columns(), indent="  ")]
+        parts = [as_text(self.display_columns(), indent="  ")]
         main = self.measures[0]
         parts.append(f"Ranks by {main}\n" + as_text(self.ranked(main), indent="  "))
         if self.robustness is not None:
@@ -462,7 +608,7 @@ class Comparison(Result):
     def _repr_html_(self) -> str:
         main = self.measures[0]
         parts = [
-            html_table(self.columns(), self.title),
+            html_table(self.display_columns(), self.title),
             notes(self._messages()),
             html_table(self.ranked(main), f"Ranks by {main}"),
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,12 @@ def distinct_numbers(
 def _is_below(a: float, b: float) -> bool:
     """Whether one number is below another by more than rounding."""
     return a < b - 1e-13 * max(abs(a), abs(b))
+
+
+def snapped(value: float, others: Sequence[float]) -> list[float]:
+    """A value and others, those a hair from it become it: an inversion's last step is no news."""
+    near = [value if abs(each - value) <= 1e-6 * abs(value) else each for each in others]
+    return [value, *near]
 
 
 def in_full(value: float) -> str:
@@ -94,12 +101,61 @@ def as_text(columns: Columns, *, indent: str = "", most: int | None = None) -> s
     return "\n".join(lines)
 
 
+def as_markdown(columns: Columns) -> str:
+    """A Markdown table, numbers to the right; what Markdown would read otherwise is escaped."""
+    right = [any(isinstance(v, int | float) for v in values) for values in columns.values()]
+    lines = [
+        "| " + " | ".join(map(_markdown_cell, columns)) + " |",
+        "|" + "".join("---:|" if numeric else "---|" for numeric in right),
+    ]
+    for row in zip(*columns.values(), strict=True):
+        lines.append("| " + " | ".join(map(_markdown_cell, row)) + " |")
+    return "\n".join(lines)
+
+
+# What would begin or end something in a cell: code, emphasis, a link, HTML, the next cell. An
+# underscore does so only at the edge of a word, and names of measures have them inside.
+_MARKDOWN = re.compile(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))")
+
+
+def _markdown_cell(value: Any) -> str:
+    return markdown_text(value) if isinstance(value, str) else shown(value)
+
+
+def markdown_text(text: str) -> str:
+    """Text in one line that Markdown prints as it is."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
+    """The power of ten that makes numbers readable that are all `below` something: -6 for numbers
+    of some 1e-6 to 1e-4; 0 for larger ones.
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    return 3 * math.floor(math.log10(largest) / 3) if 0 < largest < below else 0
+
+
+def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
+    """Columns in which numbers that are all small are multiples of a power of ten, as their name
+    then says.
+    """
+    out: dict[str, list[Any]] = {}
+    for name, values in columns.items():
+        numbers = [value for value in values if isinstance(value, float)]
+        exponent = scale_of(numbers) if len(numbers) == len(values) else 0
+        if not exponent:
+            out[name] = list(values)
+            continue
+        out[f"{name} (1e{exponent})"] = [float(f"{v * 10.0**-exponent:.4g}") for v in values]
+    return out
+
+
 def as_frame(columns: Columns, backend: str | None = None) -> Any:
     """A frame of pandas, polars or pyarrow: `backend`, or the first that is installed."""
     if backend is None:
         installed = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
         if not installed:
-            raise MissingExtra("pandas", None, "to_frame()")
+            raise MissingExtra("pandas", "formats", "to_frame()")
         backend = installed[0]
     one_of("backend", backend, _BACKENDS)
     try:

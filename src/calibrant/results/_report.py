@@ -11,9 +11,12 @@ from typing import Any
 from calibrant._measures.catalogue import Shape, find
 from calibrant.results._base import Record
 from calibrant.results._conventions import Conventions
+from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._rendering import json_value
+from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._smooth_curve import SmoothCurve
 
 
@@ -75,7 +78,9 @@ class BinView:
     values : dict of str to dict of str to list of float
         The measures of those tables, by rule and name.
     curve : SmoothCurve
-        The smoothed curve.
+        The smoothed curve of the smooth calibration error.
+    curves : dict of str to ReliabilityCurve
+        Curves that follow the rows: "isotonic", which is drawn by default, and "local".
 
     Examples
     --------
@@ -90,6 +95,7 @@ class BinView:
     tables: dict[str, tuple[ReliabilityTable, ...]]
     values: dict[str, dict[str, list[float]]]
     curve: SmoothCurve
+    curves: dict[str, ReliabilityCurve]
 
     def table(self, rule: str, m: int) -> ReliabilityTable:
         """Give the table of a rule and a number of bins.
@@ -119,7 +125,7 @@ class BinView:
         Returns
         -------
         dict
-            `labels`, `counts`, `tables`, `values` and `curve`.
+            `labels`, `counts`, `tables`, `values`, `curve` and `curves`.
         """
         return {
             "labels": self.labels,
@@ -130,6 +136,7 @@ class BinView:
             },
             "values": json_value(self.values),
             "curve": self.curve.to_dict(),
+            "curves": {name: curve.to_dict() for name, curve in self.curves.items()},
         }
 
 
@@ -211,6 +218,8 @@ class BeforeAfter:
         The Brier scores that chose it.
     outcome : str
         Whether it helps on the measured half.
+    chosen : bool
+        Whether it is the map that suits the rows best.
 
     Examples
     --------
@@ -232,6 +241,7 @@ class BeforeAfter:
     why: str = ""
     tried: dict[str, float] = field(default_factory=dict)
     outcome: str = ""
+    chosen: bool = False
 
     @property
     def method_name(self) -> str:
@@ -257,6 +267,7 @@ class BeforeAfter:
             "why": self.why,
             "tried": json_value(self.tried),
             "outcome": self.outcome,
+            "chosen": self.chosen,
             "split": self.split,
             "n_fitted": self.n_fitted,
             "n_measured": self.n_measured,
@@ -298,7 +309,7 @@ class Report(Record):
     sensitivity : tuple of MeasureOverBins
         Each measure over numbers of bins.
     before_after : BeforeAfter or None
-        What recalibration does.
+        What the recalibration map does that suits the rows best.
     conventions : Conventions or None
         The ECE of other tools.
     glossary : tuple of Entry
@@ -307,6 +318,14 @@ class Report(Record):
         What is not on the page, and why.
     recipe : dict
         The options that give the same numbers again.
+    risk : RiskCoverage or None
+        Ranking and abstention: the risk of answering only what is surest.
+    decisions : DecisionCurve or None
+        The net benefit of acting on a binary prediction, by threshold.
+    histogram : tuple of list or None
+        Edges, and the rows with and without the event (or right and wrong) between them.
+    recalibrations : tuple of BeforeAfter
+        What each map does, fitted and measured on the same rows; the suitable one is `chosen`.
 
     Examples
     --------
@@ -329,6 +348,10 @@ class Report(Record):
     glossary: tuple[Entry, ...]
     absent: dict[str, str]
     recipe: dict[str, Any]
+    risk: RiskCoverage | None = None
+    decisions: DecisionCurve | None = None
+    histogram: tuple[list[float], list[float], list[float]] | None = None
+    recalibrations: tuple[BeforeAfter, ...] = ()
 
     @property
     def level(self) -> float:
@@ -357,10 +380,14 @@ class Report(Record):
             "views": [view.to_dict(self.level) for view in self.views],
             "sensitivity": [json_value(vars(each)) for each in self.sensitivity],
             "before_after": change.to_dict(self.level) if change else None,
+            "recalibrations": [each.to_dict(self.level) for each in self.recalibrations],
             "conventions": tools.to_dict() if tools else None,
             "glossary": [json_value(vars(entry)) for entry in self.glossary],
             "absent": self.absent,
             "recipe": json_value(self.recipe),
+            "risk_coverage": self.risk.to_dict() if self.risk else None,
+            "decisions": self.decisions.to_dict() if self.decisions else None,
+            "histogram": json_value(self.histogram),
         }
 
     def to_html(self) -> str:

@@ -45,6 +45,9 @@ class Slice:
         The verdict in a word.
     n_clusters : int or None
         Clusters of the slice, where rows come in clusters.
+    mean_predicted, mean_target : float
+        The mean prediction and the observed frequency; of several classes the mean confidence and
+        the accuracy.
 
     Examples
     --------
@@ -66,6 +69,13 @@ class Slice:
     within_tolerance: bool | None = None
     verdict: str = ""
     n_clusters: int | None = None
+    mean_predicted: float = math.nan
+    mean_target: float = math.nan
+
+    @property
+    def against_tolerance(self) -> str:
+        """Whether the tolerance is kept, in a word: within, beyond or undecided."""
+        return {True: "within", False: "beyond", None: "undecided"}[self.within_tolerance]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,11 +147,13 @@ class Slices(Rows[Slice], Result):
 
         names = list(self.rows[0].values)
         clustered = any(row.n_clusters is not None for row in self.rows)
+        means = ("mean_predicted", "mean_target")
         judged = ("estimate", "low", "high") if self.tolerance is not None else ()
         decided = ("verdict", "within_tolerance") if self.tolerance is not None else ()
         return {
             self.by: column("name"),
             **{name: column(name) for name in ("n", *(("n_clusters",) if clustered else ()))},
+            **{name: column(name) for name in means},
             **{name: [row.values[name] for row in self.rows] for name in names},
             **{name: column(name) for name in judged},
             **{name: column(name) for name in ("noise_95", "p_value", "p_corrected", *decided)},
@@ -157,10 +169,13 @@ class Slices(Rows[Slice], Result):
         """
         columns = self.columns()
         kept = (
-            self.by, "n", "n_clusters", self.measure, "estimate", "low", "high", "noise_95",
-            "p_value", "p_corrected", "verdict",
+            self.by, "n", "n_clusters", "mean_predicted", "mean_target", self.measure, "estimate",
+            "low", "high", "noise_95", "p_value", "p_corrected", "verdict",
         )  # fmt: skip
-        return {name: columns[name] for name in kept if name in columns}
+        shown = {name: columns[name] for name in kept if name in columns}
+        if self.tolerance is not None:
+            shown[f"tolerance {self.tolerance:g}"] = [row.against_tolerance for row in self.rows]
+        return shown
 
     def to_dict(self) -> dict[str, Any]:
         """Give the slices as JSON has them.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import (
     Bins,
     Cuts,
@@ -82,8 +83,11 @@ class HistogramBinning(OneVsRest):
         super()._check_options()
         self._rule()
 
-    def _rule(self) -> EqualWidth | Quantile | Edges:
-        rule = as_rule(self.bins)
+    def _rule(self, n: int | None = None) -> EqualWidth | Quantile | Edges:
+        """The rule; a number of bins that follows from the rows is that of the fit."""
+        if is_by_rows(self.bins) and n is None:
+            return EqualWidth(self.values_[0].size if hasattr(self, "values_") else 15)
+        rule = as_rule(self.bins, n=n)
         by_rank = isinstance(rule, Quantile) and rule.ties == "rank"
         dropping = rule.drops_one
         if isinstance(rule, LevelSets) or by_rank or dropping:
@@ -110,7 +114,7 @@ class HistogramBinning(OneVsRest):
         # In its own precision, so that 0.7 in single precision is at the edge 0.7.
         predictions = column.predictions.astype(column.precision)
         samples = to_samples(column.targets, predictions, sample_weight=column.weights)
-        table, cuts, _ = bin_table(samples, "binary", self._rule())
+        table, cuts, _ = bin_table(samples, "binary", self._rule(samples.n))
         mass, total = table.sum_w[0], table.sum_wz[0]
         values = np.divide(total, mass, out=np.full(mass.shape, np.nan), where=mass > 0)
         return ColumnFit((cuts.inner, np.clip(values, 0.0, 1.0)))

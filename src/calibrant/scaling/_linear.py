@@ -54,6 +54,7 @@ def fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
         d_turned = (d_matrix - np.outer(d_bias, mean)) @ whitening
         return np.concatenate([d_bias, d_turned.ravel()])
 
+    penalty = _penalty_curvature(whitening, mean, l2)
     units: dict[int, NDArray[Any]] = {8: unit, 4: unit.astype(np.float32)}
     minimum = SoftmaxLoss(
         forward=lambda theta: units[theta.itemsize] @ theta[k:].reshape(k, k).T + theta[:k],
@@ -61,13 +62,77 @@ def fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
         targets=problem.targets,
         shares=shares,
         pull=pull if l2 else None,
-        many=True,
+        scales_at=lambda p: _ClassScales(units[4], shares, p, penalty),
     ).minimum(np.concatenate([mean - mean.mean(), np.linalg.inv(whitening).ravel()]))
     matrix = minimum.at[k:].reshape(k, k) @ whitening
     bias = minimum.at[:k] - matrix @ mean
     instead = "" if l2 else "l2=..."
     cautions = _cautions(minimum, scores @ matrix.T + bias, problem, instead)
     return Solution({"coef_": matrix, "intercept_": _centred(bias)}, cautions, minimum.n_iter)
+
+
+class _ClassScales:
+    """Coordinates in which the loss curves by about 1 in every direction.
+
+    First those of each class: rows weigh in it by p (1 - p), so that what is known of a rare class
+    differs from what is known of a common one by orders of magnitude, and so do directions. And
+    those that all classes share: what is added to every class alike changes the penalty alone.
+    They are more than there are parameters, which does a search by conjugate gradients no harm.
+    """
+
+    radius = 4.0
+
+    def __init__(
+        self, unit: NDArray[np.float32], shares: FloatArray, p: FloatArray, penalty: FloatArray
+    ) -> None:
+        rows = np.hstack([np.ones((len(unit), 1), dtype=np.float32), unit])
+        weights = (shares[:, None] * p * (1.0 - p)).astype(np.float32)
+        curves = np.stack([(rows * w[:, None]).T @ rows for w in weights.T]) + penalty
+        self._own, self._back = _root_and_inverse(curves)
+        self._shared = _root_and_inverse(penalty.sum(axis=0))[0] if penalty.any() else None
+
+    def turn(self, phi: FloatArray) -> FloatArray:
+        k = len(self._own)
+        own = np.einsum("cij,cj->ci", self._own, phi[: k * (k + 1)].reshape(k, k + 1))
+        if self._shared is not None:
+            own += self._shared @ phi[k * (k + 1) :]
+        return np.concatenate([own[:, 0], own[:, 1:].ravel()])
+
+    def turn_gradient(self, gradient: FloatArray) -> FloatArray:
+        rows = self._rows(gradient)
+        own: FloatArray = np.einsum("cij,cj->ci", self._own, rows).ravel()
+        if self._shared is None:
+            return own
+        return np.concatenate([own, self._shared @ rows.sum(axis=0)])
+
+    def undo(self, theta: FloatArray) -> FloatArray:
+        own: FloatArray = np.einsum("cij,cj->ci", self._back, self._rows(theta)).ravel()
+        return own if self._shared is None else np.append(own, np.zeros(len(self._shared)))
+
+    def _rows(self, theta: FloatArray) -> FloatArray:
+        k = len(self._own)
+        return np.hstack([theta[:k, None], theta[k:].reshape(k, k)])
+
+
+def _root_and_inverse(curves: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The symmetric roots of inverses, and of the matrices themselves; a direction of which next to
+    nothing is known has the scale of little.
+    """
+    values, vectors = np.linalg.eigh(curves)
+    scale = np.sqrt(np.maximum(values, np.maximum(1e-6 * values[..., -1:], 1e-12)))[..., None, :]
+    turned = np.swapaxes(vectors, -1, -2)
+    return (vectors / scale) @ turned, (vectors * scale) @ turned
+
+
+def _penalty_curvature(whitening: FloatArray, mean: FloatArray, l2: float) -> FloatArray:
+    """How the penalty curves in the parameters of each class, (k, k + 1, k + 1), the bias first."""
+    k = len(mean)
+    to_bias = np.concatenate([[1.0], -whitening @ mean])
+    of_matrix = 2 * l2 / (k * (k - 1))
+    out = np.tile(2 * l2 / k * np.outer(to_bias, to_bias), (k, 1, 1))
+    own = whitening.T[:, :, None] * whitening.T[:, None, :]
+    out[:, 1:, 1:] += of_matrix * (whitening @ whitening - own)
+    return out
 
 
 def penalty_gradients(

@@ -1,16 +1,17 @@
 """The least log loss of a softmax whose logits are linear in the parameters.
 
 Newton's method in a trust region, its steps found by conjugate gradients: only products with the
-Hessian are needed, which cost as much as a gradient, so that k² parameters are no obstacle. These
-products only lead the search: where there are many parameters most of them are made in single
-precision, and the last steps in double precision, by which the search also ends.
+Hessian are needed, which cost as much as a gradient, so that k² parameters are no obstacle. How
+many products depends on how differently the loss curves in different directions: where there are
+many parameters the search runs in coordinates in which it curves about equally. Products only lead
+the search: the first are then made in single precision, and the last, by which it ends, in double.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,13 @@ from calibrant._data.links import softmax
 from calibrant.scaling._predictions import FloatArray
 
 MAX_ITER = 200
-SMALL_GRADIENT = 1e-7
-# Rounding may keep the gradient above that; this much is a minimum for every practical purpose.
+# Rounding may keep the gradient above what is sought; this is a minimum for practical purposes.
 ENOUGH = 1e-5
-# As far as products in single precision lead.
-ROUGH_GRADIENT = 1e-5
+# How small the gradient is to be, by products of which precision, and after how many steps at most
+# a search begins anew. Where the loss curves by 1 in all directions it is above its minimum by half
+# the gradient's square.
+PLAIN = ((1e-7, np.float64, MAX_ITER),)
+SCALED = ((1e-3, np.float32, 6), (1e-6, np.float64, 12))
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,40 @@ class Minimum:
     reached: bool
 
 
+class Scales(Protocol):
+    """Coordinates phi to search in: theta = turn(phi), and the radius of a first step."""
+
+    radius: float
+
+    def turn(self, phi: FloatArray) -> FloatArray: ...
+
+    def turn_gradient(self, gradient: FloatArray) -> FloatArray: ...
+
+    def undo(self, theta: FloatArray) -> FloatArray: ...
+
+
+class _AsTheyAre:
+    """The parameters themselves."""
+
+    radius = 10.0
+
+    def turn(self, phi: FloatArray) -> FloatArray:
+        return phi
+
+    def turn_gradient(self, gradient: FloatArray) -> FloatArray:
+        return gradient
+
+    def undo(self, theta: FloatArray) -> FloatArray:
+        return theta
+
+
 @dataclass(eq=False)
 class SoftmaxLoss:
     """Log loss of softmax(forward(theta)), plus a quadratic penalty theta . pull(theta) / 2.
 
     `forward` is linear, `back` its transpose and `pull` the penalty's gradient. `many` says that
-    there are many parameters, and that `forward` and `back` take single precision too.
+    there are many parameters, and that `forward` and `back` take single precision too; `scales_at`
+    are the coordinates to search in around the probabilities of a theta.
     """
 
     forward: Callable[[FloatArray], FloatArray]
@@ -48,7 +79,7 @@ class SoftmaxLoss:
     targets: FloatArray
     shares: FloatArray
     pull: Callable[[FloatArray], FloatArray] | None = None
-    many: bool = False
+    scales_at: Callable[[FloatArray], Scales] | None = None
 
     def __post_init__(self) -> None:
         self._precision: type[np.floating[Any]] = np.float64
@@ -89,11 +120,14 @@ class SoftmaxLoss:
 
     def minimum(self, start: FloatArray) -> Minimum:
         at, n_iter = start, 0
-        if self.many:
-            at, n_iter = self._search(at, ROUGH_GRADIENT, np.float32, MAX_ITER)
-        at, more = self._search(at, SMALL_GRADIENT, np.float64, max(1, MAX_ITER - n_iter))
+        for small, precision, steps in SCALED if self.scales_at is not None else PLAIN:
+            # Probabilities change on the way: after some steps scales are taken anew.
+            more = steps
+            while more == steps and n_iter < MAX_ITER:
+                at, more = self._search(at, small, precision, min(steps, MAX_ITER - n_iter))
+                n_iter += more
         steepest = np.abs(self.value_and_gradient(at)[1]).max()
-        return Minimum(at, n_iter + more, bool(steepest <= ENOUGH))
+        return Minimum(at, n_iter, bool(steepest <= ENOUGH))
 
     def _search(
         self, start: FloatArray, small: float, precision: type[np.floating[Any]], max_iter: int
@@ -102,12 +136,23 @@ class SoftmaxLoss:
         from scipy.optimize import minimize
 
         self._precision, self._last = precision, None
+        scales: Scales = _AsTheyAre()
+        if self.scales_at is not None:
+            scales = self.scales_at(softmax(self.forward(start)))
+
+        def value_and_gradient(phi: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = self.value_and_gradient(scales.turn(phi))
+            return value, scales.turn_gradient(gradient)
+
+        def curvature(phi: FloatArray, along: FloatArray) -> FloatArray:
+            return scales.turn_gradient(self.curvature(scales.turn(phi), scales.turn(along)))
+
         result = minimize(
-            self.value_and_gradient, start, jac=True, hessp=self.curvature, method="trust-ncg",
-            options={"maxiter": max_iter, "gtol": small, "initial_trust_radius": 10.0,
+            value_and_gradient, scales.undo(start), jac=True, hessp=curvature, method="trust-ncg",
+            options={"maxiter": max_iter, "gtol": small, "initial_trust_radius": scales.radius,
                      "max_trust_radius": 1e3},
         )  # fmt: skip
-        return np.asarray(result.x, dtype=np.float64), int(result.nit)
+        return scales.turn(np.asarray(result.x, dtype=np.float64)), int(result.nit)
 
 
 def not_reached(n_iter: int) -> str:

@@ -94,7 +94,7 @@ class TemperatureScaling(Scaler):
         solution = Solution({"temperature_": 1.0})
         if not logits.says_nothing():
             solution = _solution(logits.derivatives)
-        self.temperature_ = float(solution.learned["temperature_"])  # type: ignore[arg-type]
+        self.temperature_ = np.asarray(solution.learned["temperature_"]).item()
         self.n_classes_ = self._columns = logits.samples.n_classes
         self.n_rows_, self.n_iter_ = logits.samples.n, solution.n_iter
         self.loss_before_, self.loss_ = loss_before, logits.loss(1.0 / self.temperature_)

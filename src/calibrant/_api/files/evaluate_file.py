@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,14 +22,16 @@ from calibrant._api.evaluate_samples import (
 from calibrant._api.files.exact import FileSummary
 from calibrant._api.files.refinement import Refiner
 from calibrant._api.files.sums import Plan, Tally
+from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
-from calibrant._data.checks import check_bool
 from calibrant._data.missing import check_missing
+from calibrant._data.readers.columns import answers_of
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
+from calibrant._data.readers.written import written_as
 from calibrant._inference.budget import FULL_CLASSES
 from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
 from calibrant._summaries.requirements import in_stream, known_measures
@@ -49,14 +52,20 @@ def evaluate_file(
     bins: Bins = 15,
     measures: Iterable[str] | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     by: str | Sequence[str] | None = None,
     missing: str = "error",
     format: str | None = None,
+    filter: str | None = None,
+    percent: bool = False,
+    words: Mapping[str, float] | None = None,
+    answer: str | None = None,
+    gold: str | None = None,
     exact: bool = True,
     progress: bool | None = None,
 ) -> Evaluation:
-    r"""Evaluate Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole.
+    r"""Evaluate Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole, and logs.
 
     The values are those that `evaluate` has for the same rows. Most come from one pass; quantile
     bins, those of every class included, need a refinement pass over the few rows near their edges,
@@ -73,21 +82,35 @@ def evaluate_file(
         usual names by default.
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
-    bins : int, sequence of float, EqualWidth or Edges, default 15
+    bins : int, str, sequence of float, EqualWidth or Edges, default 15
         Bins that are fixed before the rows are seen; a number means so many quantile bins where a
         measure goes by these.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns; labels belong to the class of their name.
     by : str or list of str, optional
         Columns whose values split the rows into `slices`, in the first pass.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
-    format : {"parquet", "csv", "jsonl", "arrow", "npz"}, optional
-        Format of the files; by default it follows from their names.
+    format : str, optional
+        Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
+        "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
+        records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
+    filter : str, optional
+        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    percent : bool, default False
+        Whether `y_proba` is in percent, as 85 or "85%".
+    words : mapping of str to float, optional
+        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``.
+    answer, gold : str, optional
+        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
+        same.
     exact : bool, default True
         Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
         of [0, 1], and the result says so.
@@ -123,17 +146,26 @@ def evaluate_file(
     >>> cal.evaluate_file(file, bins=10)["ece"]
     0.25
     """
-    fixed, quantile = both_rules(bins)
+    # Of rows that are not known yet, their number is a pass of its own.
+    counted = is_by_rows(bins)
+    fixed, quantile = both_rules(15 if counted else bins)
     if not isinstance(fixed, FixedRule):
         raise InputError(
             f"bins={bins!r}: files need bins that are fixed before the rows are seen, a count, "
             "EqualWidth or Edges. With a count, measures that go by quantile bins have as many"
         )
     names = None if measures is None else known_measures(measures)
+    written = written_as(
+        from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
+    )
     rows = file_rows(
         path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, by=by, classes=classes,
-        from_logits=check_bool(from_logits), missing=check_missing(missing), format=format,
+        from_logits=bool(from_logits), missing=check_missing(missing), format=format,
+        written=written, answers=answers_of(answer, gold), filter=filter,
     )  # fmt: skip
+    if counted:
+        fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
+        assert isinstance(fixed, FixedRule)
     plan = Plan(rows.chosen, fixed, names, bool(from_logits), bool(exact))
     _check_available(names, plan, rows.multiclass)
     tally = plan.tally()
@@ -142,6 +174,12 @@ def evaluate_file(
             tally.merge(piece)
     _check_not_empty(tally, rows)
     return _evaluation(tally, rows, quantile, names, progress)
+
+
+def _count_rows(rows: FileRows, progress: bool | None) -> int:
+    """The rows that will be measured, dropped ones not counted."""
+    with RowProgress(rows.n_bytes, show=progress, label="counting rows") as shown:
+        return sum(over_pieces(rows, lambda batches: sum(batch.n for batch in batches), shown))
 
 
 def _check_available(names: tuple[str, ...] | None, plan: Plan, multiclass: bool) -> None:

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
+from calibrant._data.logprobs import given_as
+from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
 from calibrant._measures.binned import debiased_l2 as debiased_l2_of
@@ -27,9 +29,9 @@ def _no_full(notion: str) -> None:
         )
 
 
-def _equal_mass(bins: Any, measure: str) -> Quantile:
+def _equal_mass(bins: Any, measure: str, samples: Source) -> Quantile:
     """The rule of a measure that is defined by bins of equal mass."""
-    rule = as_rule(bins, default=Quantile)
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if not isinstance(rule, Quantile):
         raise InputError(
             f"{measure} is defined by bins of equal mass: bins must be a count or Quantile(m); got "
@@ -48,6 +50,7 @@ def ece(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -69,7 +72,7 @@ def ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`.
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
         How gaps are put together: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
@@ -79,6 +82,8 @@ def ece(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -105,8 +110,9 @@ def ece(
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
     0.25
     """
-    rule = as_rule(bins)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
@@ -122,6 +128,7 @@ def soft_ece(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -144,7 +151,7 @@ def soft_ece(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`.
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
         How gaps are put together: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
@@ -154,6 +161,8 @@ def soft_ece(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -182,7 +191,7 @@ def soft_ece(
     """
     return ece(
         y_true, y_proba, bins=bins, norm=norm, notion=notion, sample_weight=sample_weight,
-        from_logits=from_logits, classes=classes, data=data,
+        from_logits=from_logits, from_logprobs=from_logprobs, classes=classes, data=data,
     )  # fmt: skip
 
 
@@ -196,6 +205,7 @@ def ace(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -213,8 +223,9 @@ def ace(
         Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    bins : int or Quantile, default 15
+    bins : int, str or Quantile, default 15
         Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
         How gaps are put together: their mean, the root of their mean square, or the largest.
     notion : {"binary", "confidence", "classwise"}, optional
@@ -224,6 +235,8 @@ def ace(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -250,10 +263,11 @@ def ace(
     >>> cal.ace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
     0.25
     """
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     resolved = resolve_notion(samples, notion or ("classwise" if samples.multiclass else None))
     _no_full(resolved)
-    rule = _equal_mass(bins, "ace")
+    rule = _equal_mass(bins, "ace", samples)
     return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
 
 
@@ -267,6 +281,7 @@ def tace(
     norm: str = "l1",
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -287,14 +302,17 @@ def tace(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     threshold : float in [0, 1], default 0.01
         Predictions at or below this are not counted.
-    bins : int or Quantile, default 15
+    bins : int, str or Quantile, default 15
         Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm : {"l1", "l2", "max"}, default "l1"
         How gaps are put together: their mean, the root of their mean square, or the largest.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -321,10 +339,11 @@ def tace(
     >>> round(cal.tace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1, threshold=0.3), 4)
     0.0
     """
-    rule = _equal_mass(bins, "tace")
     if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    rule = _equal_mass(bins, "tace", samples)
     return binned_error(Summary(samples, quantile=rule).above(float(threshold)), norm)
 
 
@@ -337,6 +356,7 @@ def debiased_l2(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -357,6 +377,7 @@ def debiased_l2(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
@@ -364,6 +385,8 @@ def debiased_l2(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -390,8 +413,9 @@ def debiased_l2(
     >>> cal.debiased_l2([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1)
     0.0
     """
-    rule = as_rule(bins, default=Quantile)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     return debiased_l2_of(Summary(samples).table(resolved, rule))
@@ -406,6 +430,7 @@ def sweep_ece(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -431,6 +456,8 @@ def sweep_ece(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -457,7 +484,8 @@ def sweep_ece(
     >>> cal.sweep_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     0.25
     """
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     levels = Summary(samples).table(resolved, LevelSets())
@@ -473,6 +501,7 @@ def ks_error(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -495,6 +524,8 @@ def ks_error(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -521,7 +552,8 @@ def ks_error(
     >>> round(cal.ks_error([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.15
     """
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     return ks_of(Summary(samples).table(resolved, LevelSets()))

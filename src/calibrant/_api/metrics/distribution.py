@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from calibrant._core.validation import public
+from calibrant._data.logprobs import given_as
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._summaries.samples import Summary
 
@@ -19,6 +20,7 @@ def dist_ce(
     *,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -39,6 +41,8 @@ def dist_ce(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -65,7 +69,8 @@ def dist_ce(
     >>> round(cal.dist_ce([[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]), 4)
     0.2
     """
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     return Summary(samples).distribution.mean("distribution")
 
 
@@ -77,6 +82,7 @@ def ent_ce(
     signed: bool = False,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -99,6 +105,8 @@ def ent_ce(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -125,7 +133,8 @@ def ent_ce(
     >>> round(cal.ent_ce([[0.5, 0.5]], [[0.9, 0.1]]), 4)
     0.3681
     """
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     return Summary(samples).distribution.mean("entropy_signed" if signed else "entropy")
 
 
@@ -136,6 +145,7 @@ def rank_cs(
     *,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -156,6 +166,8 @@ def rank_cs(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -182,5 +194,6 @@ def rank_cs(
     >>> cal.rank_cs([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     0.5
     """
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     return Summary(samples).distribution.mean("rank")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
+from calibrant._data.logprobs import Given, given_as
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.decomposition import BrierDecomposition, decompose, decompose_isotonic
 from calibrant._summaries.samples import Summary, resolve_notion
@@ -20,11 +21,11 @@ def _mean_loss(
     y_true: Any,
     y_proba: Any,
     sample_weight: Any,
-    from_logits: bool,
+    given: Given,
     classes: Sequence[Any] | None,
     data: Any,
 ) -> float:
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     return Summary(samples).mean_loss(name)
 
 
@@ -35,6 +36,7 @@ def brier_score(
     *,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -55,6 +57,8 @@ def brier_score(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -81,7 +85,8 @@ def brier_score(
     >>> round(cal.brier_score([0, 1], [0.2, 0.6]), 4)
     0.1
     """
-    return _mean_loss("brier", y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    return _mean_loss("brier", y_true, y_proba, sample_weight, given, classes, data)
 
 
 @public
@@ -91,6 +96,7 @@ def log_loss(
     *,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -111,6 +117,8 @@ def log_loss(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -137,7 +145,8 @@ def log_loss(
     >>> round(cal.log_loss([0, 1], [0.2, 0.6]), 4)
     0.367
     """
-    return _mean_loss("log", y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    return _mean_loss("log", y_true, y_proba, sample_weight, given, classes, data)
 
 
 @public
@@ -147,6 +156,7 @@ def spherical_loss(
     *,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -167,6 +177,8 @@ def spherical_loss(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -193,7 +205,8 @@ def spherical_loss(
     >>> round(cal.spherical_loss([0, 1], [0.2, 0.6]), 4)
     0.0989
     """
-    return _mean_loss("spherical", y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    return _mean_loss("spherical", y_true, y_proba, sample_weight, given, classes, data)
 
 
 @public
@@ -203,6 +216,7 @@ def classification_error(
     *,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -223,6 +237,8 @@ def classification_error(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -250,7 +266,8 @@ def classification_error(
     >>> cal.classification_error([0, 1, 1, 0], [0.2, 0.7, 0.4, 0.4])
     0.25
     """
-    return _mean_loss("classification", y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    return _mean_loss("classification", y_true, y_proba, sample_weight, given, classes, data)
 
 
 @public
@@ -260,6 +277,7 @@ def confidence_loss(
     *,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -280,6 +298,8 @@ def confidence_loss(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -307,7 +327,8 @@ def confidence_loss(
     >>> round(cal.confidence_loss([0, 1], [0.2, 0.6]), 4)
     0.1
     """
-    return _mean_loss("confidence", y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    return _mean_loss("confidence", y_true, y_proba, sample_weight, given, classes, data)
 
 
 @public
@@ -320,6 +341,7 @@ def brier_decomposition(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> BrierDecomposition:
@@ -343,7 +365,7 @@ def brier_decomposition(
         How predictions are recalibrated: by isotonic regression, or by bins.
     bins : int, str, sequence of float or bin rule, default 15
         Bins of ``method="binned"``: their number (equal width), edges, or a rule such as
-        `Quantile`.
+        `Quantile`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence", "classwise"}, optional
         What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
         or the mean over classes (`"classwise"`).
@@ -351,6 +373,8 @@ def brier_decomposition(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -380,8 +404,9 @@ def brier_decomposition(
     (0.075, 0.25, 0.25)
     """
     one_of("method", method, ("isotonic", "binned"))
-    rule = as_rule(bins)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no decomposition: use 'confidence' or 'classwise'")

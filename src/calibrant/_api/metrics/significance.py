@@ -16,6 +16,7 @@ from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
+from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
@@ -37,6 +38,7 @@ def spiegelhalter(
     groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
@@ -64,6 +66,8 @@ def spiegelhalter(
         Seed of all random draws; the same seed gives the same result.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -91,8 +95,9 @@ def spiegelhalter(
     -1.005
     """
     check_seed(seed)
+    given = given_as(from_logits, from_logprobs)
     problem, clusters = _scalar_problem(
-        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, Quantile(1)
+        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
     )
     _needs_outcomes(problem, "Spiegelhalter's test")
     name, null = "Spiegelhalter z", "standard normal, two-sided"
@@ -120,6 +125,7 @@ def hosmer_lemeshow(
     groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
@@ -139,6 +145,7 @@ def hosmer_lemeshow(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=10, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     fitted : bool, default False
         Whether the model was fitted to these rows.
     notion : {"binary", "confidence"}, optional
@@ -149,6 +156,8 @@ def hosmer_lemeshow(
         Seed of all random draws; the same seed gives the same result.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -190,8 +199,9 @@ def hosmer_lemeshow(
             "outcomes, which rows of one cluster are not. Use truthful_test(..., groups=...) or "
             "cox_calibration(..., groups=...)"
         )
-    rule = as_rule(bins, default=Quantile)
-    samples, resolved = _samples(y_true, y_proba, None, from_logits, classes, data, notion)
+    given = given_as(from_logits, from_logprobs)
+    samples, resolved = _samples(y_true, y_proba, None, given, classes, data, notion)
+    rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         table, cuts, findings = bin_table(samples, resolved, rule)
     if findings.soft:
@@ -229,6 +239,7 @@ def truthful_test(
     groups: ArrayLike | None = None,
     seed: int = 0,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
@@ -247,6 +258,7 @@ def truthful_test(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
@@ -257,6 +269,8 @@ def truthful_test(
         Seed of all random draws; the same seed gives the same result.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -285,10 +299,11 @@ def truthful_test(
     True
     """
     check_seed(seed)
-    rule = as_rule(bins, default=Quantile)
+    given = given_as(from_logits, from_logprobs)
     problem, clusters = _scalar_problem(
-        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, rule
+        y_true, y_proba, sample_weight, groups, given, classes, data, notion, bins
     )
+    rule = as_rule(bins, default=Quantile, n=problem.u.size)
     _needs_outcomes(problem, "the truthful test")
     value, mean, variance = significance.linear_null(problem)
     name = "truthful error (LinCE)"
@@ -317,6 +332,7 @@ def cox_calibration(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CoxCalibration:
@@ -346,6 +362,8 @@ def cox_calibration(
         Cluster of each row (patient, document, game); variances are then those of clusters.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -389,12 +407,20 @@ def cox_calibration(
     """
     check_level(level)
     check_eps(eps)
+    given = given_as(from_logits, from_logprobs)
     problem, clusters = _scalar_problem(
-        y_true, y_proba, sample_weight, groups, from_logits, classes, data, notion, Quantile(1)
+        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
     )
+    return cox_of(problem, clusters, float(level), eps)
+
+
+def cox_of(
+    problem: Problem, clusters: NDArray[np.intp] | None, level: float, eps: float
+) -> CoxCalibration:
+    """Cox's fit of a scalar problem; predictions nearer to 0 or 1 than eps are moved there."""
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
-    fit = _cox(problem, logit(u), clusters, float(level))
+    fit = _cox(problem, logit(u), clusters, level)
     n_moved = int(np.count_nonzero(moved))
     if n_moved == 0:
         return fit
@@ -403,7 +429,7 @@ def cox_calibration(
     without = None
     if kept.any():
         some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
-        without = _cox(_rows(problem, kept), logit(u[kept]), some, float(level))
+        without = _cox(_rows(problem, kept), logit(u[kept]), some, level)
     notes = "; ".join(filter(None, (note, fit.note)))
     return replace(fit, note=notes, n_clipped=n_moved, without_clipped=without)
 
@@ -457,10 +483,10 @@ def _needs_outcomes(problem: Problem, test: str) -> None:
 
 
 def _samples(
-    y_true: Any, y_proba: Any, sample_weight: Any, from_logits: bool,
+    y_true: Any, y_proba: Any, sample_weight: Any, given: Given,
     classes: Sequence[Any] | None, data: Any, notion: str | None,
 ) -> tuple[Samples, Any]:  # fmt: skip
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
@@ -471,11 +497,12 @@ def _samples(
 
 
 def _scalar_problem(
-    y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, from_logits: bool,
-    classes: Sequence[Any] | None, data: Any, notion: str | None, rule: Rule,
+    y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, given: Given,
+    classes: Sequence[Any] | None, data: Any, notion: str | None, bins: Bins,
 ) -> tuple[Problem, NDArray[np.intp] | None]:  # fmt: skip
     """The problem, every row checked, and the cluster of each row."""
-    samples, resolved = _samples(y_true, y_proba, sample_weight, from_logits, classes, data, notion)
+    samples, resolved = _samples(y_true, y_proba, sample_weight, given, classes, data, notion)
+    rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         problem = problem_of(samples, resolved, rule)
     if problem is None:

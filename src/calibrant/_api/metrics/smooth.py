@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_count, check_eps, public
+from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples_in_place
@@ -43,6 +44,7 @@ def ls_ece(
     rng: np.random.Generator | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -80,6 +82,8 @@ def ls_ece(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -118,7 +122,8 @@ def ls_ece(
     one_of("noise", noise, NOISES)
     one_of("method", method, ("exact", "monte-carlo"))
     check_eps(eps)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     resolved = _resolved(samples, notion)
     summary = SmoothSummary(samples, resolved, eps)
     width = _width(sigma, summary, noise if method == "exact" else "uniform")
@@ -137,6 +142,7 @@ def smooth_ece(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -164,6 +170,8 @@ def smooth_ece(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -191,7 +199,8 @@ def smooth_ece(
     >>> round(cal.smooth_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.1778
     """
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     if sigma is not None:
         _check_unit_sigma(sigma)
     return SmoothSummary(samples, _resolved(samples, notion)).smooth_ece(sigma)
@@ -207,6 +216,7 @@ def smooth_reliability(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> SmoothCurve:
@@ -232,6 +242,8 @@ def smooth_reliability(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -272,7 +284,8 @@ def smooth_reliability(
         _check_unit_sigma(sigma)
     elif sigma is not None:
         _check_logit_sigma(sigma)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     resolved = _resolved(samples, notion)
     if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._core.binning import Bins, Quantile, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
+from calibrant._data.logprobs import given_as
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
 from calibrant._measures.truthful import (
@@ -34,6 +35,7 @@ def lin_ce(
     bins: Bins = Quantile(15),
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -63,10 +65,13 @@ def lin_ce(
         case and which is not truthful.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -104,8 +109,9 @@ def lin_ce(
     0.9
     """
     one_of("norm", norm, ("l1", "l2"))
-    rule = as_rule(bins, default=Quantile)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     summary = Summary(samples, quantile=rule)
     if not samples.multiclass:
         if phi is not None:
@@ -140,6 +146,7 @@ def classwise_ce(
     bins: Bins = Quantile(15),
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -158,10 +165,13 @@ def classwise_ce(
         Predicted probabilities, one column per class; with `data`, the columns' names.
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -189,8 +199,9 @@ def classwise_ce(
     >>> round(cal.classwise_ce([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=cal.Quantile(1)), 6)
     0.01
     """
-    rule = as_rule(bins, default=Quantile)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
             "classwise_ce needs y_proba of the shape (n, k); it is (n,): use lin_ce(...), which "
@@ -208,6 +219,7 @@ def confidence_ce(
     bins: Bins = Quantile(15),
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -233,10 +245,13 @@ def confidence_ce(
         (example C.1 of the paper).
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
         Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -265,7 +280,8 @@ def confidence_ce(
     >>> round(cal.confidence_ce(y, p, bins=cal.Quantile(1)), 6)
     0.09
     """
-    rule = as_rule(bins, default=Quantile)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     table = Summary(samples).table("confidence", rule, squares=False)
     return linear_error(table) + (confidence_correction(table) if corrected else 0.0)

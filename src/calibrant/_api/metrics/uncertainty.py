@@ -14,12 +14,13 @@ from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.columns import is_lazy, pick
+from calibrant._data.logprobs import given_as
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import as_groups
 from calibrant._inference.resampling import checked_votes
-from calibrant._inference.uncertainty import SOFT_HAVE_NO_FLOOR, Uncertainty
+from calibrant._inference.uncertainty import Uncertainty, why_no_floor
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
 from calibrant._summaries.samples import Summary
@@ -44,6 +45,7 @@ def noise_floor(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> NoiseFloor:
@@ -65,6 +67,7 @@ def noise_floor(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game), where rows are not independent.
     votes : int or array-like of shape (n,), optional
@@ -77,6 +80,8 @@ def noise_floor(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -110,14 +115,15 @@ def noise_floor(
     >>> round(floor.mean, 3), floor.p_value < 0.05
     (0.066, True)
     """
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, votes=votes,
         groups=group_index(groups, samples, data),
     )  # fmt: skip
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
-        raise InputError(SOFT_HAVE_NO_FLOOR)
+        raise InputError(why_no_floor(chosen))
     return floor
 
 
@@ -134,6 +140,7 @@ def interval(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Interval:
@@ -154,6 +161,7 @@ def interval(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
@@ -166,6 +174,8 @@ def interval(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -202,7 +212,8 @@ def interval(
     (True, True)
     """
     level = check_level(level)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data),
@@ -225,6 +236,7 @@ def verdict(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Verdict:
@@ -246,6 +258,7 @@ def verdict(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     level : float in (0, 1), default 0.95
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
@@ -260,6 +273,8 @@ def verdict(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -295,11 +310,17 @@ def verdict(
     'not enough data'
     """
     level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data), votes=votes,
     )  # fmt: skip
+    if chosen.is_ranking:
+        raise InputError(
+            f"measure={measure!r} measures ranking, not calibration, so that it has no verdict: "
+            "name a calibration error, or ask for its interval with cal.interval"
+        )
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
     return verdict_of(interval, floor, tolerance, chosen, uncertainty)
@@ -448,7 +469,7 @@ def _measured(
 ) -> tuple[Uncertainty, Measure, Summary]:
     """What gives a measure its interval, the measure, and the statistics it reads."""
     check_resamples(n_resamples, seed)
-    fixed, quantile = both_rules(bins)
+    fixed, quantile = both_rules(bins, samples.n)
     chosen = find(measure, samples.shape)
     uncertainty = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,

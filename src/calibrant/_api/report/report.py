@@ -5,23 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.conventions import conventions_of
+from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
-from calibrant._api.report.recalibration import before_after
+from calibrant._api.report.map_choice import checked_maps
+from calibrant._api.report.recalibration import side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
-from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
+from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.curves import PLACES
+from calibrant._inference.selective import curve_of
 from calibrant._measures.catalogue import HEADLINE
-from calibrant._summaries.samples import resolve_notion
+from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Conventions
+from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
-from calibrant.results._report import BeforeAfter, Report, entry
+from calibrant.results._report import Report, entry
+from calibrant.results._risk_coverage import RiskCoverage
+
+# Rows that a page's decision curve is of: more change nothing that a reader would see.
+MOST_DECIDED = 50_000
 
 
 @public
@@ -37,12 +49,14 @@ def report(
     votes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
     missing: str = "error",
     tolerance: float = 0.05,
     level: float = 0.95,
     seed: int = 0,
+    recalibrate: str | Iterable[str] | None = None,
     source: Mapping[str, Any] | str | None = None,
 ) -> Report:
     """Everything worth knowing about some predictions, as data and as an HTML page.
@@ -66,6 +80,7 @@ def report(
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
     groups : array-like of shape (n,) or str, optional
@@ -76,6 +91,8 @@ def report(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -88,6 +105,10 @@ def report(
         Confidence level of intervals and verdicts.
     seed : int, default 0
         Seed of all random draws; the same seed gives the same result.
+    recalibrate : str or iterable of str, optional
+        Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
+        "isotonic", "histogram", "vector", "matrix", "dirichlet". Left out, those that such rows
+        can have.
     source : str or mapping, optional
         Where the rows come from, for the recipe: a text, or names with values (file, columns,
         command).
@@ -114,29 +135,38 @@ def report(
     True
     """
     title, origin = checked_name(name, "Predictions"), checked_source(source)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data, missing)
+    maps = checked_maps(recalibrate)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
     index = group_index(groups, samples, data)
     evaluation = evaluate_samples(
         samples,
         Options(
             bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
-            level=level, groups=index, votes=votes, seed=seed, by=by, data=data,
+            level=level, groups=index, votes=votes, seed=seed, by=by, data=data, clinical=True,
         ),
     )  # fmt: skip
     shape = samples.shape
-    fixed, quantile = both_rules(bins)
-    views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
-    change = before_after(
-        samples, fixed, quantile, groups=index, level=float(level), seed=int(seed)
+    fixed, quantile = both_rules(bins, samples.n)
+    views = bin_views(
+        samples, resolve_notion(samples, None), _count(fixed), quantile, index, float(level)
+    )
+    change = side_by_side(
+        samples, fixed, quantile, groups=index, level=float(level), seed=int(seed), names=maps
     )
     tools = _tools(samples, fixed)
     left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
-    absent = {"sensitivity": left_out, "before_after": change, "conventions": tools}
+    absent = {
+        "sensitivity": left_out, "before_after": change.absent, "recalibrations": change.failed,
+        "conventions": tools,
+    }  # fmt: skip
     options = {
         "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
-        "from_logits": bool(from_logits), "missing": missing, "n_resamples": N_RESAMPLES,
+        "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
+        "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
+        "recalibrate": None if maps is None else ", ".join(maps),
     }  # fmt: skip
     return Report(
         title,
@@ -147,12 +177,44 @@ def report(
         grouped(evaluation, shape),
         views,
         sensitivity(samples, views[0]),
-        change if isinstance(change, BeforeAfter) else None,
+        change.chosen,
         tools if isinstance(tools, Conventions) else None,
         tuple(entry(e.name, shape) for e in evaluation.estimates),
         {section: why for section, why in absent.items() if isinstance(why, str)},
         {"options": options, "source": origin, "versions": versions()},
+        _risk(samples, float(level), index),
+        _decisions(samples, float(level), index, int(seed)),
+        _histogram(samples),
+        recalibrations=change.maps,
     )
+
+
+def _risk(samples: Samples, level: float, groups: Any) -> RiskCoverage:
+    """The risk-coverage curve of the scalar problem."""
+    notion = resolve_notion(samples, None)
+    return curve_of(samples, notion, Summary(samples).table(notion, LevelSets()), level, groups)
+
+
+def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
+    """The decision curve of a binary outcome; of so many rows as show it well."""
+    if samples.multiclass:
+        return None
+    if samples.n > MOST_DECIDED:
+        rows = np.sort(np.random.default_rng((seed, 17)).permutation(samples.n)[:MOST_DECIDED])
+        samples = samples.take(rows)
+        groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+    return curve_of_samples(
+        {"model": samples}, np.array(THRESHOLDS), "default", level, groups, seed
+    )
+
+
+def _histogram(samples: Samples) -> tuple[list[float], list[float], list[float]]:
+    """Weights by prediction and outcome; a soft label is both outcomes in part."""
+    u, z, w, _ = whole_problem(samples, resolve_notion(samples, None))
+    weights = np.ones(u.size) if w is None else w
+    edges = np.linspace(0.0, 1.0, PLACES + 1)
+    events, rest = (np.histogram(u, edges, weights=x)[0] for x in (weights * z, weights * (1 - z)))
+    return edges.tolist(), events.tolist(), rest.tolist()
 
 
 def _with_ece(measures: Iterable[str] | None) -> list[str] | None:

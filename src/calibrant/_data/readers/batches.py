@@ -13,10 +13,17 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.checks import inferred_from
 from calibrant._data.explain import explain, first_bad_row
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names, Role, location_of
+from calibrant._data.readers.chunks import Chunk, Column, Field, Names, location_of
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
 from calibrant._data.readers.find import File
 from calibrant._data.readers.named_labels import numbered
+from calibrant._data.readers.written import (
+    PLAIN,
+    Written,
+    compared,
+    number_column,
+    probabilities,
+)
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.to_samples import to_samples
 
@@ -68,12 +75,17 @@ class Batch:
 
 
 def batch_of(
-    file: File, chunk: Chunk, chosen: ColumnMapping, *, missing: str, as_double: bool
+    file: File,
+    chunk: Chunk,
+    chosen: ColumnMapping,
+    *,
+    missing: str,
+    as_double: bool,
+    written: Written = PLAIN,
 ) -> Batch:
     """The rows of a chunk in which nothing is missing."""
-    predictions = _side_by_side(file, chunk, chosen.y_proba, "number")
-    assert isinstance(predictions, Column)
-    labels = _side_by_side(file, chunk, chosen.y_true, chosen.label_role)
+    predictions = _predictions(file, chunk, chosen, written)
+    labels = _labels(file, chunk, chosen, predictions)
     targets, taken = numbered(file, chunk, labels, chosen, predictions)
     parts = {"y_proba": predictions, "y_true": targets}
     if chosen.sample_weight is not None:
@@ -103,9 +115,36 @@ def batch_of(
     return _without(batch, gone) if gone.any() else batch
 
 
-def _side_by_side(file: File, chunk: Chunk, spec: ColumnSpec, role: Role) -> Column | Names:
+def _predictions(file: File, chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
+    """Predictions as probabilities, or as logits."""
+    spec = chosen.y_proba
+    columns = [chunk.columns[Field(name, chosen.proba_role)] for name in spec.names]
+    if written != PLAIN:
+        columns = [
+            number_column(file, chunk, name, column, written)
+            for name, column in zip(spec.names, columns, strict=True)
+        ]
+    together = _side_by_side(file, spec, columns)
+    assert isinstance(together, Column)
+    return probabilities(file, chunk, together, written)
+
+
+def _labels(file: File, chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column | Names:
+    columns = [chunk.columns[Field(name, chosen.label_role)] for name in chosen.y_true.names]
+    if not chosen.compared:
+        return _side_by_side(file, chosen.y_true, columns)
+    if predictions.values.ndim == 2:
+        raise InputError(
+            f"{file}: answer and gold say whether the answer was right, which needs one confidence "
+            "a row; y_proba has several columns: give labels as class indices (y_true)"
+        )
+    answer, gold = columns
+    assert isinstance(answer, Names) and isinstance(gold, Names)
+    return compared(answer, gold)
+
+
+def _side_by_side(file: File, spec: ColumnSpec, columns: list[Column | Names]) -> Column | Names:
     """One column as it is, or several as one with one column per class."""
-    columns = [chunk.columns[Field(name, role)] for name in spec.names]
     if not spec.stacked:
         return columns[0]
     plain = [column for column in columns if isinstance(column, Column)]

@@ -51,8 +51,9 @@ class Chunk:
     # How far reading them has moved on in the file.
     n_bytes: int
     columns: dict[Field, Column | Names]
-    # The line of a row, both counted within the file; None where files have no lines.
-    line: Callable[[int], int] | None = None
+    # The line of a row, both counted within the file, or where it is in words; None where files
+    # have no lines.
+    line: Callable[[int], int | str] | None = None
     # How many rows there are before: a look at all of them, which only an error is worth.
     before: Callable[[], int] | None = None
 
@@ -105,9 +106,12 @@ class Location:
         return location_of(self.file, self.first + number, None)
 
 
-def location_of(file: File, row: int, line: Callable[[int], int] | None) -> str:
+def location_of(file: File, row: int, line: Callable[[int], int | str] | None) -> str:
     """Where a row is, in words: lines are counted from 1, as editors do, rows from 0."""
-    return f"{file}, row {row}" if line is None else f"{file}, line {line(row)}"
+    if line is None:
+        return f"{file}, row {row}"
+    place = line(row)
+    return f"{file}, {place}" if isinstance(place, str) else f"{file}, line {place}"
 
 
 def plain_number(text: str) -> float | None:
@@ -125,7 +129,9 @@ def not_a_number(location: str, name: str, text: str) -> InputError:
     shown = text if len(text) <= 40 else text[:37] + "..."
     hint = ""
     if text.strip().endswith("%"):
-        hint = ". Percentages are not guessed: divide them by 100"
+        hint = ". Percentages are not guessed: divide them by 100, or pass percent=True"
     elif plain_number(text.replace(",", ".", 1)) is not None:
         hint = ". Decimals need a point, not a comma"
+    elif any(letter.isalpha() for letter in text):
+        hint = ". If it is a word for a probability, say which: words={'likely': 0.7, ...}"
     return InputError(f"{location}: {name} is {shown!r}, which is not a number{hint}")

@@ -45,6 +45,12 @@ NAMED = {
     "logits": ("logits", "logit"),
 }
 SHOWN = 30
+# The columns of answers and of right answers.
+Answers = tuple[str, str]
+COMPARED = (
+    "y_true is whether {!r} equals {!r}: as numbers where both are, else as text without the "
+    "spaces around it"
+)
 
 
 @dataclass(frozen=True)
@@ -72,12 +78,18 @@ class ColumnMapping:
     of_record: bool = False
     # Whether the columns' own names say which class each is of.
     named: bool = False
+    # Whether labels are two columns, an answer and the right one, to be compared.
+    compared: bool = False
+    # What predictions are read as: text where they are written as percentages or words.
+    proba_role: Role = "number"
 
     @property
     def label_role(self) -> Role:
         """Labels are names where a class's name could be taken for a number."""
         texts = [name for name in self.classes or () if isinstance(name, str)]
         odd = any(number_of(text) is not None for text in texts)
+        if self.compared:
+            return "text"
         return "number" if self.y_true.stacked else "name" if odd else "label"
 
     @property
@@ -92,7 +104,8 @@ class ColumnMapping:
         weights = () if self.sample_weight is None else (self.sample_weight,)
         fields = [
             *(Field(name, self.label_role) for name in self.y_true.names),
-            *(Field(name, "number") for name in (*self.y_proba.names, *weights)),
+            *(Field(name, self.proba_role) for name in self.y_proba.names),
+            *(Field(name, "number") for name in weights),
             *(Field(name, "text") for name in self.by),
         ]
         return list(dict.fromkeys(fields))
@@ -106,10 +119,15 @@ def choose_columns(
     by: Any,
     classes: Sequence[Any] | None,
     from_logits: bool,
+    answers: Answers | None = None,
+    as_text: bool = False,
 ) -> ColumnMapping:
-    """The columns that are meant in a file."""
+    """The columns that are meant in a file; `as_text` where predictions may be text."""
     messages = []
-    if y_true is None:
+    if answers is not None:
+        labels = _compared_spec(reader, y_true, classes, answers)
+        messages.append(COMPARED.format(*answers))
+    elif y_true is None:
         labels = _guess(reader, "y_true", ("y_true",))
         messages.append(f"y_true is {_called(labels)}, by its name")
     else:
@@ -143,7 +161,33 @@ def choose_columns(
         tuple(messages),
         predictions.of_record,
         named,
+        answers is not None,
+        "text" if as_text and not any(reader.width(n) > 1 for n in predictions.names) else "number",
     )
+
+
+def _compared_spec(reader: Reader, y_true: Any, classes: Any, answers: Answers) -> ColumnSpec:
+    if y_true is not None or classes is not None:
+        other = "y_true" if y_true is not None else "classes"
+        raise InputError(
+            f"answer and gold say which answers are right, and {other} says something else of the "
+            "labels: leave out one"
+        )
+    for argument, name in zip(("answer", "gold"), answers, strict=True):
+        if not isinstance(name, str):
+            raise InputError(f"{argument} must be the name of one column; got {name!r}")
+        require(reader, argument, name)
+    if answers[0] == answers[1]:
+        raise InputError(f"answer and gold are both the column {answers[0]!r}: name one of each")
+    return ColumnSpec(answers, False)
+
+
+def answers_of(answer: Any, gold: Any) -> Answers | None:
+    """The columns to compare, if both or none are named."""
+    if (answer is None) != (gold is None):
+        named, other = ("answer", "gold") if gold is None else ("gold", "answer")
+        raise InputError(f"{named} is given without {other}: correctness is whether they are equal")
+    return None if answer is None else (answer, gold)
 
 
 def require(reader: Reader, argument: str, name: str) -> None:

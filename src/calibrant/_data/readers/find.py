@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,28 @@ SUFFIXES = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "arrow": (".arrow", ".arrows", ".ipc", ".feather"),
     "npz": (".npz",),
+    "excel": (".xlsx", ".xlsm"),
+    "stata": (".dta",),
+    "sas": (".sas7bdat", ".xpt"),
+    "r": (".rds", ".rda", ".rdata"),
 }
+# What is not read, and how it becomes something that is.
+CONVERTED = {
+    ".xls": "in Excel, save it as .xlsx or CSV",
+    ".ods": "in LibreOffice, save it as .xlsx or CSV",
+    ".sav": "in R, write.csv(haven::read_sav(file), ...); in Python, pandas.read_spss",
+    ".mat": "in Python, scipy.io.loadmat and numpy.savez; in MATLAB, writetable",
+    ".pkl": "load it where it was written, and save a frame with to_parquet",
+    ".pickle": "load it where it was written, and save a frame with to_parquet",
+    ".pt": "load it with torch, and save arrays with numpy.savez",
+    ".h5": "in Python, pandas.read_hdf or h5py, and to_parquet",
+    ".npy": "save labels and predictions together, with numpy.savez",
+}
+# Logs of evaluations of language models, and lists of records: known by what they hold.
+LOGS = {"lm-eval": "jsonl", "inspect": "jsonl"}
+HELD = {"json": "jsonl", **LOGS}
+FORMATS = (*SUFFIXES, *HELD)
+EVAL = ".eval"
 # Text may be packed; the other formats pack their own columns.
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 # A folder's .json is mostly something about the rows, not the rows.
@@ -36,6 +58,8 @@ class File:
     path: Path
     format: str
     packed: str | None = None
+    # Which filter of a log of lm-evaluation-harness is meant.
+    filter: str | None = None
 
     def __str__(self) -> str:
         return str(self.path)
@@ -58,10 +82,10 @@ def unreadable(path: Any, error: OSError) -> InputError:
     return InputError(f"{path} cannot be read: {error.strerror or error}")
 
 
-def find_files(path: Any, format: str | None = None) -> list[File]:
+def list_files(path: Any, format: str | None = None) -> list[File]:
     """The files that are meant, each once: of a folder or pattern in the order of their names."""
     if format is not None:
-        one_of("format", format, SUFFIXES)
+        one_of("format", format, FORMATS)
     if isinstance(path, str | os.PathLike):
         return _files_of(path, format)
     if not isinstance(path, Sequence) or not all(isinstance(p, str | os.PathLike) for p in path):
@@ -79,6 +103,14 @@ def find_files(path: Any, format: str | None = None) -> list[File]:
 
 def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     text = os.path.expanduser(os.fspath(path))
+    scheme = re.match(r"([a-z][a-z0-9+.-]+)://", text)
+    if scheme:
+        raise InputError(
+            f"{text} is in a store ({scheme[1]}), and files are read from disks: mount or copy it, "
+            "or sum it where it lies with a frame that reads the store, such as "
+            f"evaluate('label', 'p', data=polars.scan_parquet({text!r})) or "
+            f"pyarrow.dataset.dataset({text!r}).to_table()"
+        )
     location = Path(text)
     try:
         if location.is_dir():
@@ -114,10 +146,12 @@ def _inside(folder: Path) -> list[Path]:
 def _of_one_format(asked: Any, paths: list[Path], format: str | None) -> list[File]:
     """Those that can be read; an error unless all are of one format."""
     if format is not None:
-        chosen = [path for path in paths if (_guess(path) or "?")[0] == format]
+        wanted = {format, HELD.get(format, format)}
+        chosen = [path for path in paths if (_guess(path) or "?")[0] in wanted]
         chosen = chosen or [path for path in paths if not path.suffix]
         if not chosen:
-            raise InputError(f"{asked} holds no {format} files ({', '.join(SUFFIXES[format])})")
+            suffixes = SUFFIXES.get(format) or (*SUFFIXES[HELD[format]], EVAL)
+            raise InputError(f"{asked} holds no {format} files ({', '.join(suffixes)})")
         return [_file(path, format) for path in chosen]
     known = {path: _guess(path) for path in paths if path.suffix != ONLY_BY_NAME}
     formats = Counter(guess[0] for guess in known.values() if guess)
@@ -137,6 +171,8 @@ def _guess(path: Path) -> tuple[str, str | None] | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = PACKED.get(suffixes[-1]) if suffixes else None
     last = suffixes[-2:-1] if packed else suffixes[-1:]
+    if last == [EVAL]:
+        return "inspect", None
     for format, known in SUFFIXES.items():
         if last and last[0] in known and (not packed or format in ("csv", "jsonl")):
             return format, packed
@@ -147,15 +183,19 @@ def _file(path: Path, format: str | None) -> File:
     """A file that can be opened, and what it is."""
     guess = _guess(path)
     if format is None and guess is None:
-        if _is_state(path):
+        if is_state(path):
             raise InputError(
                 f"{path} is a state that Accumulator.save or Monitor.save wrote, sums and not "
-                "rows: calibrant merge evaluates it; in Python, Accumulator.load or Monitor.load"
+                "rows: calibrant merge evaluates it, report and check take it alone; in Python, "
+                "Accumulator.load or Monitor.load"
             )
+        how = CONVERTED.get(path.suffix.lower())
+        if how is not None:
+            raise InputError(f"{path} is of a format that is not read: {how}")
         raise InputError(
             f"{path} has a name that does not say what it is: it ends in "
             f"{path.suffix or 'no suffix'}. Say what it is with format=, one of "
-            f"{', '.join(SUFFIXES)}"
+            f"{', '.join(FORMATS)}"
         )
     try:
         if not path.is_file():
@@ -165,11 +205,11 @@ def _file(path: Path, format: str | None) -> File:
             start = file.read(4)
     except OSError as error:
         raise unreadable(path, error) from None
-    format_name = format or (guess[0] if guess else "")
-    return File(path, format_name, packing(start) if format_name in ("csv", "jsonl") else None)
+    name = format or (guess[0] if guess else "")
+    return File(path, name, packing(start) if name in ("csv", "jsonl", *HELD) else None)
 
 
-def _is_state(path: Path) -> bool:
+def is_state(path: Path) -> bool:
     """Whether a file begins as saved states do."""
     try:
         with path.open("rb") as file:

@@ -46,29 +46,29 @@ class FolderReader:
     """A reader whose rows all have the same values in some more columns."""
 
     def __init__(self, inner: Reader, own: dict[str, str | None]) -> None:
-        self._inner, self._own = inner, own
+        self.inner, self._own = inner, own
         self.file = inner.file
         self.names = (*inner.names, *own)
         self.n_rows = inner.n_rows
         self.messages = inner.messages
 
     def has(self, name: str) -> bool:
-        return name in self._own or self._inner.has(name)
+        return name in self._own or self.inner.has(name)
 
     def width(self, name: str) -> int:
-        return 1 if name in self._own else self._inner.width(name)
+        return 1 if name in self._own else self.inner.width(name)
 
     def precision(self, name: str) -> str:
-        return "double" if name in self._own else self._inner.precision(name)
+        return "double" if name in self._own else self.inner.precision(name)
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
-        return self._inner.pieces(self._of_file(fields))
+        return self.inner.pieces(self._of_file(fields))
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
         mine = [field for field in fields if field.name in self._own]
-        with closing(self._inner.chunks(piece, self._of_file(fields), rows)) as chunks:
+        with closing(self.inner.chunks(piece, self._of_file(fields), rows)) as chunks:
             for chunk in chunks:
                 same = {field: self._column(field, chunk.n_rows) for field in mine}
                 yield replace(chunk, columns=chunk.columns | same)

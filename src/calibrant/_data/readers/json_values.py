@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Column, Field, Names, not_a_number, plain_number
+from calibrant._data.readers.chunks import (
+    Column,
+    Field,
+    Names,
+    location_of,
+    not_a_number,
+    plain_number,
+)
 from calibrant._data.readers.find import File
 
 
@@ -21,10 +28,11 @@ class Cells:
     file: File
     field: Field
     values: list[Any]
-    lines: Sequence[int]
+    # The line of each record, or where it is in words.
+    lines: Sequence[int | str]
 
     def location(self, row: int) -> str:
-        return f"{self.file}, line {self.lines[row]}"
+        return location_of(self.file, row, self.lines.__getitem__)
 
     def error(self, row: int, why: str) -> InputError:
         return InputError(f"{self.location(row)}: {self.field.name} is {why}")

@@ -137,7 +137,7 @@ def _records(file: File, texts: list[bytes], lines: Sequence[int]) -> list[Recor
 def _record(file: File, text: bytes, line: int) -> Record:
     location = f"{file}, line {line}"
     try:
-        record = json.loads(text.decode(), parse_int=_whole)
+        record = json.loads(text.decode(), parse_int=whole_number)
     except UnicodeDecodeError:
         raise InputError(f"{location} is not UTF-8 text: save the file as UTF-8") from None
     except json.JSONDecodeError as error:
@@ -150,18 +150,18 @@ def _record(file: File, text: bytes, line: int) -> Record:
     if isinstance(record, dict):
         return record
     raise InputError(
-        f"{location} holds a {_KINDS[type(record)]}, where each line must be one record, {{...}}"
+        f"{location} holds a {KINDS[type(record)]}, where each line must be one record, {{...}}"
     )
 
 
-def _whole(text: str) -> int | float:
+def whole_number(text: str) -> int | float:
     """A whole number; of so many digits that Python refuses them, infinity, which every use of it
     refuses.
     """
     return int(text) if len(text) < DIGITS else float(text)
 
 
-_KINDS = {
+KINDS = {
     list: "list",
     str: "text",
     int: "number",
@@ -186,7 +186,7 @@ class JsonlReader:
             counted = count_records(lines.text)
             block = block_of(file, lines, None if counted is None else HEAD)
             for record in block.records[:HEAD]:
-                _flatten(record, "", self._head)
+                flatten(record, "", self._head)
             n += len(block.records) if counted is None else counted
             if n >= HEAD:
                 break
@@ -203,7 +203,7 @@ class JsonlReader:
         return name in self.names or any(
             value is not None
             for lines in lines_of(self.file)
-            for value in _values(block_of(self.file, lines).records, name)
+            for value in values_of(block_of(self.file, lines).records, name)
         )
 
     def width(self, name: str) -> int:
@@ -245,12 +245,12 @@ class JsonlReader:
             numbers = block.lines[start : start + rows]
             columns: dict[Field, Column | Names] = {}
             for field in fields:
-                cells = Cells(self.file, field, _values(records, field.name), numbers)
+                cells = Cells(self.file, field, values_of(records, field.name), numbers)
                 columns[field] = names_of(cells) if field.role == "text" else column_of(cells)
             yield len(records), columns
 
 
-def _values(records: list[Record], name: str) -> list[Any]:
+def values_of(records: list[Record], name: str) -> list[Any]:
     """A field of every record; None where there is none. A key may hold dots itself."""
     if "." not in name:
         return [record.get(name) for record in records]
@@ -269,10 +269,10 @@ def _walk(record: Record, path: list[str]) -> Any:
     return at
 
 
-def _flatten(record: Record, prefix: str, parsed: dict[str, Any]) -> None:
+def flatten(record: Record, prefix: str, parsed: dict[str, Any]) -> None:
     """The paths of all fields, each with the first value seen; lists stay whole."""
     for key, value in record.items():
         if parsed.get(prefix + key) is None:
             parsed[prefix + key] = None if isinstance(value, dict) else value
         if isinstance(value, dict):
-            _flatten(value, f"{prefix}{key}.", parsed)
+            flatten(value, f"{prefix}{key}.", parsed)

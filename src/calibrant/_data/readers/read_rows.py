@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
-from calibrant._data.checks import check_bool
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.labels import Titles
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names, location_of
-from calibrant._data.readers.columns import ColumnMapping, require
-from calibrant._data.readers.find import find_files
+from calibrant._data.readers.columns import Answers, ColumnMapping, answers_of, require
 from calibrant._data.readers.passes import over_pieces
+from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import FileRows, file_rows, open_reader
+from calibrant._data.readers.written import PLAIN, Written, written_as
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class ReadRequest:
     format: str | None = None
     # Without labels, `y_true` is any column of numbers, which is not used.
     labelled: bool = True
+    # How predictions are written, and the columns of answers to compare.
+    written: Written = PLAIN
+    answers: Answers | None = None
+    # Which filter of a log is meant.
+    filter: str | None = None
     # Other columns, to be read as text, and the options that ask for them.
     others: Mapping[str, str] = field(default_factory=dict)
 
@@ -152,6 +157,8 @@ class FileArrays:
         Which columns were found, and how labels were read.
     n_missing : int
         Number of rows dropped by ``missing="drop"``.
+    columns : dict of str to ndarray of shape (n,)
+        Further columns that were asked for, as text.
     """
 
     y_true: NDArray[Any]
@@ -160,6 +167,7 @@ class FileArrays:
     class_names: tuple[str, ...] | None
     inferred: tuple[str, ...]
     n_missing: int
+    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 @public
@@ -171,8 +179,15 @@ def read_file(
     sample_weight: str | None = None,
     classes: Sequence[Any] | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     missing: str = "error",
     format: str | None = None,
+    filter: str | None = None,
+    percent: bool = False,
+    words: Mapping[str, float] | None = None,
+    answer: str | None = None,
+    gold: str | None = None,
+    columns: str | Sequence[str] | None = None,
     progress: bool | None = None,
 ) -> FileArrays:
     r"""Read the rows of files as arrays, for what needs them in memory: intervals, fits.
@@ -195,17 +210,32 @@ def read_file(
         Names of the classes in the order of the columns; labels belong to the class of their name.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
-    format : {"parquet", "csv", "jsonl", "arrow", "npz"}, optional
-        Format of the files; by default it follows from their names.
+    format : str, optional
+        Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
+        "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
+        records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
+    filter : str, optional
+        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    percent : bool, default False
+        Whether `y_proba` is in percent, as 85 or "85%".
+    words : mapping of str to float, optional
+        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``.
+    answer, gold : str, optional
+        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
+        same.
+    columns : str or list of str, optional
+        Further columns to read as text: slices, clusters, ids.
     progress : bool, optional
         Whether to draw a line of rows and rate; by default only on a terminal.
 
     Returns
     -------
     FileArrays
-        `y_true`, `y_proba`, `sample_weight`, `class_names`, `inferred` and `n_missing`.
+        `y_true`, `y_proba`, `sample_weight`, `class_names`, `inferred`, `n_missing`, `columns`.
 
     Raises
     ------
@@ -222,10 +252,16 @@ def read_file(
     >>> rows.y_true.tolist(), rows.y_proba.tolist()
     ([1, 0], [0.9, 0.4])
     """
+    wanted = [columns] if isinstance(columns, str) else list(columns or ())
+    written = written_as(
+        from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
+    )
     request = ReadRequest(
-        path, y_true, y_proba, sample_weight, classes, check_bool(from_logits),
-        check_missing(missing), format,
+        path, y_true, y_proba, sample_weight, classes, bool(from_logits), check_missing(missing),
+        format, written=written, answers=answers_of(answer, gold), filter=filter,
+        others=dict.fromkeys(wanted, "columns"),
     )  # fmt: skip
+    _require_others(request)
     files = _file_rows(request)
     with RowProgress(files.n_bytes, show=progress) as shown:
         batches = [batch for piece in over_pieces(files, list, shown) for batch in piece]
@@ -237,6 +273,7 @@ def read_file(
         rows.chosen.class_names,
         files.messages,
         rows.n_missing,
+        rows.others,
     )
 
 
@@ -245,7 +282,8 @@ def _file_rows(request: ReadRequest) -> FileRows:
         request.path, y_true=request.y_true, y_proba=request.y_proba,
         sample_weight=request.sample_weight, by=list(request.others) or None,
         classes=request.classes, from_logits=request.from_logits, missing=request.missing,
-        format=request.format,
+        format=request.format, written=request.written, answers=request.answers,
+        filter=request.filter,
     )  # fmt: skip
 
 

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import Reader
-from calibrant._data.readers.columns import ColumnMapping, choose_columns, require
-from calibrant._data.readers.find import File, Print, find_files
+from calibrant._data.readers.columns import Answers, ColumnMapping, choose_columns, require
+from calibrant._data.readers.find import HELD, LOGS, File, Print
 from calibrant._data.readers.folders import with_folders
+from calibrant._data.readers.log_columns import columns_of
+from calibrant._data.readers.recognise import find_files
+from calibrant._data.readers.written import PLAIN, Written
 
+# The module and the class of each format.
 _READERS = {
-    "parquet": "ParquetReader",
-    "csv": "CsvReader",
-    "jsonl": "JsonlReader",
-    "arrow": "ArrowReader",
-    "npz": "NpzReader",
+    "parquet": ("parquet", "ParquetReader"),
+    "csv": ("csv", "CsvReader"),
+    "jsonl": ("jsonl", "JsonlReader"),
+    "arrow": ("arrow", "ArrowReader"),
+    "npz": ("npz", "NpzReader"),
+    "json": ("records", "JsonListReader"),
+    "lm-eval": ("lm_eval", "LmEvalReader"),
+    "inspect": ("inspect_log", "InspectReader"),
+    **dict.fromkeys(("excel", "stata", "sas", "r"), ("tables", "TableReader")),
 }
 # Numbers of a chunk: enough to outweigh what a chunk costs, few enough to be summed in one thread.
 CHUNK = 1 << 19
@@ -30,8 +39,20 @@ Piece = tuple[Reader, Any]
 
 def open_reader(file: File) -> Reader:
     """The reader of a file's format, imported when it is needed."""
-    module = import_module(f"calibrant._data.readers.{file.format}")
-    return with_folders(getattr(module, _READERS[file.format])(file))
+    # What is in memory once need not be parsed again for every pass.
+    reader = _in_memory(file, file.fingerprint()) if file.format in HELD else _opened(file)
+    return with_folders(reader)
+
+
+def _opened(file: File) -> Reader:
+    module, name = _READERS[file.format]
+    reader: Reader = getattr(import_module(f"calibrant._data.readers.{module}"), name)(file)
+    return reader
+
+
+@lru_cache(maxsize=64)
+def _in_memory(file: File, print_: Print) -> Reader:
+    return _opened(file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +71,8 @@ class FileRows:
     as_double: bool
     missing: str
     messages: tuple[str, ...]
+    # How predictions are written.
+    written: Written = PLAIN
 
     @property
     def called(self) -> str:
@@ -74,8 +97,9 @@ class FileRows:
         with closing(reader.chunks(within, fields, self.chunk_rows)) as chunks:
             for chunk in chunks:
                 yield batch_of(
-                    reader.file, chunk, self.chosen, missing=self.missing, as_double=self.as_double
-                )
+                    reader.file, chunk, self.chosen, missing=self.missing,
+                    as_double=self.as_double, written=self.written,
+                )  # fmt: skip
 
     def check_unchanged(self) -> None:
         """An error if a file is no longer what it was."""
@@ -98,9 +122,17 @@ def file_rows(
     from_logits: bool = False,
     missing: str = "error",
     format: str | None = None,
+    written: Written = PLAIN,
+    answers: Answers | None = None,
+    filter: str | None = None,
 ) -> FileRows:
     """The rows that are meant: files are found, and columns chosen by the first that has any."""
-    files = find_files(path, format)
+    files = [replace(file, filter=filter) for file in find_files(path, format)]
+    of_logs: tuple[str, ...] = ()
+    if any(file.format in LOGS for file in files) and answers is None:
+        y_true, y_proba, of_logs = columns_of(list(map(open_reader, files)), y_true, y_proba)
+    if filter is not None and any(file.format != "lm-eval" for file in files):
+        raise InputError("filter is of logs of lm-evaluation-harness, and these files are none")
     prints = tuple(file.fingerprint() for file in files)
     chosen: ColumnMapping | None = None
     precisions: set[str] = set()
@@ -113,8 +145,9 @@ def file_rows(
             continue
         if chosen is None:
             chosen = choose_columns(
-                reader, y_true, y_proba, sample_weight, by, classes, from_logits
-            )
+                reader, y_true, y_proba, sample_weight, by, classes, from_logits, answers,
+                written.as_text,
+            )  # fmt: skip
         else:
             _require_all(reader, chosen)
         precisions |= {reader.precision(name) for name in chosen.y_proba.names}
@@ -131,7 +164,8 @@ def file_rows(
         n_empty,
         len(precisions) > 1,
         missing,
-        (*chosen.messages, *messages),
+        (*messages, *of_logs, *chosen.messages, *written.messages),
+        written,
     )
 
 

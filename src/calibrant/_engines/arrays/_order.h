@@ -1,8 +1,8 @@
 /* Sorting of predictions by their bits, from the leading digits down.
  *
  * The bits of a number in [0, 1] sort as the numbers do, and its sign bit is free: a label fits in at
- * the other end. Rows are dealt into cells of their leading digits until a cell holds a handful,
- * which is sorted by insertion. Digits that all keys of a cell share are skipped, so predictions
+ * the other end. Rows are dealt into cells of their leading digits until a cell holds a handful;
+ * the rest is done by insertion. Digits that all keys of a cell share are skipped, so predictions
  * crowded anywhere only make it look at lower digits.
  */
 #ifndef CALIBRANT_ORDER_H

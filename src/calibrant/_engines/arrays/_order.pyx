@@ -33,8 +33,8 @@ cdef extern from "_order.h" nogil:
     Py_ssize_t cell_of(double x) noexcept
     uint64_t key_of_prediction(double x, uint64_t label) noexcept
     double prediction_of_key(uint64_t key) noexcept
-    void sort_keys(uint64_t* items, uint64_t* other, Py_ssize_t n, int into_other) noexcept
-    void sort_keyed(keyed_t* items, keyed_t* other, Py_ssize_t n, int into_other) noexcept
+    void sort_keys(uint64_t* items, uint64_t* other, Py_ssize_t n) noexcept
+    void sort_keyed(keyed_t* items, keyed_t* other, Py_ssize_t n) noexcept
 
 
 def n_cells():
@@ -144,7 +144,7 @@ def levels_of_keys(
             size = starts[cell + 1] - start
             if size == 0:
                 continue
-            sort_keys(&keys[start], &other[start], size, False)
+            sort_keys(&keys[start], &other[start], size)
             i = start
             while i < start + size:
                 key = keys[i] >> 1
@@ -181,7 +181,7 @@ def levels_of_rows(
             size = starts[cell + 1] - start
             if size == 0:
                 continue
-            sort_keyed(<keyed_t*> &keyed[start, 0], <keyed_t*> &other[start, 0], size, False)
+            sort_keyed(<keyed_t*> &keyed[start, 0], <keyed_t*> &other[start, 0], size)
             i = start
             while i < start + size:
                 key = keyed[i, 0]
@@ -229,7 +229,7 @@ def sort_rows(
             start = starts[cell]
             size = starts[cell + 1] - start
             if size:
-                sort_keyed(<keyed_t*> &keyed[start, 0], <keyed_t*> &other[start, 0], size, False)
+                sort_keyed(<keyed_t*> &keyed[start, 0], <keyed_t*> &other[start, 0], size)
 
 
 def pool(

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.ordering import level_table
 from calibrant._engines.arrays.passes import (
     LANES_FROM,
+    N_LANES,
     Span,
     in_lanes,
+    in_threads,
     matrix_sums,
     raise_bad,
     row_block,
@@ -95,12 +100,24 @@ def uniform_error(
     from calibrant._engines.arrays.native import uniform_error as integral
 
     levels, findings = level_table(samples, notion)
-    u = np.clip(levels.mean_u[0], eps, 1.0 - eps)
-    h = np.log(u / (1.0 - u))
-    # The logarithm rounds either way: what was in order stays so.
-    np.maximum.accumulate(h, out=h)
-    plus, w = levels.sum_wz[0], levels.sum_w[0]
-    return float(integral(h, plus, w - plus, sigma)) / sigma, float(w.sum()), findings
+    u, w, wz = levels.mean_u[0], levels.sum_w[0], levels.sum_wz[0]
+    h = np.empty(u.size)
+    lanes = N_LANES if u.size >= LANES_FROM else 1
+    threads = n_threads() if lanes > 1 else 1
+
+    def segments(size: int) -> list[Span]:
+        return list(pairwise(size * j // lanes for j in range(lanes + 1)))
+
+    def take_logits(span: Span) -> None:
+        here = slice(*span)
+        v = np.clip(u[here], eps, 1.0 - eps)
+        np.log(v / (1.0 - v), out=h[here])
+        # The logarithm rounds either way: what was in order stays so.
+        np.maximum.accumulate(h[here], out=h[here])
+
+    in_threads(take_logits, segments(u.size), threads)
+    parts = in_threads(lambda s: integral(h, w, wz, sigma, *s), segments(2 * u.size), threads)
+    return math.fsum(parts) / sigma, float(w.sum()), findings
 
 
 def folded(sums: NDArray[np.float64]) -> UnitGrid:

@@ -6,7 +6,9 @@ harmless ones, so that the one query which sums can also count what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from weakref import WeakKeyDictionary
 
 import narwhals as nw
 
@@ -36,6 +38,24 @@ from calibrant._engines.frames.expressions import (
 )
 
 
+def once(plan: Callable[..., Frame]) -> Callable[..., Frame]:
+    """The plan of these samples, made when it is first asked for: each pass starts from the same
+    one, and making it takes as long as a query of a few thousand rows.
+    """
+    made: WeakKeyDictionary[FrameSamples, dict[tuple[object, ...], Frame]] = WeakKeyDictionary()
+
+    @wraps(plan)
+    def kept(samples: FrameSamples, *asked: object) -> Frame:
+        own = made.setdefault(samples, {})
+        key = tuple(tuple(each) if isinstance(each, list) else each for each in asked)
+        if key not in own:
+            own[key] = plan(samples, *asked)
+        return own[key]
+
+    return kept
+
+
+@once
 def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     """Rows of probabilities and targets in [0, 1], with the findings about each:
 
@@ -114,6 +134,7 @@ def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
     return frame.with_columns(**{name: col(name) / col("top") for name in names})
 
 
+@once
 def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> Frame:
     """Clean rows with the scalar problem of a notion: prediction `u`, target `z`."""
     frame = clean(samples, keep)

@@ -117,11 +117,18 @@ def curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
         if population.broken:
             last = len(means) - 1
             twins = _draws(fit, population, last, [seed, number], _TWINS, twin=True).mean(0)
-        for i, subject in enumerate(fit):
-            curve = Curve(population, means[:, i], errors[:, i], float(twins[i]))
-            if not population.broken and np.isnan(curve.limit):
-                mean, error = means_of([subject], population, number, seed, more=_MORE)
-                curve = Curve(population, mean[:, 0], error[:, 0], curve.twin, _MORE)
+        found = [
+            Curve(population, means[:, i], errors[:, i], float(twins[i])) for i in range(len(fit))
+        ]
+        unsure = [i for i, curve in enumerate(found) if np.isnan(curve.limit)]
+        if unsure and not population.broken:
+            left = [fit[i] for i in unsure]  # which share the draws
+            means, errors = means_of(left, population, number, seed, more=_MORE)
+            for column, i in enumerate(unsure):
+                found[i] = replace(
+                    found[i], values=means[:, column], errors=errors[:, column], more=_MORE
+                )
+        for subject, curve in zip(fit, found, strict=True):
             out[subject.name].append(curve)
     return {name: _scaled(own) for name, own in out.items()}
 

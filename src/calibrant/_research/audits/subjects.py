@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.evaluate import evaluate
 from calibrant._api.metrics.smooth import ls_ece
-from calibrant._core.binning import Bins
+from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import CalibrantError, InputError
+from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import Claim, Measure, Shape
+from calibrant._summaries.samples import Summary
 
 Array = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -125,8 +126,7 @@ def _values(
     subjects: Sequence[Subject], y: Any, predictions: Any, bins: Bins, weights: Weights = None
 ) -> Array:
     out = np.full(len(subjects), np.nan)
-    known = [s.name for s in subjects if s.measure is not None]
-    by_name = _evaluated(known, y, predictions, bins, weights) if known else {}
+    by_name = _evaluated(subjects, y, predictions, bins, weights)
     for i, subject in enumerate(subjects):
         if subject.measure is not None:
             out[i] = by_name[subject.name]
@@ -136,18 +136,29 @@ def _values(
 
 
 def _evaluated(
-    names: list[str], y: Any, predictions: Any, bins: Bins, weights: Weights
+    subjects: Sequence[Subject], y: Any, predictions: Any, bins: Bins, weights: Weights
 ) -> dict[str, float]:
-    """The values by name; one call, because measures of one sample share their statistics."""
+    """The values by name, from one summary, because measures of one sample share their statistics.
+
+    An audit asks this of tens of thousands of small samples, and needs nothing else of an
+    evaluation.
+    """
+    known = [s.measure for s in subjects if s.measure is not None]
+    if not known:
+        return {}
     try:
-        return evaluate(y, predictions, bins=bins, measures=names, sample_weight=weights).values
+        samples = to_samples(y, predictions, sample_weight=weights)
     except CalibrantError:
-        if len(names) == 1:
-            return {names[0]: np.nan}
-    out: dict[str, float] = {}
-    for name in names:
-        out.update(_evaluated([name], y, predictions, bins, weights))
-    return out
+        return {measure.name: np.nan for measure in known}
+    summary = Summary(samples, *both_rules(bins))
+    return {measure.name: _value(measure, summary) for measure in known}
+
+
+def _value(measure: Measure, summary: Summary) -> float:
+    try:
+        return measure.compute(summary)
+    except CalibrantError:
+        return np.nan
 
 
 def call(subject: Subject, y: Any, predictions: Any, weights: Weights = None) -> float:

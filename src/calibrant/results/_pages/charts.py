@@ -7,18 +7,48 @@ holds them against its schema.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+from calibrant.results._plots.style import FULL_ROWS, dashes, opacity_of, turns_of
 
 INK, MUTED, GRID = "var(--ink)", "var(--muted)", "var(--line)"
 ONE, TWO = "var(--one)", "var(--two)"
-SERIES = tuple(f"var(--s{i})" for i in range(8))
+N_SERIES = 8
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 # Labels of axes get the same room in every chart, so that charts above each other line up.
 ROOM = 46
 _TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 
+# Shapes of points, as paths in a square from -1 to 1: legends of the page draw them too.
+SHAPES = {
+    "circle": "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z",
+    "square": "M-.85,-.85h1.7v1.7h-1.7Z",
+    "triangle-up": "M0,-1L1.05,.8H-1.05Z",
+    "diamond": "M0,-1.2L1,0L0,1.2L-1,0Z",
+    "triangle-down": "M0,1L-1.05,-.8H1.05Z",
+    "cross": "M-.4,-1.1h.8v.7h.7v.8h-.7v.7h-.8v-.7h-.7v-.8h.7Z",
+    "triangle-right": "M1,0L-.8,1.05V-1.05Z",
+}
+
 Spec = dict[str, Any]
 _DIAGONAL: list[Spec] = [{"u": 0, "z": 0}, {"u": 1, "z": 1}]
+
+
+def looks_of(names: Iterable[str]) -> dict[str, Spec]:
+    """A colour, a line and a shape for each name: no two are alike, whatever their number."""
+    return {name: look(turn) for name, turn in turns_of(names).items()}
+
+
+def look(turn: int) -> Spec:
+    """The look of the series with this number."""
+    lap, index = divmod(turn, N_SERIES)
+    shapes = tuple(SHAPES.values())
+    return {
+        "colour": f"var(--s{index})",
+        "dash": [round(2 * length, 1) for length in dashes(lap)],
+        "shape": shapes[(index + lap) % len(shapes)],
+    }
 
 
 def finished(chart: Spec, *, height: int | str = "container") -> Spec:
@@ -60,6 +90,12 @@ def _name(field: str, **options: Any) -> Spec:
     return {"field": field, "type": "nominal", **options}
 
 
+def _paler() -> Spec:
+    """Bins of few rows in less of their colour."""
+    scale = {"domain": [0, FULL_ROWS], "range": [float(opacity_of(0)), 1.0], "clamp": True}
+    return _number("n", legend=None, scale=scale)
+
+
 def _names(*fields: str) -> list[Spec]:
     return [_name(field) for field in fields]
 
@@ -82,7 +118,7 @@ def diagram(x_title: str, y_title: str) -> Spec:
     details = _names("predictions", "rows", "mean prediction", "mean target", "interval", "gap")
     dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
     quiet = {"color": MUTED, "fontSize": 11, "opacity": 0.8, "angle": 315}
-    dots = {"color": ONE, "opacity": 0.9, "stroke": "var(--paper)", "strokeWidth": 1}
+    dots = {"color": ONE, "stroke": "var(--paper)", "strokeWidth": 1}
     return finished({"layer": [
         _marks(_DIAGONAL, "line", dashed, x=x, y=y),
         _marks(words, "text", quiet, x=x, y=y, text=_name("text")),
@@ -90,8 +126,9 @@ def diagram(x_title: str, y_title: str) -> Spec:
                   x=x, y=_number("u"), y2={"field": "z"}),
         _marks("curve", "area", {"color": TWO, "opacity": 0.14}, **limits),
         _marks("curve", "line", {"color": TWO, "strokeWidth": 2}, x=x, y=y, order=_number("u")),
-        _nonempty("bins", "rule", {"color": ONE, "strokeWidth": 2.2, "opacity": 0.5}, **limits),
-        _nonempty("bins", "circle", dots, x=x, y=y, size=size, tooltip=details),
+        _nonempty("bins", "rule", {"color": ONE, "strokeWidth": 2.2, "strokeOpacity": 0.5},
+                  **limits, opacity=_paler()),
+        _nonempty("bins", "circle", dots, x=x, y=y, size=size, opacity=_paler(), tooltip=details),
     ]})  # fmt: skip
 
 
@@ -133,13 +170,60 @@ def overlay(x_title: str, y_title: str) -> Spec:
     dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
     return finished({"layer": [
         _marks(_DIAGONAL, "line", dashed, x=x, y=y),
-        _nonempty("bins", "rule", {"strokeWidth": 1.6, "opacity": 0.35},
-                  x=x, y=_number("lo"), y2={"field": "hi"}, color=colour),
-        _nonempty("bins", "line", {"strokeWidth": 1.8},
-                  x=x, y=y, color=colour, order=_number("u"), detail=_name("name")),
-        _nonempty("bins", "circle", {"size": 48, "opacity": 1},
-                  x=x, y=y, color=colour, tooltip=details),
+        _nonempty("bins", "rule", {"strokeWidth": 1.6, "strokeOpacity": 0.35},
+                  x=x, y=_number("lo"), y2={"field": "hi"}, color=colour, opacity=_paler()),
+        _nonempty("bins", "line", {"strokeWidth": 1.8}, x=x, y=y, color=colour,
+                  strokeDash=_name("dash", scale=None), order=_number("u"), detail=_name("name")),
+        _nonempty("bins", "point", {"size": 48, "filled": True}, x=x, y=y, color=colour,
+                  shape=_name("shape", scale=None), opacity=_paler(), tooltip=details),
     ]})  # fmt: skip
+
+
+def band_and_line(x_title: str, y_title: str) -> Spec:
+    """Named `points`: a line r over shares c, with limits lo and hi."""
+    x = _number("c", axis={"title": x_title, "format": ".0%", "tickCount": 6},
+                scale={"domain": [0, 1], "nice": False})  # fmt: skip
+    y = _number("r", axis={"title": y_title, "tickCount": 5})
+    details = _names("coverage", "from prediction", "risk", "interval")
+    return finished({"layer": [
+        _marks("points", "area", {"color": ONE, "opacity": 0.16, "clip": True}, x=x,
+               y=_number("lo"), y2={"field": "hi"}),
+        _marks("points", "line", {"color": ONE, "strokeWidth": 2}, x=x, y=y, order=_number("c")),
+        _marks("points", "circle", {"size": 70, "opacity": 0.01}, x=x, y=y, tooltip=details),
+    ]}, height=280)  # fmt: skip
+
+
+def net_benefits(low: float, high: float) -> Spec:
+    """Named `points`: values v over thresholds t, a line for each name; limits in `band`."""
+    x = _number("t", axis={"title": "threshold probability", "format": ".0%", "tickCount": 6},
+                scale={"nice": False})  # fmt: skip
+    y = _number("v", axis={"title": "net benefit", "tickCount": 5},
+                scale={"domain": [low, high], "nice": False})  # fmt: skip
+    colour = _name("colour", scale=None)
+    details = _names("name", "threshold", "net benefit")
+    return finished({"layer": [
+        _marks("band", "area", {"color": ONE, "opacity": 0.14, "clip": True}, x=x,
+               y=_number("lo"), y2={"field": "hi"}),
+        _marks("points", "line", {"strokeWidth": 1.8, "clip": True}, x=x, y=y, color=colour,
+               detail=_name("name"), order=_number("t")),
+        _marks("points", "circle", {"size": 60, "opacity": 0.01}, x=x, y=y, color=colour,
+               tooltip=details),
+    ]}, height=280)  # fmt: skip
+
+
+def mirrored() -> Spec:
+    """Named `bars` from a to b: shares v of rows, up for one outcome and down for the other."""
+    axis = {
+        "title": "share of rows",
+        "tickCount": 4,
+        "labelExpr": "format(abs(datum.value), '.0%')",
+    }
+    bars = _marks(
+        "bars", "rect", {"opacity": 0.55}, x=_unit("a", "prediction"), x2={"field": "b"},
+        y=_number("v", axis=axis), y2={"datum": 0}, color=_name("colour", scale=None),
+        tooltip=_names("predictions", "outcome", "rows"),
+    )  # fmt: skip
+    return finished(bars, height=170)
 
 
 def spans(x_title: str, *, whole: bool) -> Spec:
@@ -147,17 +231,56 @@ def spans(x_title: str, *, whole: bool) -> Spec:
     options = {"format": "d", "tickMinStep": 1} if whole else {"format": "~g", "tickCount": 5}
     scale = {"zero": not whole, "nice": True, "padding": 10}
     x = _number("value", axis={"title": x_title, **options}, scale=scale)
-    y = _name("name", sort=None, axis={"title": None, "labelLimit": 180, "labelColor": INK})
+    # By a field: an order of the data alone would stay when others come.
+    by_place = {"field": "place", "op": "min"}
+    y = _name("name", sort=by_place, axis={"title": None, "labelLimit": 180, "labelColor": INK})
     colour = _name("colour", scale=None)
     details = [_name("name"), _name("shown", title="value"), _name("interval")]
     layers = [
         _marks("rows", "rule", {"strokeWidth": 5, "opacity": 0.3, "strokeCap": "round"},
                x=_number("lo"), x2={"field": "hi"}, y=y, color=colour),
-        _marks("rows", "circle", {"size": 90, "opacity": 1}, x=x, y=y, color=colour,
-               tooltip=details),
+        _marks("rows", "point", {"size": 90, "filled": True, "opacity": 1}, x=x, y=y, color=colour,
+               shape=_name("shape", scale=None), tooltip=details),
     ]  # fmt: skip
     if not whole:
         layers.insert(
             0, _marks([{"value": 0}], "rule", {"color": MUTED, "strokeDash": [4, 3]}, x=x)
         )
     return finished({"layer": layers})
+
+
+def over_time(measure: str) -> Spec:
+    """A measure of windows in the order of time, with its noise floor."""
+    x = {"field": "start", "type": "temporal", "scale": {"type": "utc"},
+         "axis": {"title": None, "grid": False}}  # fmt: skip
+    y = _number("value", axis={"title": measure, "format": "~g"}, scale={"zero": True})
+    details = [
+        {"field": "start", "type": "temporal", "format": "%Y-%m-%d %H:%M", "title": "start"},
+        _number("n", title="rows"), _number("value", title=measure),
+        _number("noise", title="noise floor"), _number("predicted", title="mean prediction"),
+        _number("target", title="mean target"),
+    ]  # fmt: skip
+    return finished({"layer": [
+        _marks("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=_number("noise")),
+        _marks("rows", "line", {"color": ONE}, x=x, y=y),
+        _marks("rows", "point", {"color": ONE, "filled": True, "opacity": 1, "size": 40}, x=x, y=y,
+               tooltip=details),
+    ]}, height=260)  # fmt: skip
+
+
+def evidence(alarm_at: float) -> Spec:
+    """The e-value up to each window on a logarithmic axis, with the line of the alarm."""
+    x = {"field": "start", "type": "temporal", "scale": {"type": "utc"},
+         "axis": {"title": None, "grid": False}}  # fmt: skip
+    scale = {"type": "log", "nice": False}
+    y = _number("e", axis={"title": "e-value", "format": "~e", "tickCount": 5}, scale=scale)
+    details = [
+        {"field": "start", "type": "temporal", "format": "%Y-%m-%d %H:%M", "title": "start"},
+        _number("e", title="e-value", format=".3g"),
+    ]  # fmt: skip
+    return finished({"layer": [
+        _marks([{"e": alarm_at}], "rule", {"color": TWO, "strokeDash": [4, 3]}, y=y),
+        _marks("rows", "line", {"color": ONE}, x=x, y=y),
+        _marks("rows", "point", {"color": ONE, "filled": True, "opacity": 1, "size": 40}, x=x, y=y,
+               tooltip=details),
+    ]}, height=220)  # fmt: skip

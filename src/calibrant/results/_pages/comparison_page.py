@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from calibrant.results._pages import charts
@@ -13,6 +14,7 @@ from calibrant.results._rendering import shortened, shown
 
 # Curves that are shown together at first: more are a tangle.
 _CURVES = 5
+_TIED = "tied for the best"
 # Whether the best one is better than another.
 _DECIDED = {None: "no clear difference", True: "worse", False: "better"}
 
@@ -20,19 +22,19 @@ _DECIDED = {None: "no clear difference", True: "worse", False: "better"}
 def comparison_page(comparison: ComparisonData, name: str | None = None, source: Any = None) -> str:
     """The page of a comparison, as one text."""
     names, main = comparison.names, comparison.measures[0]
-    colours = {each: charts.SERIES[i % len(charts.SERIES)] for i, each in enumerate(names)}
-    measures = [_measure(comparison, measure, colours) for measure in comparison.measures]
+    looks = charts.looks_of(names)
+    measures = [_measure(comparison, measure) for measure in comparison.measures]
     first = set(comparison.order(main)[:_CURVES])
     title = checked_name(name, f"{len(names)} predictors compared")
     return assembled(
         "comparison.html",
-        {"kind": "comparison", "measures": measures, "curves": _curves(comparison, colours, first),
-         "specs": _specs(comparison)},
+        {"kind": "comparison", "measures": measures, "curves": _curves(comparison, looks, first),
+         "looks": looks, "specs": _specs(comparison)},
         title=title,
         comparison=comparison,
         answer=_answer(comparison, main),
         main=measures[0],
-        series=[(each, colours[each], each in first) for each in names],
+        series=[(each, looks[each], each in first) for each in names],
         rows=_value_rows(comparison),
         robustness=_robustness(comparison),
         slices=_slices(comparison),
@@ -85,27 +87,32 @@ def _sentence(comparison: ComparisonData, measure: str) -> str:
     return first + f"On these rows no significant difference from {others}."
 
 
-def _measure(comparison: ComparisonData, measure: str, colours: dict[str, str]) -> dict[str, Any]:
+def _measure(comparison: ComparisonData, measure: str) -> dict[str, Any]:
     """One measure's ranks and differences, as charts and as tables."""
     ranking = comparison.ranking(measure)
     rows = list(zip(*ranking.values(), strict=True))
     differences = comparison.differences(measure)
-    best = rows[0][0]
+    best, alike = rows[0][0], set(_alike(comparison, measure))
+    # Of two equal values each has the better rank: the sign says that it is shared.
+    shared = Counter(ranking["rank"])
+    ranks = [f"{rank} =" if shared[rank] > 1 else str(rank) for rank in ranking["rank"]]
     return {
         "name": measure,
         "sentence": _sentence(comparison, measure),
+        "higher": bool(comparison.higher_is_better[comparison.measures.index(measure)]),
         "ranks": [
-            {"name": name, "value": rank, "lo": low, "hi": high, "colour": colours[name],
-             "shown": str(rank), "interval": f"{low} to {high}"}
-            for name, _, rank, low, high, _ in rows
+            {"name": name, "value": rank, "lo": low, "hi": high, "shown": text,
+             "interval": f"{low} to {high}"}
+            for text, (name, _, rank, low, high, _) in zip(ranks, rows, strict=True)
         ],
         "rank_table": [
-            [name, shown(float(value)), str(rank), f"{low} to {high}", f"{100 * share:.0f} %"]
-            for name, value, rank, low, high, share in rows
+            [name, shown(float(value)), text, f"{low} to {high}", f"{100 * share:.0f} %",
+             _TIED if name in alike or (alike and name == best) else ""]
+            for text, (name, value, _, low, high, share) in zip(ranks, rows, strict=True)
         ],
         "differences": [
             {"name": d.first, "value": d.value, "lo": d.low, "hi": d.high,
-             "colour": charts.MUTED if d.better is None else colours[d.first],
+             "clear": d.better is not None,
              "shown": shown(d.value), "interval": f"{shown(d.low)} to {shown(d.high)}"}
             for d in differences
         ],
@@ -118,21 +125,22 @@ def _measure(comparison: ComparisonData, measure: str, colours: dict[str, str]) 
 
 
 def _curves(
-    comparison: ComparisonData, colours: dict[str, str], first: set[str]
+    comparison: ComparisonData, looks: dict[str, Any], first: set[str]
 ) -> list[dict[str, Any]]:
     return [
-        {"name": name, "colour": colours[name], "first": name in first,
+        {"name": name, "look": looks[name], "first": name in first,
          **table_columns(table, comparison.level)}
         for name, table in zip(comparison.names, comparison.tables, strict=False)
     ]  # fmt: skip
 
 
 def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
-    """Every predictor's values, with a mark on the best of each measure."""
+    """Every predictor's values, with a mark on the best of each measure and on its ties."""
     best = {m: comparison.value(comparison.order(m)[0], m) for m in comparison.measures}
+    alike = {m: set(_alike(comparison, m)) for m in comparison.measures}
     return [
         {"name": name, "cells": [
-            {"value": value, "best": value == best[measure]}
+            {"value": value, "best": value == best[measure], "tied": name in alike[measure]}
             for measure in comparison.measures
             for value in (comparison.value(name, measure),)
         ]}
@@ -159,7 +167,8 @@ def _slices(comparison: ComparisonData) -> list[dict[str, Any]]:
         return []
     return [
         {"name": name, "by": slices.by, "measure": slices.measure, "rows": [
-            {"name": each.name, "n": each.n, "value": each.values[slices.measure],
+            {"name": each.name, "n": each.n, "mean_predicted": each.mean_predicted,
+             "mean_target": each.mean_target, "value": each.values[slices.measure],
              "noise": each.noise_95, "corrected": each.p_corrected,
              "stands_out": each.p_corrected < 1.0 - slices.level}
             for each in slices

@@ -23,6 +23,18 @@
   dark.addEventListener("change", nameTheme);
   nameTheme();
 
+  // --- a link into what is folded unfolds it: browsers do not all do so ---
+  const unfold = () => {
+    let part = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+    for (; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+  };
+  addEventListener("hashchange", unfold);
+  addEventListener("click", (event) => {
+    // A second click on the same link changes no address.
+    if (event.target.closest("a[href^='#']")) setTimeout(unfold);
+  });
+  unfold();
+
   // --- paper: what is folded is unfolded ---
   let folded = [];
   addEventListener("beforeprint", () => {
@@ -85,13 +97,37 @@
   const whole = (n) => n.toLocaleString("en");
   // Columns as rows with the words that a tooltip shows.
   const binRows = (t) => t.n.map((n, i) => ({
-    a: t.a[i], b: t.b[i], u: t.u[i], z: t.z[i], s: t.s[i], lo: t.lo[i], hi: t.hi[i],
+    a: t.a[i], b: t.b[i], n, u: t.u[i], z: t.z[i], s: t.s[i], lo: t.lo[i], hi: t.hi[i],
     "predictions": `${four(t.a[i])} to ${four(t.b[i])}`, "rows": `${whole(n)} (${percent(t.s[i])})`,
     "mean prediction": four(t.u[i]), "mean target": four(t.z[i]), "gap": four(t.g[i]),
     "interval": n ? `${four(t.lo[i])} to ${four(t.hi[i])}` : "–",
   }));
   const seriesRows = (series) => series.flatMap((part) =>
-    binRows(part).map((row) => ({ ...row, name: part.name, colour: part.colour })));
+    binRows(part).map((row) => ({ ...row, name: part.name, ...part.look })));
+
+  // --- numbers of charts, for files ---
+  const BINS = ["lower", "upper", "n", "mean_predicted", "mean_target", "gap", "low", "high"];
+  const binCells = (t) => t.n.map((n, i) => [t.a[i], t.b[i], n, t.u[i], t.z[i], t.g[i], t.lo[i], t.hi[i]]);
+  const seriesCells = (series) => [["predictor", ...BINS],
+    ...series.flatMap((part) => binCells(part).map((cells) => [part.name, ...cells]))];
+  const spanCells = (rows, head) => [["predictor", head, "low", "high"],
+    ...rows.map((row) => [row.name, row.value, row.lo, row.hi])];
+  for (const table of document.querySelectorAll(".table-box table")) downloads.ofTable(table);
+
+  // Reliability curves of several predictors, of which the reader chooses some.
+  const overlaid = async (id, series, what) => {
+    const shown = new Set(series.filter((part) => part.first));
+    const drawn = () => series.filter((part) => shown.has(part));
+    const view = await draw(byId(id), data.specs.overlay, { bins: seriesRows(drawn()) });
+    for (const input of document.querySelectorAll("input[name=series]")) {
+      input.addEventListener("change", () => {
+        const part = series[Number(input.value)];
+        if (input.checked) shown.add(part); else shown.delete(part);
+        view.data("bins", seriesRows(drawn())).runAsync();
+      });
+    }
+    downloads.ofChart(byId(id), [view], { what, rows: () => seriesCells(drawn()), legend: drawn });
+  };
 
   const startReport = async () => {
     const state = { view: 0, rule: data.start.rule, at: Math.max(0, data.counts.indexOf(data.start.m)) };
@@ -101,8 +137,8 @@
       ? Object.entries(data.given.shown)
       : Object.entries(data.views[state.view].shown[state.rule]).map(([name, v]) => [name, v[state.at]]);
     const curveRows = () => {
-      const curve = data.views[state.view].curve;
-      if (!byId("show-curve").checked) return [];
+      const curve = data.views[state.view].curves[byId("curve").value];
+      if (!curve) return [];
       return curve.u.map((u, i) => ({ u, z: curve.z[i], lo: curve.lo?.[i], hi: curve.hi?.[i] }));
     };
     const rowsNow = () => {
@@ -113,6 +149,8 @@
       draw(byId("diagram"), data.specs.diagram, { bins: rowsNow(), curve: curveRows() }),
       draw(byId("counts"), data.specs.counts, { bins: rowsNow() }),
     ]);
+    downloads.ofChart(byId("counts"), [diagram, counts],
+      { what: "reliability diagram", rows: () => [BINS, ...binCells(table())] });
     const strips = await Promise.all(data.strip.map((part) => {
       const figure = element("figure");
       const caption = element("figcaption", part.name);
@@ -121,7 +159,15 @@
       const box = element("div", undefined, { class: "chart", role: "img", "aria-label": `${part.title} by number of bins` });
       figure.append(caption, box);
       byId("strip").append(figure);
-      return draw(box, data.specs.strip, { values: part.values, here: [{ m: data.counts[state.at] }] }).then((view) => ({ view, part, now }));
+      return draw(box, data.specs.strip, { values: part.values, here: [{ m: data.counts[state.at] }] }).then((view) => {
+        downloads.ofChart(box, [view], {
+          what: `${part.name} by number of bins`,
+          rows: () => [["bins", "rule", part.name], ...part.values.map((v) => [v.m, v.rule, v.value])],
+          legend: () => [["equal width", "--one"], ["equal mass", "--two"]]
+            .map(([name, colour]) => ({ name, look: { colour: `var(${colour})` } })),
+        });
+        return { view, part, now };
+      });
     }));
 
     const words = { "equal-width": "equal-width", quantile: "equal-mass", given: "bins as evaluated" };
@@ -150,8 +196,10 @@
         return pair;
       }));
       const view = data.views[state.view];
-      byId("sigma").textContent = `Bandwidth of the curve: ${view.sigma}. ${view.curve_notes}`;
-      byId("curve-key").hidden = !byId("show-curve").checked;
+      const chosen = byId("curve");
+      byId("sigma").textContent = view.curves[chosen.value]?.words ?? "";
+      byId("curve-key").hidden = !chosen.value;
+      byId("curve-name").textContent = chosen.options[chosen.selectedIndex].textContent;
       fillTable(table());
       const bins = rowsNow();
       diagram.data("bins", bins).data("curve", curveRows()).runAsync();
@@ -180,12 +228,22 @@
     for (const input of document.querySelectorAll("input[name=view]")) {
       input.addEventListener("change", () => { state.view = Number(input.value); show(); });
     }
-    byId("show-curve").addEventListener("change", show);
+    byId("curve").addEventListener("change", show);
     byId("show-limits").addEventListener("change", show);
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
     show();
     stripTable();
-    if (data.changes) await draw(byId("change"), data.specs.overlay, { bins: seriesRows(data.changes) });
+    if (data.changes) await overlaid("change", data.changes, "recalibration curves");
+    await Promise.all(data.more.map(async (part) => {
+      const box = byId(part.id);
+      const view = await draw(box, part.spec, part.data);
+      const rows = Object.values(part.data)[0];
+      const columns = Object.entries(part.columns ?? Object.fromEntries(Object.keys(rows[0] ?? {}).map((key) => [key, key])));
+      downloads.ofChart(box, [view], {
+        what: part.what ?? box.getAttribute("aria-label").split(";")[0],
+        rows: () => [columns.map((pair) => pair[1]), ...rows.map((row) => columns.map(([key]) => row[key]))],
+      });
+    }));
   };
 
   // Every measure by number of bins: a row per number.
@@ -206,37 +264,55 @@
     const chooser = byId("measure");
     const fitHeight = (id, rows) => { byId(id).style.height = `${56 + 30 * Math.max(2, rows.length)}px`; };
     const now = () => data.measures[chooser.value];
+    const looked = (rows) => rows.map((row, place) => ({ ...data.looks[row.name], ...row, place,
+      ...(row.clear === false ? { colour: "var(--muted)" } : {}) }));
     fitHeight("ranks", now().ranks);
     fitHeight("differences", now().differences);
-    const ranks = await draw(byId("ranks"), data.specs.ranks, { rows: now().ranks });
-    const differences = await draw(byId("differences"), data.specs.differences, { rows: now().differences });
-    const curves = byId("curves")
-      ? await draw(byId("curves"), data.specs.overlay, { bins: seriesRows(data.curves.filter((part) => part.first)) }) : null;
+    const ranks = await draw(byId("ranks"), data.specs.ranks, { rows: looked(now().ranks) });
+    const differences = await draw(byId("differences"), data.specs.differences, { rows: looked(now().differences) });
+    downloads.ofChart(byId("ranks"), [ranks],
+      { what: "ranks", rows: () => spanCells(now().ranks, `rank by ${now().name}`) });
+    downloads.ofChart(byId("differences"), [differences],
+      { what: "differences", rows: () => spanCells(now().differences, `${now().name} less that of the best`) });
+    if (byId("curves")) await overlaid("curves", data.curves, "reliability curves");
     const fill = (id, rows) => byId(id).tBodies[0].replaceChildren(...rows.map((cells) => {
       const line = element("tr");
       cells.forEach((text, i) => line.append(i === 0 ? element("th", text, { scope: "row" })
         : element("td", text, { class: "number" })));
       return line;
     }));
+    // The table of all values follows the measure that was chosen, from the best to the worst.
+    const sortValues = (chosen) => {
+      const table = byId("value-table");
+      const place = new Map(chosen.ranks.map((row, i) => [row.name, i]));
+      const rows = [...table.tBodies[0].rows];
+      rows.sort((a, b) => place.get(a.cells[0].textContent) - place.get(b.cells[0].textContent));
+      table.tBodies[0].append(...rows);
+      for (const head of table.tHead.rows[0].cells) head.setAttribute("aria-sort", "none");
+      table.tHead.rows[0].cells[1 + Number(chooser.value)]
+        .setAttribute("aria-sort", chosen.higher ? "descending" : "ascending");
+    };
     const show = () => {
       const chosen = now();
-      ranks.data("rows", chosen.ranks).runAsync();
-      differences.data("rows", chosen.differences).runAsync();
+      ranks.data("rows", looked(chosen.ranks)).runAsync();
+      differences.data("rows", looked(chosen.differences)).runAsync();
+      sortValues(chosen);
       fill("rank-table", chosen.rank_table);
       fill("difference-table", chosen.difference_table);
       byId("sentence").textContent = chosen.sentence;
       for (const part of document.querySelectorAll(".measure-name")) part.textContent = chosen.name;
     };
     chooser.addEventListener("change", show);
-    for (const input of document.querySelectorAll("input[name=series]")) {
-      input.addEventListener("change", () => {
-        const shown = new Set([...document.querySelectorAll("input[name=series]:checked")].map((i) => Number(i.value)));
-        curves.data("bins", seriesRows(data.curves.filter((_, i) => shown.has(i)))).runAsync();
-      });
-    }
     show();
   };
 
-  const started = data.kind === "report" ? startReport() : startComparison();
+  // --- windows of time ---
+  const startWindows = async () => {
+    await draw(byId("over-time"), data.specs.windows, { rows: data.rows });
+    if (data.evidence) await draw(byId("evidence"), data.specs.evidence, { rows: data.rows });
+  };
+
+  const starts = { report: startReport, comparison: startComparison, windows: startWindows };
+  const started = starts[data.kind]();
   started.then(() => { root.dataset.ready = "yes"; });
 })();

@@ -17,6 +17,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.optional import need
 from calibrant._core.version import __version__
 from calibrant.results._pages.vega import vega_script
+from calibrant.results._plots.style import FULL_ROWS
 from calibrant.results._plots.typing import ReliabilityData, SmoothData
 from calibrant.results._rendering import shown
 
@@ -30,10 +31,10 @@ def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
     """Render the page of a template. All text in it is escaped."""
     # In a function of their own: names of the libraries stay out of the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
-    code = _read("page.js")
+    code = "\n".join(map(_read, ("downloads.js", "page.js")))
     page = environment().get_template(template).render(
-        **facts, version=__version__, css=_read("page.css"), vega=vega, code=code,
-        data=script_json(data), policy=_policy(vega, code),
+        **facts, version=__version__, full_rows=FULL_ROWS, css=_read("page.css"), vega=vega,
+        code=code, data=script_json(data), policy=_policy(vega, code),
     )  # fmt: skip
     return str(page)
 

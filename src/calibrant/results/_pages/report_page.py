@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import all_shown, assembled, curve_columns, table_columns
-from calibrant.results._pages.rows import change_rows, class_rows, measure_row, slice_rows
+from calibrant.results._pages.page import all_shown, assembled, curve_columns, short, table_columns
+from calibrant.results._pages.rows import AS_THEY_ARE, class_rows, map_rows, measure_row, slice_rows
+from calibrant.results._pages.sections import (
+    clinical_section,
+    decision_section,
+    histogram_section,
+    ranking_section,
+)
 from calibrant.results._pages.typing import ReportData
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
@@ -20,11 +26,15 @@ _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
 def report_page(report: ReportData) -> str:
     """The page of a report, as one text."""
     evaluation = report.evaluation
+    ranking = ranking_section(report.risk)
+    decisions = decision_section(report.decisions)
+    histogram = histogram_section(report.histogram, evaluation.reliability.notion)
+    more = [part[1] for part in (ranking, decisions, histogram) if part is not None]
     tolerance = float(report.recipe["options"]["tolerance"])
     rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
     return assembled(
         "report.html",
-        _data(report),
+        {**_data(report), "more": more},
         title=report.name,
         report=report,
         evaluation=evaluation,
@@ -37,9 +47,14 @@ def report_page(report: ReportData) -> str:
         ],
         rules=_RULES,
         classes=class_rows(report),
-        changes=change_rows(report.before_after),
-        change_name="" if report.before_after is None else report.before_after.method_name,
+        maps=map_rows(report.recalibrations),
+        series=_series(report),
         slices=slice_rows(report),
+        clinical=clinical_section(evaluation.clinical),
+        means=_means(report),
+        ranking=None if ranking is None else ranking[0],
+        decisions=None if decisions is None else decisions[0],
+        histogram=None if histogram is None else histogram[0],
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
@@ -65,6 +80,14 @@ def _facts(report: ReportData) -> list[tuple[str, str]]:
     if recipe["weighted"]:
         facts.append(("weights", "yes"))
     return facts
+
+
+def _means(report: ReportData) -> tuple[str, str]:
+    """What the mean prediction and the mean target of a slice are called."""
+    table = report.evaluation.reliability
+    top, hard = table.notion == "confidence", len(report.views) == 1
+    target = ("accuracy" if top else "frequency") if hard else "mean label"
+    return "mean confidence" if top else "mean prediction", target
 
 
 def _data(report: ReportData) -> dict[str, Any]:
@@ -118,10 +141,23 @@ def _view(view: Any, level: float) -> dict[str, Any]:
             rule: {name: all_shown(values) for name, values in measures.items()}
             for rule, measures in view.values.items()
         },
-        "curve": curve_columns(view.curve, level),
-        "sigma": shown(view.curve.sigma),
-        "curve_notes": " ".join(view.curve.notes),
+        "curves": {
+            **{name: _curve(curve) for name, curve in view.curves.items()},
+            "smooth": {
+                **curve_columns(view.curve, level),
+                "words": f"Bandwidth of the curve: {shown(view.curve.sigma)}. "
+                + " ".join(view.curve.notes),
+            },
+        },
     }
+
+
+def _curve(curve: Any) -> dict[str, Any]:
+    """A curve that follows the rows; a band about the diagonal has points of its own."""
+    columns = {key: short(values) for key, values in curve.columns().items()}
+    words = f"{curve.called[0].upper()}{curve.called[1:]}; {curve.band_words}."
+    out = {"u": columns["prediction"], "z": columns["mean_target"], "words": words}
+    return {**out, "lo": columns["low"], "hi": columns["high"], "band": curve.band}
 
 
 def _strip(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
@@ -137,13 +173,24 @@ def _strip(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
     ]
 
 
+def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
+    """The curves before and after each map: name, look, and whether it is shown at first."""
+    maps = report.recalibrations
+    if not maps:
+        return []
+    none = not any(each.chosen for each in maps)
+    names = [(AS_THEY_ARE, True), *((each.method_name, each.chosen or none) for each in maps)]
+    return [(name, charts.look(turn), first) for turn, (name, first) in enumerate(names)]
+
+
 def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
-    change = report.before_after
-    if change is None:
+    maps = report.recalibrations
+    if not maps:
         return None
+    tables = [maps[0].before, *(each.after for each in maps)]
     return [
-        {"name": "as they are", "colour": charts.ONE, **table_columns(change.before, report.level)},
-        {"name": "recalibrated", "colour": charts.TWO, **table_columns(change.after, report.level)},
+        {"name": name, "look": look, "first": first, **table_columns(table, report.level)}
+        for (name, look, first), table in zip(_series(report), tables, strict=True)
     ]
 
 
@@ -159,6 +206,8 @@ def _call(report: ReportData) -> str:
     if options["missing"] != "error":
         arguments.append(f"missing={options['missing']!r}")
     arguments += ["from_logits=True"] if options["from_logits"] else []
+    if options["recalibrate"] is not None:
+        arguments.append(f"recalibrate={options['recalibrate'].split(', ')}")
     names = {"weighted": "sample_weight", "grouped": "groups", "votes": "votes", "sliced": "by",
              "classes": "classes"}  # fmt: skip
     arguments += [f"{argument}=..." for key, argument in names.items() if options[key]]

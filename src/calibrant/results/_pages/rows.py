@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from calibrant._measures.catalogue import HEADLINE, entry_of
 from calibrant.results._pages.typing import EstimateData, IntervalData, NoiseData, ReportData
 from calibrant.results._rendering import shown
 
+# What the predictions are called beside what maps make of them.
+AS_THEY_ARE = "as they are"
 _TRUTHFUL = {True: "yes", False: "no", None: "–"}
 
 
@@ -83,27 +86,34 @@ def _bar(
     }
 
 
-def change_rows(change: Any) -> list[dict[str, str]]:
-    """Each measure before and after recalibration."""
-    if change is None:
+def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
+    """The predictions as they are, and each recalibration map: its measures side by side."""
+    if not maps:
         return []
-
-    def between(limits: tuple[float, float] | None) -> str:
-        return "" if limits is None else f"{shown(limits[0])} to {shown(limits[1])}"
-
-    return [
-        {
-            "name": row.measure,
-            "before": shown(row.before),
-            "after": shown(row.after),
-            "before_limits": between(row.before_limits),
-            "after_limits": between(row.after_limits),
-            "change": shown(row.after - row.before),
-            "limits": "" if row.low is None or row.high is None else between((row.low, row.high)),
-            "noise": "" if row.after_noise_95 is None else shown(row.after_noise_95),
-        }
-        for row in change.changes
+    before = [
+        {"value": shown(row.before), "small": _between(row.before_limits), "noise": ""}
+        for row in maps[0].changes
     ]
+    return [
+        {"name": AS_THEY_ARE, "learned": "", "chosen": False, "cells": before},
+        *({
+            "name": each.method_name, "learned": each.learned, "chosen": each.chosen,
+            "cells": [_after(row) for row in each.changes],
+        } for each in maps),
+    ]  # fmt: skip
+
+
+def _after(row: Any) -> dict[str, str]:
+    """A measure after recalibration: an error with its limits, a loss with those of its change."""
+    if row.low is None or row.high is None:
+        noise = "" if row.after_noise_95 is None else shown(row.after_noise_95)
+        return {"value": shown(row.after), "small": _between(row.after_limits), "noise": noise}
+    change = f"{row.low:+.2g} to {row.high:+.2g}".replace("-", "−")
+    return {"value": shown(row.after), "small": change, "noise": ""}
+
+
+def _between(limits: tuple[float, float] | None) -> str:
+    return "" if limits is None else f"{shown(limits[0])} to {shown(limits[1])}"
 
 
 def class_rows(report: ReportData) -> list[dict[str, Any]]:
@@ -130,7 +140,9 @@ def slice_rows(report: ReportData) -> list[dict[str, Any]]:
         {
             "name": each.name,
             "n": each.n,
-            "measures": each.values,
+            "mean_predicted": each.mean_predicted,
+            "mean_target": each.mean_target,
+            "against_tolerance": "" if slices.tolerance is None else each.against_tolerance,
             "value": each.values[slices.measure],
             "noise": each.noise_95,
             "p": each.p_value,

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.results._plots.canvas import is_ours
 from calibrant.results._plots.legends import below
-from calibrant.results._plots.style import GREY, PALE
+from calibrant.results._plots.style import FULL_ROWS, GREY, PALE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 CURVE = "calibrant reliability"
 # Bins that are drawn over a curve because it contradicts them.
 OUTSIDE = "bins outside its band"
+# Bins of few rows, which are drawn paler.
+_FEW_ROWS = f"pale: < {FULL_ROWS} rows"
 # Where the strip begins over the square, its width and height, in parts of the square; and how high
 # it may reach in a figure.
 _STRIP = (1.04, 1.0, 0.15)
@@ -67,6 +69,20 @@ def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
             text.set_visible(text.get_visible() and not bool(np.any(hit)))
 
 
+def pale_bins(ax: Axes, line: Any, opacity: Any) -> None:
+    """Draw the markers of bins that have few rows in less of their colour."""
+    few = opacity < 1.0
+    if not few.any() or line.get_marker() in (None, "", " ", "None", "none"):
+        return
+    line.set_markevery(np.flatnonzero(~few).tolist())
+    ax.scatter(
+        line.get_xdata()[few], line.get_ydata()[few], s=line.get_markersize() ** 2,
+        marker=line.get_marker(), color=line.get_color(), edgecolors=line.get_markeredgecolor(),
+        linewidths=line.get_markeredgewidth(), alpha=opacity[few], zorder=line.get_zorder(),
+        clip_on=line.get_clip_on(), gid=_FEW_ROWS,
+    )  # fmt: skip
+
+
 def x_label_of(notion: str) -> str:
     """What the predictions are called on the axis."""
     return "mean confidence" if notion == "confidence" else "mean predicted probability"
@@ -88,13 +104,18 @@ def legend(ax: Axes) -> None:
     handles += [line for line in ax.get_lines() if line.get_gid() == OUTSIDE][:1]
     limits = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
     for label in sorted(limits):
-        if label.endswith("pointwise"):
+        if label.endswith(("pointwise", "simultaneous")):
             handles.append(Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=label))
         else:
             handles.append(
                 Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8,
                        markeredgewidth=1.6, alpha=0.7, label=label)
             )  # fmt: skip
+    if any(each.get_gid() == _FEW_ROWS for each in ax.collections):
+        handles.append(
+            Line2D([], [], color=GREY, linestyle="none", marker="o", markersize=4.5,
+                   markeredgewidth=0, alpha=0.45, label=_FEW_ROWS)
+        )  # fmt: skip
     below(ax, handles)
 
 

@@ -25,7 +25,7 @@ def below(ax: Axes, handles: list[Any]) -> None:
     if is_ours(ax):
         _hang(ax, handles, labels, most)
         return
-    for columns, size in _shapes(most, _fits_itself(ax)):
+    for columns, size in _shapes(most, len(labels), _fits_itself(ax)):
         _hang(ax, handles, labels, columns, fontsize=size)
         if _has_room(ax):
             return
@@ -61,11 +61,12 @@ def _fits_itself(artist: Any) -> bool:
     return artist.figure.figure.get_layout_engine() is not None
 
 
-def _shapes(most: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
+def _shapes(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
     """Numbers of columns and sizes of letters, the most readable first."""
     for size in (None,) if roomy else (None, "small", "x-small"):
         for columns in range(most, 0, -1):
-            yield columns, size
+            # A layout makes room in steps, and stops before there is enough for several lines.
+            yield columns, "small" if roomy and columns < n else size
 
 
 def _hang(

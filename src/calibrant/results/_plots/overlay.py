@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Self
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn
+from calibrant.results._plots.diagram_parts import turn_of
 from calibrant.results._plots.reliability import ReliabilityDisplay
+from calibrant.results._plots.style import turns_of
 from calibrant.results._plots.typing import ReliabilityData
 
 if TYPE_CHECKING:
@@ -57,8 +59,11 @@ class OverlaidReliabilityDisplay(Drawn):
             The display, drawn.
         """
         self.displays_: list[ReliabilityDisplay] = []
+        turns, before = turns_of(self.tables), 0 if ax is None else turn_of(ax)
         for name, table in self.tables.items():
-            display = ReliabilityDisplay(table, name=name).plot(
+            display = ReliabilityDisplay(table, name=name)
+            display._turn = before + turns[name]
+            display.plot(
                 ax=ax, level=level, counts=counts and len(self.tables) <= 3, ref_line=ref_line
             )
             ax = display.ax_

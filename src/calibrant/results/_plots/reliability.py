@@ -13,6 +13,7 @@ from calibrant.results._plots.diagram_parts import (
     CURVE,
     clear_corners,
     legend,
+    pale_bins,
     prepare,
     strip,
     turn_of,
@@ -20,7 +21,7 @@ from calibrant.results._plots.diagram_parts import (
     y_label_of,
 )
 from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, look
+from calibrant.results._plots.style import COLUMN, look, opacity_of
 from calibrant.results._plots.typing import ReliabilityData
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class ReliabilityDisplay(Drawn):
     name : str, optional
         The name of the predictor, for the legend.
     """
+
+    # The number of its look among others', where they are drawn together.
+    _turn: int | None = None
 
     def __init__(self, table: ReliabilityData, *, name: str | None = None) -> None:
         self.table = table
@@ -103,15 +107,20 @@ class ReliabilityDisplay(Drawn):
             x_label = x_label_of(table.notion)
             prepare(ax, x_label, y_label_of(table.notion, table.is_hard), ref_line)
         self.ax_, self.figure_ = ax, ax.figure
-        looks = look_of(turn, x.size > _CROWD) | ({} if color is None else {"color": color})
+        own = turn if self._turn is None else self._turn
+        looks = look_of(own, x.size > _CROWD) | ({} if color is None else {"color": color})
         label = labelled(self.name if name is None else name, table.ece)
-        (self.line_,) = ax.plot(x, y, gid=CURVE, **{**looks, "label": label, **line_kwargs})
+        drawn = {**looks, "label": label, **line_kwargs}
+        (self.line_,) = ax.plot(x, y, gid=CURVE, **drawn)
+        shown = opacity_of(cells["n"][nonempty])
+        if x.size <= _CROWD:
+            pale_bins(ax, self.line_, shown)
         self.intervals_ = None
         low, high = y, y
         if level is not None and x.size <= _CROWD:
             low, high = cells["low"][nonempty], cells["high"][nonempty]
             self.intervals_ = ax.vlines(
-                x, low, high, color=looks["color"], linewidth=1.6, alpha=0.45, zorder=2.5,
+                x, low, high, color=looks["color"], linewidth=1.6, alpha=0.45 * shown, zorder=2.5,
                 gid=f"{100 * level:g}% interval",
             )  # fmt: skip
         clear_corners(ax, x, low, high)

@@ -39,6 +39,8 @@ class SlicesDisplay(Drawn):
         Where the diagram is drawn.
     dots_ : matplotlib PathCollection
         The errors.
+    bars_ : matplotlib LineCollection or None
+        The intervals; None where slices have none.
     noise_ : matplotlib PathCollection or None
         The marks; None where there is no noise floor.
 
@@ -78,8 +80,11 @@ class SlicesDisplay(Drawn):
         noise, chance = np.array(columns["noise_95"]), np.array(columns["p_corrected"])
         with canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
             self.ax_, self.figure_ = axes, axes.figure
-            self.dots_, _ = dots(
-                axes, columns[slices.measure], None, filled=~(chance >= _CHANCE), color=color
+            limits = None
+            if "low" in columns:
+                limits = (np.array(columns["low"]), np.array(columns["high"]))
+            self.dots_, self.bars_ = dots(
+                axes, columns[slices.measure], limits, filled=~(chance >= _CHANCE), color=color
             )
             self.noise_ = None
             if not np.isnan(noise).all():
@@ -110,6 +115,9 @@ class SlicesDisplay(Drawn):
                 Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=7,
                        markeredgewidth=1.4, label="95% point of chance"),
             ]  # fmt: skip
+        if self.bars_ is not None:
+            level = f"{100 * self.slices.level:g}% interval"
+            handles.append(Line2D([], [], color=colour, linewidth=2.2, alpha=0.35, label=level))
         if n < len(self.slices):
             label = f"{n} of {len(self.slices)} slices, worst first"
             handles.append(Line2D([], [], linestyle="none", label=label))

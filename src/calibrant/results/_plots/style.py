@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 # Okabe and Ito (2008), without its yellow, which is too pale for a line on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -59,12 +62,35 @@ COLUMN_STYLE: dict[str, Any] = {
 INK, GREY, PALE = "#333333", "#8a8a8a", "#b0b0b0"
 
 
+# Rows from which a bin is drawn in full: of fewer it is the paler, the fewer they are.
+FULL_ROWS = 30
+_PALEST = 0.25
+
+
 def look(turn: int) -> dict[str, Any]:
-    """Colour, marker and line of the curve that is drawn as number `turn`: no two of 49 alike."""
+    """Colour, marker and line of the curve that is drawn as number `turn`: no two are alike."""
     lap, index = divmod(turn, len(COLOURS))
-    lines = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
     return {
         "color": COLOURS[index],
         "marker": MARKERS[(index + lap) % len(MARKERS)],
-        "linestyle": lines[lap % len(lines)],
+        "linestyle": (0, dashes(lap)) if lap else "-",
     }
+
+
+def dashes(lap: int) -> tuple[float, ...]:
+    """The dashes of curves that have the colours of others, in widths of the line; of the first
+    ones none.
+    """
+    first = ((), (5, 1.5), (1, 1.2))
+    # From there on a dash and as many dots as it takes.
+    return first[lap] if lap < len(first) else (5, 1.2) + (1, 1.2) * (lap - 2)
+
+
+def turns_of(names: Iterable[str]) -> dict[str, int]:
+    """The number of each name's look: whatever the order they come in, a name keeps it."""
+    return {name: turn for turn, name in enumerate(sorted(names))}
+
+
+def opacity_of(rows: Any) -> Any:
+    """How much of its colour a bin keeps, by its number of rows."""
+    return np.interp(rows, (0, FULL_ROWS), (_PALEST, 1.0))

@@ -1,0 +1,247 @@
+"""The baseline of a check: its rows, and whether they are the rows that are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.slices import slice_labels
+from calibrant._core.errors import InputError, check_some_left, nearest
+from calibrant._data.align_rows import align, row_of_id
+from calibrant._data.arrays import to_array
+from calibrant._data.columns import pick
+from calibrant._data.logprobs import Given
+from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
+
+KEYS = ("y_true", "y_proba", "sample_weight", "groups", "by", "ids", "data")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The rows of one model: samples, clusters as numbers, the slice and the id of each row."""
+
+    samples: Samples
+    groups: NDArray[np.intp] | None = None
+    slices: NDArray[Any] | None = None
+    ids: list[Any] | None = None
+
+    @property
+    def positions(self) -> NDArray[np.intp]:
+        """Where each row was among those that were given, dropped ones counted."""
+        kept = self.samples.kept
+        return np.arange(self.samples.n) if kept is None else np.flatnonzero(kept)
+
+    def take(self, rows: NDArray[np.intp]) -> Side:
+        """Some of the rows, by number."""
+        groups = self.groups
+        if groups is not None:
+            groups = np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
+        return Side(
+            self.samples.take(rows), groups, None if self.slices is None else self.slices[rows]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two models: on the same rows (`paired`) in one order, or on rows of their own."""
+
+    new: Side
+    old: Side
+    paired: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How both sides are read."""
+
+    from_logits: Given
+    classes: Sequence[Any] | None
+    missing: str
+
+
+def side_of(
+    y_true: Any, y_proba: Any, reading: Reading, *, sample_weight: Any = None, groups: Any = None,
+    by: Any = None, ids: Any = None, data: Any = None,
+) -> Side:  # fmt: skip
+    """The rows that arguments describe."""
+    samples = to_samples(
+        y_true, y_proba, sample_weight, reading.from_logits, reading.classes, data, reading.missing
+    )
+    check_some_left(samples.n)
+    index = group_index(groups, samples, data)
+    labels = None if by is None else slice_labels(by, samples, data)[0]
+    return Side(samples, index, labels, None if ids is None else _ids(ids, samples, data))
+
+
+def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
+    if data is not None and isinstance(ids, str):
+        ids = pick(data, ids, "ids")
+    array = samples.own_rows(to_array(ids, "ids"))
+    if array.shape != (samples.n,):
+        raise InputError(f"ids must name each of the {samples.n} rows; got {array.shape}")
+    return list(array.tolist())
+
+
+def pair_of(
+    new: Side, baseline: Any, reading: Reading, *, y_true: Any, sample_weight: Any, data: Any,
+    paired: bool | None,
+) -> Pair:  # fmt: skip
+    """The checked rows and those of the baseline, matched where they are the same."""
+    if paired not in (None, True, False):
+        raise InputError(f"paired must be True, False, or None to find out; got {paired!r}")
+    given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
+    unknown = [key for key in given if key not in KEYS]
+    if unknown or "y_proba" not in given:
+        fault = f"has {unknown[0]!r}: {nearest(unknown[0], KEYS)}" if unknown else "has no y_proba"
+        raise InputError(f"baseline must map some of {', '.join(KEYS)} to values; it {fault}")
+    own_labels = given.get("y_true") is not None
+    if not own_labels and paired is False:
+        raise InputError(
+            "paired=False needs labels of the baseline's own: baseline={'y_true': ..., "
+            "'y_proba': ...}"
+        )
+    old = _old_side(given, reading, y_true, sample_weight, data, own_labels=own_labels)
+    if old.samples.predictions.shape[1:] != new.samples.predictions.shape[1:]:
+        raise InputError(
+            f"y_proba of the baseline has the shape {old.samples.predictions.shape}, that of the "
+            f"checked rows {new.samples.predictions.shape}: both must have the same classes"
+        )
+    if not own_labels:
+        if old.samples.n + old.samples.n_missing != new.samples.n + new.samples.n_missing:
+            raise InputError("baseline must hold a prediction for each row of y_proba")
+        return _by_order(new, old, "by order")
+    return _matched(new, old, paired, drop=reading.missing == "drop")
+
+
+def _old_side(
+    given: Mapping[str, Any], reading: Reading, y_true: Any, sample_weight: Any, data: Any, *,
+    own_labels: bool,
+) -> Side:  # fmt: skip
+    frame = given.get("data", data if not own_labels or isinstance(given["y_proba"], str) else None)
+    try:
+        return side_of(
+            given["y_true"] if own_labels else y_true, given["y_proba"], reading,
+            sample_weight=given.get("sample_weight", None if own_labels else sample_weight),
+            groups=given.get("groups"), by=given.get("by"), ids=given.get("ids"), data=frame,
+        )  # fmt: skip
+    except InputError as error:
+        raise type(error)(f"baseline: {error}") from error
+
+
+def _matched(new: Side, old: Side, paired: bool | None, *, drop: bool) -> Pair:
+    if (new.ids is None) != (old.ids is None):
+        raise InputError(
+            "rows are matched by ids if both have them: give ids= and baseline={'ids': ...}"
+        )
+    if paired is False:
+        return _independent(new, old, "as asked")
+    if new.ids is not None and old.ids is not None:
+        return _by_ids(new, old, paired, drop=drop)
+    n, m = (side.samples.n + side.samples.n_missing for side in (new, old))
+    if n == m and _same_labels(new, old):
+        return _by_order(new, old, "by order, as their labels are the same")
+    if paired:
+        raise InputError(
+            f"paired=True needs the same rows in the same order, or ids: there are {n:,} rows and "
+            f"{m:,} of the baseline" + (", and their labels differ" if n == m else "")
+        )
+    return _independent(new, old, "their numbers differ" if n != m else "their labels differ")
+
+
+def _same_labels(new: Side, old: Side) -> bool:
+    a, b = _common(new, old)
+    first, second = new.samples.targets[a], old.samples.targets[b]
+    return a.size > 0 and first.shape == second.shape and bool((first == second).all())
+
+
+def _common(new: Side, old: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows of both that were given at the same place, where each has dropped some."""
+    _, a, b = np.intersect1d(new.positions, old.positions, assume_unique=True, return_indices=True)
+    return a, b
+
+
+def _by_order(new: Side, old: Side, how: str) -> Pair:
+    a, b = _common(new, old)
+    check_some_left(a.size)
+    return _paired(new, old, a, b, how)
+
+
+def _by_ids(new: Side, old: Side, paired: bool | None, *, drop: bool) -> Pair:
+    rows = {}
+    for name, side in (("ids", new), ("ids of the baseline", old)):
+        try:
+            rows[name] = row_of_id(side.ids or [])
+        except KeyError as twice:
+            raise InputError(
+                f"{name} must name each row once; {twice.args[0]!r} is there more than once"
+            ) from None
+    aligned = align(rows)
+    a, b = aligned.rows.values()
+    if not a.size:
+        if paired:
+            raise InputError("paired=True needs the same rows, and no id is in both")
+        return _independent(new, old, "no id is in both")
+    for name, keys in aligned.unmatched.items():
+        if keys and not drop:
+            raise InputError(
+                f"{len(keys):,} {name} are not in both, such as {keys[0]!r}: give the same rows, "
+                "compare those that both have with missing='drop', or say that the two are "
+                "independent samples with paired=False"
+            )
+    return _paired(new, old, a, b, "by id")
+
+
+def _paired(new: Side, old: Side, a: NDArray[np.intp], b: NDArray[np.intp], how: str) -> Pair:
+    first, second = new.take(a), old.take(b)
+    own, weights = first.samples.weights, second.samples.weights
+    if weights is not None and (own is None or not np.array_equal(own, weights)):
+        raise InputError("the baseline has other weights for the same rows: give the same ones")
+    # The same rows have the same weights, clusters and slices.
+    samples = replace(second.samples, weights=own)
+    second = Side(samples, first.groups, first.slices)
+    left_out = new.samples.n - a.size, old.samples.n - b.size
+    notes = [f"the baseline has the same {a.size:,} rows, paired {how}"]
+    if any(left_out):
+        notes.append(
+            f"changes are of the rows that both have: {left_out[0]:,} of the checked rows and "
+            f"{left_out[1]:,} of the baseline's are left out"
+        )
+    notes += _other_labels(first, second)
+    return Pair(first, second, True, tuple(notes))
+
+
+def _other_labels(new: Side, old: Side) -> list[str]:
+    """A note where labels of the same rows differ, as right and wrong answers of two models do."""
+    first, second = new.samples.targets, old.samples.targets
+    if first.shape != second.shape:
+        raise InputError("labels of the same rows must have the same shape in the baseline")
+    differ = first != second
+    n = int(np.count_nonzero(differ if differ.ndim == 1 else differ.any(axis=1)))
+    if n and new.samples.multiclass:
+        raise InputError(
+            f"labels differ from the baseline's in {n:,} of {new.samples.n:,} rows with the same "
+            "id: the same rows must have the same labels"
+        )
+    if not n:
+        return []
+    return [
+        f"labels differ from the baseline's in {n:,} rows with the same id: each model is taken to "
+        "have labels of its own (whether its answer was right)"
+    ]
+
+
+def _independent(new: Side, old: Side, why: str) -> Pair:
+    n, m = new.samples.n, old.samples.n
+    if new.slices is not None and old.slices is None:
+        raise InputError(
+            "by needs the slices of the baseline's rows too: baseline={..., 'by': ...}"
+        )
+    note = f"the baseline has {m:,} other rows than the {n:,} checked ({why}): not paired"
+    return Pair(new, old, False, (note,))

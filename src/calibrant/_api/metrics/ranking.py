@@ -1,0 +1,333 @@
+"""Ranking and abstention beside calibration: AUROC, AURC, accuracy at a coverage, and the curve."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._api.metrics.uncertainty import group_index
+from calibrant._core.binning import EqualWidth, LevelSets
+from calibrant._core.errors import InputError, NotDefined
+from calibrant._core.validation import check_level, public
+from calibrant._data.explain import explained
+from calibrant._data.source import Source
+from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._inference.selective import curve_of
+from calibrant._measures.ranking import COVERAGE, accuracy_at
+from calibrant._measures.ranking import aurc as aurc_of
+from calibrant._measures.ranking import auroc as auroc_of
+from calibrant._summaries.samples import Summary, resolve_notion
+from calibrant.results._risk_coverage import RiskCoverage
+
+
+@public
+def auroc(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Area under the ROC curve: how often an event is predicted higher than a non-event.
+
+    .. math:: \frac{\sum_{ij} w_i z_i \, w_j (1 - z_j)
+        \bigl( 1[u_i > u_j] + \tfrac12 1[u_i = u_j] \bigr)}
+        {\sum_i w_i z_i \sum_j w_j (1 - z_j)}
+
+    The C-statistic of clinical papers. It measures ranking, **not calibration**: any rising map of
+    the predictions leaves it as it is. Range [0, 1], higher is better, 1/2 for no ranking. A soft
+    label z is z of an event and 1 - z of a non-event.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is ranked: P(y = 1) for (n,), held against y (`"binary"`); the largest predicted
+        probability, held against whether that class is right (`"confidence"`, the default for
+        (n, k)); or each class against the rest, averaged (`"classwise"`, scikit-learn's
+        ``multi_class="ovr"``).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The area, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+    NotDefined
+        If all labels are alike: no pair can be ranked.
+
+    References
+    ----------
+    Hanley and McNeil (1982), Radiology 143. DeLong, DeLong and Clarke-Pearson (1988),
+    doi:10.2307/2531595 (its interval, by `interval`).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.auroc([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.8])
+    0.75
+    """
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion)
+    if resolved == "classwise":
+        return _mean_over_classes(samples)
+    return auroc_of(Summary(samples).table(_ranked(resolved), LevelSets()))
+
+
+def _ranked(notion: Any) -> Any:
+    """The scalar notion that is ranked."""
+    if notion in ("classwise", "full"):
+        raise InputError(
+            f"notion={notion!r} has no order of rows: give 'confidence' for the top label, or one "
+            "class's column as y_proba and (y_true == class) as y_true"
+        )
+    return notion
+
+
+def _mean_over_classes(samples: Source) -> float:
+    """The mean of one-against-the-rest areas."""
+    summary = Summary(samples)
+    summary.table(summary.scalar, EqualWidth(1))  # every row is sound, and some have weight
+    names = samples.class_names or tuple(map(str, range(samples.n_classes)))
+    values = []
+    with explained(samples):
+        for name, column in zip(names, summary.engine.class_columns(samples), strict=True):
+            try:
+                values.append(auroc_of(summary.engine.bin_table(column, "binary", LevelSets())[0]))
+            except NotDefined as error:
+                raise NotDefined(f"the class {name}: {error}") from None
+    return float(np.mean(values))
+
+
+@public
+def aurc(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Area under the risk-coverage curve: the mean risk of answering only what is surest.
+
+    .. math:: \frac{1}{W} \sum_i w_i \,
+        \frac{\sum_{u_j \ge u_i} w_j (1 - z_j)}{\sum_{u_j \ge u_i} w_j}
+
+    Each row in turn sets the threshold; its risk is the error rate among all rows predicted at
+    least as high. It measures ranking and accuracy together, **not calibration**: any rising map of
+    the predictions leaves it as it is. Range [0, 1], lower is better. Equal predictions are kept or
+    dropped together, so that the order of rows does not matter.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence"}, optional
+        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
+        probability, held against whether that class is right (`"confidence"`, the default for
+        (n, k)).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The area, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    For (n,) predictions the risk is the share of y = 0 among the rows kept: what is wanted where y
+    says whether an answer is right and y_proba how sure it was. For a classifier of two classes
+    give ``notion="confidence"``: the risk is then its classification error.
+
+    References
+    ----------
+    Geifman, Uziel and El-Yaniv (2019), arXiv:1805.08206.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.aurc([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6]), 4)
+    0.2083
+    """
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    return aurc_of(Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets()))
+
+
+@public
+def accuracy_at_coverage(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    coverage: float = COVERAGE,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Accuracy among the share of rows with the highest predictions.
+
+    .. math:: \frac{1}{c W} \sum_{i \text{ among the highest } c W} w_i z_i
+
+    It measures ranking and accuracy together, **not calibration**. Range [0, 1], higher is better.
+    Of equal predictions that are kept in part, each counts in part.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    coverage : float in (0, 1], default 0.8
+        The share of rows (of their weight) that is answered.
+    notion : {"binary", "confidence"}, optional
+        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
+        probability, held against whether that class is right (`"confidence"`, the default for
+        (n, k)).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean target of the rows kept, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Geifman and El-Yaniv (2017), arXiv:1705.08500.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.accuracy_at_coverage([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6], coverage=0.5)
+    1.0
+    """
+    real = isinstance(coverage, numbers.Real) and not isinstance(coverage, bool)
+    if not real or not 0.0 < coverage <= 1.0:
+        raise InputError(
+            f"coverage must be a share of the rows above 0 and at most 1; got {coverage!r}"
+        )
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    levels = Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets())
+    return accuracy_at(levels, float(coverage))
+
+
+@public
+def risk_coverage(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> RiskCoverage:
+    """The risk-coverage curve: the error rate of answering only what is surest, with a band.
+
+    It measures ranking and accuracy together, **not calibration**.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence"}, optional
+        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
+        probability, held against whether that class is right (`"confidence"`, the default for
+        (n, k)).
+    level : float in (0, 1), default 0.95
+        Level of the band, at each coverage by itself.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster scatter together.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    RiskCoverage
+        `coverage`, `risk`, `threshold` and limits at up to 200 points (`to_frame`), `aurc`,
+        `accuracy_at(coverage)`, and a diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    El-Yaniv and Wiener (2010), JMLR 11. Geifman and El-Yaniv (2017), arXiv:1705.08500.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> curve = cal.risk_coverage([1, 1, 0, 0] * 25, [0.9, 0.8, 0.7, 0.6] * 25)
+    >>> round(curve.aurc, 4), curve.accuracy_at(0.5)
+    (0.2083, 1.0)
+    """
+    check_level(level)
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = _ranked(resolve_notion(samples, notion))
+    levels = Summary(samples).table(resolved, LevelSets())
+    return curve_of(samples, resolved, levels, float(level), group_index(groups, samples, data))

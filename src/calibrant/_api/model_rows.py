@@ -1,0 +1,212 @@
+"""The rows of several models: shared labels or labels of their own, side by side or in long format.
+
+Where each model has labels of its own, such as whether its own answer was right, rows are the same
+by their ids, and every model's confidence meets its own labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.align_rows import align, row_of_id
+from calibrant._data.arrays import to_array
+from calibrant._data.columns import check_label_is_shared, check_labels_are_own, pick
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRows:
+    """One model's rows as they were given: arrays, or columns of `data`."""
+
+    y_true: Any
+    y_proba: Any
+    sample_weight: Any
+    data: Any
+    # Its rows in the common order; None where they are in it already.
+    order: NDArray[np.intp] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSet:
+    """The rows of every model, and what belongs to the rows of all: slices and clusters."""
+
+    models: dict[str, ModelRows]
+    # Whether each model came with labels of its own, which need not differ.
+    own_labels: bool
+    by: Any
+    groups: Any
+    data: Any
+    matched: bool
+
+
+def model_set(
+    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, by: Any, groups: Any,
+    data: Any,
+) -> ModelSet:  # fmt: skip
+    """Every model's rows, by its name."""
+    if models is not None:
+        return _from_long(
+            y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, by=by,
+            groups=groups, data=data,
+        )  # fmt: skip
+    names = _names(y_proba)
+    own = isinstance(y_true, Mapping)
+    if own:
+        _check_one_each(y_true, names)
+    known = _columns(data)
+    if own:
+        check_labels_are_own(y_true, y_proba, known)
+    else:
+        check_label_is_shared(y_true, y_proba, known)
+    rows = {
+        str(name): ModelRows(y_true[name] if own else y_true, each, sample_weight, data)
+        for name, each in y_proba.items()
+    }
+    if ids is not None and "y_true" not in (ids if isinstance(ids, Mapping) else ()):
+        if not own:
+            raise InputError(
+                "ids must map 'y_true', and names of predictors, to the id of each row"
+            )
+        rows = _matched(rows, ids, data)
+    elif ids is not None and own:
+        raise InputError(
+            "ids has 'y_true', while y_true has labels for each model: map each model's name to "
+            "the ids of its rows"
+        )
+    return ModelSet(rows, own, by, groups, data, ids is not None)
+
+
+def _names(y_proba: Any) -> list[Any]:
+    if not isinstance(y_proba, Mapping):
+        raise InputError(
+            "y_proba must map names to predictions, such as {'a': p_a, 'b': p_b}; got "
+            f"{type(y_proba).__name__}"
+        )
+    if len(y_proba) < 2:
+        raise InputError(f"y_proba must hold two predictors or more to compare; got {len(y_proba)}")
+    texts = [str(name) for name in y_proba]
+    again = next((name for name in texts if texts.count(name) > 1), None)
+    if again is not None:
+        raise InputError(f"two predictors are called {again!r}: give each its own name")
+    return list(y_proba)
+
+
+def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
+    absent = [name for name in names if name not in y_true]
+    extra = [name for name in y_true if name not in names]
+    if absent or extra:
+        fault = f"has none for {absent[0]!r}" if absent else f"has {extra[0]!r}, not in y_proba"
+        raise InputError(
+            f"y_true maps models to their own labels, and {fault}: give labels for each of "
+            f"{', '.join(map(repr, names))}, or one set for all"
+        )
+
+
+def _columns(data: Any) -> list[str]:
+    if data is None:
+        return []
+    # PyArrow's tables call them otherwise.
+    names: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
+    return list(names)
+
+
+def _matched(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, ModelRows]:
+    """The rows in the order of the first model's ids."""
+    if not isinstance(ids, Mapping) or {str(name) for name in ids} != set(rows):
+        raise InputError(
+            "ids must map each model's name to the id of each of its rows, for "
+            f"{', '.join(map(repr, rows))}"
+        )
+    known = {str(name): _ids(values, str(name), data) for name, values in ids.items()}
+    aligned = align({name: known[name] for name in rows})
+    for name, absent in aligned.unmatched.items():
+        if absent:
+            raise InputError(
+                f"ids of {name!r}: {len(absent)} are not those of every model, such as "
+                f"{absent[0]!r}: compare models on the same rows"
+            )
+    return {
+        name: ModelRows(each.y_true, each.y_proba, each.sample_weight, each.data, order)
+        for (name, each), order in zip(rows.items(), aligned.rows.values(), strict=True)
+    }
+
+
+def _ids(values: Any, name: str, data: Any) -> dict[Any, int]:
+    if data is not None and isinstance(values, str):
+        values = pick(data, values, "ids")
+    array = to_array(values, "ids")
+    if array.ndim != 1:
+        raise InputError(f"ids of {name!r} must be one id per row; got the shape {array.shape}")
+    try:
+        return row_of_id(array.tolist())
+    except KeyError as twice:
+        raise InputError(
+            f"ids of {name!r} must be unique; {twice.args[0]!r} is there more than once"
+        ) from None
+
+
+def _from_long(
+    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, by: Any, groups: Any,
+    data: Any,
+) -> ModelSet:  # fmt: skip
+    """Rows of all models one below the other, with a column that says whose each is."""
+    if isinstance(y_proba, Mapping) or isinstance(y_true, Mapping):
+        raise InputError(
+            "models= says whose each row is (long format), so y_true and y_proba are one column "
+            "each; with a mapping of names, leave it out"
+        )
+    if ids is None or isinstance(ids, Mapping):
+        raise InputError(
+            "models= needs ids=, the id of each row (a column, or one value per row): rows of "
+            "different models are the same by it"
+        )
+    whose = to_array(pick(data, models, "models") if data is not None else models, "models")
+    keys = to_array(pick(data, ids, "ids") if data is not None else ids, "ids")
+    if whose.ndim != 1 or keys.shape != whose.shape:
+        raise InputError(
+            f"models and ids must have one value per row; got the shapes {whose.shape} and "
+            f"{keys.shape}"
+        )
+    names = list(dict.fromkeys(str(name) for name in whose.tolist()))
+    if len(names) < 2:
+        raise InputError(f"models must name two models or more; got {names}")
+    text = whose.astype(str)
+    parts = {name: np.flatnonzero(text == name) for name in names}
+    rows = {
+        name: ModelRows(
+            _part(y_true, part, data, whose.size, "y_true"),
+            _part(y_proba, part, data, whose.size, "y_proba"),
+            _part(sample_weight, part, data, whose.size, "sample_weight"),
+            _frame_part(data, part),
+        )
+        for name, part in parts.items()
+    }
+    rows = _matched(rows, {name: keys[part] for name, part in parts.items()}, None)
+    first = parts[names[0]]
+    return ModelSet(
+        rows, True, _part(by, first, data, whose.size, "by"),
+        _part(groups, first, data, whose.size, "groups"), _frame_part(data, first), True,
+    )  # fmt: skip
+
+
+def _part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str) -> Any:
+    """The values of some rows; names of columns stay, for the frame has their rows."""
+    if values is None or data is not None:
+        return values
+    array = to_array(values, argument)
+    if array.shape[:1] != (n,):
+        raise InputError(f"{argument} must have one entry per row, {n}; got {array.shape[0]}")
+    return array[rows]
+
+
+def _frame_part(data: Any, rows: NDArray[np.intp]) -> Any:
+    if data is None:
+        return None
+    import narwhals as nw
+
+    return nw.from_native(data, eager_only=True)[rows.tolist()].to_native()

@@ -1,0 +1,120 @@
+"""Predictors recalibrated before they are compared: a map each, fitted to validation rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, nearest, one_of
+from calibrant._core.map_names import METHODS
+from calibrant._data.arrays import to_array
+from calibrant._data.columns import pick
+from calibrant._data.logprobs import Given, probabilities_of, read_given
+from calibrant.scaling._load import SCALERS
+from calibrant.scaling._scaler import Scaler
+
+KEYS = ("y_true", "y_proba", "sample_weight", "data")
+
+
+def recalibrated(
+    y_proba: Any, scale_on: Any, method: Any, how: Given, classes: Sequence[Any] | None, data: Any
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """The predictions of each predictor after its map (in `data`, where they are columns of it),
+    the data, and a note on every map.
+    """
+    given = _checked(y_proba, scale_on)
+    from_logits, logprobs = read_given(how)
+    one_of("scaler", method, METHODS)
+    out: dict[str, NDArray[np.float64]] = {}
+    notes = []
+    for name, predictions in y_proba.items():
+        scaler = _new(method, from_logits)
+        try:
+            labels, seen, weights = _to_fit(given, name)
+            if data is not None:
+                predictions = pick(data, predictions, "y_proba")
+            if logprobs:
+                seen, predictions = (_from_logprobs(each) for each in (seen, predictions))
+            scaler.fit(labels, seen, classes=classes, sample_weight=weights)
+            out[name] = np.asarray(scaler.transform(predictions))
+        except InputError as error:
+            raise type(error)(f"scale_on, {name}: {error}") from error
+        notes.append(f"{name}: recalibrated by {scaler}")
+    if data is not None:
+        return y_proba, _replaced(data, y_proba, out), tuple(notes)
+    return out, None, tuple(notes)
+
+
+def _to_fit(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any]:
+    """Labels, predictions and weights of one predictor's validation rows."""
+    labels, weights = given["y_true"], given.get("sample_weight")
+    labels = labels[name] if isinstance(labels, Mapping) else labels
+    seen, frame = given["y_proba"][name], given.get("data")
+    if frame is None:
+        return labels, seen, weights
+    return (
+        pick(frame, labels, "y_true"),
+        pick(frame, seen, "y_proba"),
+        None if weights is None else pick(frame, weights, "sample_weight"),
+    )
+
+
+def _replaced(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> Any:
+    """The frame with recalibrated predictions in their columns: labels, slices and clusters are
+    named in it as before.
+    """
+    import narwhals as nw
+
+    frame = nw.from_native(data, eager_only=True)
+    columns = []
+    for name, names in y_proba.items():
+        each = [names] if isinstance(names, str) else list(names)
+        values = out[name].reshape(len(frame), len(each))
+        columns += [
+            nw.new_series(column, values[:, j], backend=frame.implementation)
+            for j, column in enumerate(each)
+        ]
+    return frame.with_columns(*columns).to_native()
+
+
+def _from_logprobs(values: Any) -> Any:
+    return probabilities_of(to_array(values, "y_proba"))
+
+
+def _new(method: str, from_logits: bool) -> Scaler:
+    return SCALERS[METHODS[method]](from_logits=from_logits)  # type: ignore[call-arg]
+
+
+def _checked(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:
+    """What the maps are fitted to, with predictions of every predictor."""
+    need = "scale_on must map y_true and y_proba to validation rows"
+    if not isinstance(scale_on, Mapping):
+        raise InputError(f"{need}; got {type(scale_on).__name__}")
+    unknown = [key for key in scale_on if key not in KEYS]
+    if unknown:
+        raise InputError(f"{need}; it has {unknown[0]!r}: {nearest(unknown[0], KEYS)}")
+    absent = [key for key in ("y_true", "y_proba") if scale_on.get(key) is None]
+    if absent:
+        raise InputError(f"{need}; {absent[0]} is not there")
+    validation = scale_on["y_proba"]
+    if not isinstance(validation, Mapping):
+        raise InputError("y_proba of scale_on must map the same names as y_proba to predictions")
+    labels = scale_on["y_true"]
+    if isinstance(labels, Mapping) and set(labels) != set(validation):
+        raise InputError("y_true of scale_on must have labels of every predictor, or one for all")
+    if not isinstance(y_proba, Mapping):
+        raise InputError(
+            "scale_on needs y_proba by the names of predictors: long format (models=) is not "
+            "recalibrated"
+        )
+    for mine, others, where in (
+        (y_proba, validation, "scale_on"),
+        (validation, y_proba, "y_proba"),
+    ):
+        missing = [name for name in mine if name not in others]
+        if missing:
+            raise InputError(f"{where} has no predictions of {missing[0]!r}: give both")
+    return scale_on

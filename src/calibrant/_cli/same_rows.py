@@ -1,0 +1,118 @@
+"""Rows of several models that are the same rows: by their order, or by a column of ids.
+
+Labels are everyone's, or each model's own where a column says whether its own answer was right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant._data.align_rows import align, row_of_id
+from calibrant._data.readers.read_rows import Rows
+
+
+def by_position(read: dict[str, Rows]) -> dict[str, Rows]:
+    """The same rows of every file; an error if they are not the same."""
+    (first_name, first), *others = read.items()
+    total = first.n + first.n_missing
+    common = first.positions
+    for name, rows in others:
+        if rows.n + rows.n_missing != total:
+            raise InputError(
+                f"{first_name} has {total:,} rows, {name} has {rows.n + rows.n_missing:,}: they "
+                "must be the same rows. Match them by a column that names each row: --id COLUMN"
+            )
+        common = np.intersect1d(common, rows.positions, assume_unique=True)
+    if not common.size:
+        raise InputError("in each row something is missing for some model: nothing is left")
+    kept = {name: rows.at(common) for name, rows in read.items()}
+    _check_same_rows(kept, "in the same order, or match them with --id COLUMN")
+    return kept
+
+
+def by_id(
+    read: dict[str, Rows], column: str, *, drop: bool, own: bool = False
+) -> tuple[dict[str, Rows], tuple[str, ...]]:
+    """The rows of every file in the order of the first, matched by a column; labels may be each
+    model's own.
+    """
+    ids: dict[str, dict[str, int]] = {}
+    for name, rows in read.items():
+        try:
+            ids[name] = row_of_id(rows.other("--id", column).tolist())
+        except KeyError as error:
+            raise InputError(
+                f"{name}: --id {column} must name each row once; {error.args[0]!r} is twice"
+            ) from None
+    aligned = align(ids)
+    for name, keys in aligned.unmatched.items():
+        if keys and not drop:
+            raise InputError(
+                f"{name}: {len(keys):,} rows are not in every file, such as {keys[0]!r}: give the "
+                "same rows, or drop these with --missing drop"
+            )
+    if not next(iter(aligned.rows.values())).size:
+        raise InputError(f"no value of --id {column} is in every file: nothing is left")
+    notes = tuple(
+        f"{name}: {len(keys):,} rows were dropped because not every file has them"
+        for name, keys in aligned.unmatched.items() if keys
+    )  # fmt: skip
+    kept = {name: rows.take(aligned.rows[name]) for name, rows in read.items()}
+    _check_same_rows(kept, f"for the same {column}", matched=True, own=own)
+    return kept, notes
+
+
+def _check_same_rows(
+    read: dict[str, Rows], hint: str, *, matched: bool = False, own: bool = False
+) -> None:
+    (first_name, first), *others = read.items()
+    for name, rows in others:
+        if rows.y_true.shape != first.y_true.shape:
+            raise InputError(
+                f"the labels of {name} have the shape {rows.y_true.shape}, those of {first_name} "
+                f"{first.y_true.shape}"
+            )
+        _check_weights(name, first_name, rows, first)
+        other = rows.y_true != first.y_true
+        other = other if other.ndim == 1 else other.any(axis=1)
+        if other.any():
+            row = int(np.argmax(other))
+            fault = (
+                f"{name} and {first_name} have different labels in {int(other.sum()):,} of "
+                f"{first.n:,} rows, first in row {int(first.positions[row])} "
+                f"({rows.y_true[row]} and {first.y_true[row]})"
+            )
+            if _may_be_own(rows) and _may_be_own(first):
+                if own or (_is_correctness(rows) and _is_correctness(first)):
+                    if matched:
+                        continue
+                    raise InputError(
+                        f"{fault}. Labels that are each model's own need rows that are known to "
+                        "be the same: match them with --id COLUMN"
+                    )
+                hint = (
+                    f"{hint}. If they say whether each model's own answer was right: --own-labels "
+                    "and --id COLUMN"
+                )
+            raise InputError(f"{fault}: give the same labels {hint}")
+
+
+# What a column is called that says whether an answer was right.
+_CORRECT = ("correct", "is_correct", "correctness", "is_right", "accuracy")
+
+
+def _may_be_own(rows: Rows) -> bool:
+    """Whether labels may be of the model and not of the rows: right or wrong."""
+    return rows.y_true.ndim == 1 and not rows.multiclass
+
+
+def _is_correctness(rows: Rows) -> bool:
+    last = rows.chosen.y_true.names[0].rpartition(".")[2].lower()
+    return rows.chosen.compared or last in _CORRECT
+
+
+def _check_weights(name: str, first_name: str, rows: Rows, first: Rows) -> None:
+    mine, others = first.sample_weight, rows.sample_weight
+    if mine is not None and others is not None and not np.array_equal(mine, others):
+        raise InputError(f"{name} and {first_name} have different weights for the same rows")

@@ -1,0 +1,15 @@
+"""What recalibration maps are called where one is chosen by a word, and their classes.
+
+Apart from the classes, so that the command line knows its choices before anything is imported.
+"""
+
+METHODS = {
+    "temperature": "TemperatureScaling",
+    "platt": "PlattScaling",
+    "isotonic": "IsotonicCalibration",
+    "beta": "BetaCalibration",
+    "histogram": "HistogramBinning",
+    "vector": "VectorScaling",
+    "matrix": "MatrixScaling",
+    "dirichlet": "DirichletCalibration",
+}

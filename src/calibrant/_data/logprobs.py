@@ -1,0 +1,80 @@
+"""Log-probabilities, as language models give them, become probabilities."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.checks import check_bool
+from calibrant._data.links import OVERSHOOT, softmax
+
+# What predictions are given as: probabilities (False), logits (True) or log-probabilities.
+Given: TypeAlias = bool | Literal["logprobs"]
+LOGPROBS: Literal["logprobs"] = "logprobs"
+
+
+def given_as(from_logits: Any, from_logprobs: Any) -> Given:
+    """What predictions are given as, if what was said of it can be read."""
+    logits = check_bool(from_logits)
+    if not isinstance(from_logprobs, bool | np.bool_):
+        raise InputError(f"from_logprobs must be True or False; got {from_logprobs!r}")
+    if logits and from_logprobs:
+        raise InputError(
+            "from_logits and from_logprobs are both True: a log-probability is the logarithm of a "
+            "probability, a logit is not. Say which these are"
+        )
+    return LOGPROBS if from_logprobs else logits
+
+
+def read_given(given: Any) -> tuple[bool, bool]:
+    """Whether predictions are logits, and whether they are log-probabilities."""
+    if isinstance(given, str) and given == LOGPROBS:
+        return False, True
+    return check_bool(given), False
+
+
+# What the result echoes.
+FROM_LOGPROBS = "from log-probabilities"
+
+
+def probabilities_of(values: NDArray[Any]) -> NDArray[np.float64]:
+    """exp of (n,) log-probabilities; of (n, k) their softmax, so that rows of some options' values
+    sum to 1.
+    """
+    logs = values.astype(np.float64)
+    row = first_above(logs)
+    if row is not None:
+        raise InputError(above_zero(f"y_proba[{row}]", values[row]))
+    logs = np.minimum(logs, 0.0)
+    if logs.ndim == 1:
+        return np.exp(logs)
+    empty = np.isneginf(logs).all(axis=1)
+    if empty.any():
+        raise InputError(
+            f"y_proba[{int(np.argmax(empty))}] is -inf in every column: no class has a probability"
+        )
+    # A probability of 0 has no logarithm that a softmax takes: the smallest one gives 0 as well.
+    return softmax(np.maximum(logs, logs.max(axis=1, keepdims=True) - SMALLEST))
+
+
+# exp(-745) is 0 but for a hair.
+SMALLEST = 800.0
+
+
+def first_above(logs: NDArray[np.float64]) -> int | None:
+    """The first row with a value above 0, which the logarithm of a probability is not."""
+    above = logs > OVERSHOOT
+    rows = above if above.ndim == 1 else above.any(axis=1)
+    return int(np.argmax(rows)) if rows.any() else None
+
+
+def above_zero(location: str, value: Any) -> str:
+    """The sentence for a value above 0."""
+    shown = value.tolist() if isinstance(value, np.ndarray) else float(value)
+    return (
+        f"{location} is {shown!r}: log-probabilities are at most 0. If these are probabilities, "
+        "leave out from_logprobs; if they are logits, pass from_logits=True"
+    )

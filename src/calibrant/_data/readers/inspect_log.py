@@ -1,0 +1,218 @@
+"""Logs of Inspect AI: `.eval` files (zipped JSON) and `.json`, a record for each sample and epoch.
+
+Each scorer's value says whether the answer was right; its metadata may say how sure the model was.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from calibrant._core.errors import InputError
+from calibrant._data.readers.arrow_values import arrow
+from calibrant._data.readers.columns import USUAL
+from calibrant._data.readers.find import File, unreadable
+from calibrant._data.readers.jsonl import Record
+from calibrant._data.readers.records import Pair, RecordReader, text_of
+
+KIND = "Inspect AI log"
+# How Inspect's own value_to_float reads scores.
+_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+# Names of a confidence in a score's metadata or value; of the correctness in a value of several.
+CONFIDENCE = (*USUAL["y_proba"], "conf", "p_true", "stated_confidence", "verbalized_confidence")
+CORRECT = ("score", "correct", "is_correct", "correctness", "accuracy")
+_ZSTD = 93
+
+
+class InspectReader(RecordReader):
+    """A log as columns: id, epoch, sample, task, model, and of every scorer correct, value,
+    answer and metadata.
+    """
+
+    slices, ids = "task", "id"
+
+    def __init__(self, file: File) -> None:
+        evaluation, samples = _content(file)
+        records = [_columns(evaluation, sample) for sample in samples]
+        super().__init__(file, records, [_place(sample) for sample in samples])
+        epochs = len({sample.get("epoch") for sample in samples})
+        self.clusters = "sample" if epochs > 1 else None
+        self.pairs = _pairs(records)
+        self.messages = (
+            f"{KIND}, recognised by its fields",
+            "scores C, I, P and N are 1, 0, 0.5 and 0, as Inspect has them",
+            *([f"samples were answered in {epochs} epochs"] if epochs > 1 else []),
+        )
+
+
+def _place(sample: Record) -> str:
+    return f"sample {sample.get('id')}, epoch {sample.get('epoch')}"
+
+
+def _columns(evaluation: Record, sample: Record) -> Record:
+    task, number = str(evaluation.get("task", "")), sample.get("id")
+    out: Record = {
+        "id": f"{task}/{number}/{sample.get('epoch')}",
+        "sample": f"{task}/{number}",
+        "epoch": sample.get("epoch"),
+        "task": task,
+        "model": evaluation.get("model"),
+    }
+    metadata = sample.get("metadata")
+    if isinstance(metadata, dict) and metadata:
+        out["metadata"] = metadata
+    scores = sample.get("scores")
+    for scorer, score in (scores if isinstance(scores, dict) else {}).items():
+        if isinstance(score, dict):
+            out[str(scorer)] = _score(score)
+    return out
+
+
+def _score(score: Record) -> Record:
+    value = score.get("value")
+    inner = value
+    if isinstance(value, dict):
+        inner = next((value[key] for key in CORRECT if key in value), None)
+    return {
+        "correct": correctness(inner),
+        "value": value,
+        "answer": score.get("answer"),
+        **({"metadata": score["metadata"]} if isinstance(score.get("metadata"), dict) else {}),
+    }
+
+
+def correctness(value: Any) -> Any:
+    """A score as a number, as Inspect reads it; what it cannot read stays, an error later."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        if value in _VALUES:
+            return _VALUES[value]
+        return _WORDS.get(value.lower(), value)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value if isinstance(value, int | float) else None
+
+
+def _pairs(records: list[Record]) -> tuple[Pair, ...]:
+    """Each scorer with the confidences that stand beside its value, or with those of the sample."""
+    scorers: dict[str, dict[str, None]] = {}
+    of_sample: dict[str, None] = {}
+    for record in records:
+        of_sample |= _confidences(record.get("metadata"), "metadata")
+        for name, content in record.items():
+            if isinstance(content, dict) and "correct" in content:
+                found = scorers.setdefault(name, {})
+                for part in ("metadata", "value"):
+                    found |= _confidences(content.get(part), f"{name}.{part}")
+    pairs = [Pair(f"{name}.correct", each) for name, found in scorers.items() for each in found]
+    if not pairs:
+        pairs = [Pair(f"{name}.correct", each) for name in scorers for each in of_sample]
+    return tuple(pairs)
+
+
+def _confidences(content: Any, prefix: str) -> dict[str, None]:
+    if not isinstance(content, dict):
+        return {}
+    return {f"{prefix}.{key}": None for key in content if str(key).lower() in CONFIDENCE}
+
+
+def _content(file: File) -> tuple[Record, list[Record]]:
+    """What was evaluated, and its samples."""
+    if not zipfile.is_zipfile(file.path):
+        return _from_json(file)
+    try:
+        with zipfile.ZipFile(file.path) as log:
+            members = [each for each in log.infolist() if _is_sample(each.filename)]
+            known = set(log.namelist())
+            header = next((n for n in ("header.json", "_journal/start.json") if n in known), None)
+            if header is None:
+                raise _no_log(file)
+            evaluation = _member(file, log, log.getinfo(header)).get("eval")
+            # A sample that was written again counts once, as it was written last.
+            last = {each.filename: each for each in members}
+            samples = [_member(file, log, each) for each in last.values()]
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{file} is damaged: {error}") from None
+    except OSError as error:
+        raise unreadable(file, error) from None
+    return evaluation if isinstance(evaluation, dict) else {}, list(_ordered(samples))
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith(".json")
+
+
+def _ordered(samples: list[Record]) -> Iterator[Record]:
+    """In the order of epochs, then as they were written."""
+    return iter(sorted(samples, key=lambda sample: _whole(sample.get("epoch"))))
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _no_log(file: File) -> InputError:
+    return InputError(f"{file} is no Inspect log: it has neither header.json nor samples")
+
+
+def _member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record:
+    try:
+        content = _unpacked(file, log, member)
+        record = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}, {member.filename} is not JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise InputError(f"{file}, {member.filename} must hold one record, {{...}}")
+    return record
+
+
+def _unpacked(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """A member's bytes. Inspect packs with zstd, which `zipfile` reads from Python 3.14 on."""
+    if member.compress_type != _ZSTD or hasattr(zipfile, "ZIP_ZSTANDARD"):
+        return log.read(member)
+    pa = arrow("reading .eval logs")
+    with file.path.open("rb") as raw:
+        raw.seek(member.header_offset)
+        start = raw.read(30)
+        if len(start) < 30 or start[:4] != b"PK\x03\x04":
+            raise zipfile.BadZipFile(f"{member.filename} is not where it should be")
+        name_length, extra_length = struct.unpack("<HH", start[26:30])
+        raw.seek(name_length + extra_length, 1)
+        packed = raw.read(member.compress_size)
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+            content: bytes = stream.read()
+    except OSError as error:
+        raise zipfile.BadZipFile(f"{member.filename}: {error}") from None
+    if zlib.crc32(content) != member.CRC:
+        raise zipfile.BadZipFile(f"{member.filename} has another checksum")
+    return content
+
+
+def _from_json(file: File) -> tuple[Record, list[Record]]:
+    text = text_of(file)
+    try:
+        log = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{file}, line {error.lineno} is not JSON: {error.msg} at column {error.colno}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} is not JSON: {error}") from None
+    if not isinstance(log, dict) or "eval" not in log:
+        raise _no_log(file)
+    samples = log.get("samples")
+    if not isinstance(samples, list) or not all(isinstance(each, dict) for each in samples):
+        raise InputError(
+            f"{file} is an Inspect log without samples: it was written with --no-log-samples, or "
+            "only its header was kept"
+        )
+    evaluation = log["eval"]
+    return evaluation if isinstance(evaluation, dict) else {}, samples

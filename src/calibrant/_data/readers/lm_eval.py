@@ -1,0 +1,254 @@
+"""Sample logs of lm-evaluation-harness: samples_TASK_DATE.jsonl, a record for each document.
+
+Of multiple choice, `filtered_resps` has a log-likelihood for each choice, and `target` is the right
+one, by its index or by its text. Their softmax is what the harness's own Brier score takes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from calibrant._core.errors import InputError, nearest
+from calibrant._data.readers.chunks import plain_number
+from calibrant._data.readers.find import File
+from calibrant._data.readers.jsonl import Record, block_of, lines_of
+from calibrant._data.readers.records import Pair, RecordReader
+
+KIND = "lm-evaluation-harness sample log"
+_NAMED = re.compile(r"samples_(.+?)(?:_\d{4}-\d\d-\d\dT[\d.:-]+)?")
+
+
+@dataclass(frozen=True)
+class _Document:
+    """What is needed of one record."""
+
+    line: int
+    doc_id: Any
+    filter: str
+    logs: list[float]
+    choices: list[str]
+    target: str
+    # Whether the harness counts the likeliest choice as right, where it says so.
+    right: float | None
+    metrics: Record
+
+
+class LmEvalReader(RecordReader):
+    """A sample log as columns: target, probs, confidence, correct, task, id, filter, metrics."""
+
+    slices, ids = "task", "id"
+
+    def __init__(self, file: File) -> None:
+        documents = [
+            _document(file, record, line)
+            for lines in lines_of(file)
+            for record, line in _with_lines(file, lines)
+        ]
+        self._filters = tuple(dict.fromkeys(each.filter for each in documents))
+        chosen = _chosen(file, documents, self._filters)
+        task = task_of(file.path)
+        reading, golds = _golds(file, chosen)
+        records = [_columns(each, gold, task) for each, gold in zip(chosen, golds, strict=True)]
+        super().__init__(file, records, [each.line for each in chosen])
+        widths = self.widths = {len(each.logs) for each in chosen}
+        top = Pair("correct", "confidence")
+        k = max(widths, default=1)
+        if len(widths) == 1 and reading is not None:
+            self.pairs = (Pair("target", "probs", k), top)
+        else:
+            self.pairs = (top,)
+        self.messages = (
+            f"{KIND}, recognised by its fields; format='jsonl' reads its records as they are",
+            "probabilities are the softmax of the choices' log-likelihoods",
+            *([f"{task}: targets are {reading}"] if reading is not None else []),
+        )
+
+    def pieces(self, fields: Any) -> Any:
+        if self.file.filter is None and len(self._filters) > 1:
+            named = ", ".join(map(repr, self._filters))
+            raise InputError(
+                f"{self.file} has the filters {named}, each with a row for every document: say "
+                f"which with filter={self._filters[0]!r}"
+            )
+        return super().pieces(fields)
+
+
+def task_of(path: Path) -> str:
+    """The task in the name of a sample log."""
+    stem = path.name.partition(".jsonl")[0].partition(".json")[0]
+    match = _NAMED.fullmatch(stem)
+    return match[1] if match else stem
+
+
+def _with_lines(file: File, lines: Any) -> Any:
+    block = block_of(file, lines)
+    return zip(block.records, block.lines, strict=True)
+
+
+def _chosen(file: File, documents: list[_Document], filters: tuple[str, ...]) -> list[_Document]:
+    if file.filter is None:
+        return documents
+    if file.filter not in filters:
+        raise InputError(
+            f"{file} has no filter {file.filter!r}: {nearest(file.filter, list(filters))}"
+        )
+    return [each for each in documents if each.filter == file.filter]
+
+
+def _document(file: File, record: Record, line: int) -> _Document:
+    location = f"{file}, line {line}"
+    logs = [_log(location, pair, i) for i, pair in enumerate(_answers(location, record))]
+    metrics = record.get("metrics")
+    names = metrics if isinstance(metrics, list) else ["acc", "acc_norm"]
+    own = {str(name): record[name] for name in names if _is_number(record.get(name))}
+    choices = _choices(record)
+    if "acc_mutual_info" in own and len(logs) % 2 == 0:
+        # The second half are the choices without their question.
+        logs, choices = logs[: len(logs) // 2], choices[: len(logs) // 2]
+    if logs and max(logs) == -math.inf:
+        raise InputError(f"{location}: every choice has the log-likelihood -inf")
+    if len(logs) < 2:
+        raise InputError(
+            f"{location}: filtered_resps holds one log-likelihood, where multiple choice has one "
+            "for each choice: there is no confidence to measure in this log"
+        )
+    right = own.get("acc")
+    return _Document(
+        line, record.get("doc_id"), str(record.get("filter", "none")), logs,
+        choices if len(choices) == len(logs) else [], str(record.get("target", "")).strip(),
+        None if right is None else float(right), own,
+    )  # fmt: skip
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+def _answers(location: str, record: Record) -> list[Any]:
+    answers = record.get("filtered_resps")
+    if not isinstance(answers, list) or not answers:
+        raise InputError(
+            f"{location} has no filtered_resps, which every record of a sample log has: with "
+            "format='jsonl' records are read as they are"
+        )
+    if not all(isinstance(each, list) and each for each in answers):
+        raise InputError(
+            f"{location}: filtered_resps holds text and no log-likelihoods, so there is no "
+            "confidence in it. Logs of multiple choice have one for each choice; of generated "
+            "answers, give records with a confidence (format='jsonl')"
+        )
+    return answers
+
+
+def _log(location: str, answer: list[Any], i: int) -> float:
+    """The log-likelihood of a choice, which may be text."""
+    value: Any = plain_number(answer[0]) if isinstance(answer[0], str) else answer[0]
+    if not _is_number(value) or math.isnan(value) or value == math.inf:
+        raise InputError(
+            f"{location}: filtered_resps[{i}] is {answer[0]!r}, which is no log-likelihood"
+        )
+    return float(value)
+
+
+def _choices(record: Record) -> list[str]:
+    """The choices' texts: what the model was asked to continue with."""
+    arguments = record.get("arguments")
+    pairs = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
+    texts = []
+    for pair in pairs:
+        parts = list(pair.values()) if isinstance(pair, dict) else pair
+        if not isinstance(parts, list | tuple) or len(parts) < 2:
+            return []
+        texts.append(str(parts[1]).strip())
+    return texts
+
+
+def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int | None]]:
+    """How targets are written, and the right choice of each document.
+
+    "1" may be an index, and the text of a choice: the harness's own count of right answers decides.
+    """
+    readings = {
+        "indices of the choices": [_index(each) for each in documents],
+        "texts of the choices": [_by_text(each) for each in documents],
+    }
+    full = {name: golds for name, golds in readings.items() if None not in golds}
+    fitting = {name: golds for name, golds in full.items() if all(map(_agrees, documents, golds))}
+    if len(fitting) == 2 and len({tuple(golds) for golds in fitting.values()}) == 1:
+        fitting.popitem()
+    if len(fitting) == 1:
+        name, golds = next(iter(fitting.items()))
+        return name, list(golds)
+    if len(fitting) > 1:
+        raise InputError(
+            f"{file}: targets could be indices or texts of the choices, and acc, which would tell, "
+            "is not there or fits both: read the records with format='jsonl'"
+        )
+    if all(each.right is not None for each in documents):
+        return None, [None] * len(documents)
+    if full:
+        golds = next(iter(full.values()))
+        each = next(d for d, gold in zip(documents, golds, strict=True) if not _agrees(d, gold))
+        raise InputError(
+            f"{file}, line {each.line}: target is {each.target!r} and acc {each.right!r}, which do "
+            "not go together: read the records with format='jsonl'"
+        )
+    each = next(d for d in documents if _index(d) is None and _by_text(d) is None)
+    raise InputError(
+        f"{file}, line {each.line}: target is {each.target[:60]!r}, which is neither the index nor "
+        "the text of a choice, and acc is not there to say whether the answer was right"
+    )
+
+
+def _index(document: _Document) -> int | None:
+    text = document.target
+    if not re.fullmatch(r"\d{1,6}", text) or int(text) >= len(document.logs):
+        return None
+    return int(text)
+
+
+def _by_text(document: _Document) -> int | None:
+    return (
+        document.choices.index(document.target)
+        if document.choices.count(document.target) == 1
+        else None
+    )
+
+
+def _agrees(document: _Document, gold: int | None) -> bool:
+    """Whether the harness counts the answer as right just where the target is the likeliest."""
+    if document.right is None:
+        return True
+    return (_top(document.logs) == gold) == (document.right == 1)
+
+
+def _top(logs: list[float]) -> int:
+    return logs.index(max(logs))
+
+
+def _columns(document: _Document, gold: int | None, task: str) -> Record:
+    top = max(document.logs)
+    weights = [math.exp(log - top) for log in document.logs]
+    total = math.fsum(weights)
+    right = document.right if gold is None else float(_top(document.logs) == gold)
+    return {
+        "target": gold,
+        "probs": [weight / total for weight in weights],
+        "correct": right,
+        "confidence": max(weights) / total,
+        "n_choices": len(weights),
+        "task": task,
+        "doc_id": document.doc_id,
+        "id": f"{task}/{document.doc_id}",
+        "filter": document.filter,
+        **{name: value for name, value in document.metrics.items() if name not in _OWN},
+    }
+
+
+_OWN = frozenset(
+    ("target", "probs", "correct", "confidence", "n_choices", "task", "doc_id", "id", "filter")
+)

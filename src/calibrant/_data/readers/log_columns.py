@@ -1,0 +1,74 @@
+"""Which columns of logs are labels and predictions: the first pair that all files have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calibrant._core.errors import InputError
+from calibrant._data.readers.chunks import Reader
+from calibrant._data.readers.find import LOGS
+from calibrant._data.readers.records import Pair
+
+
+def columns_of(
+    readers: Sequence[Reader], y_true: Any, y_proba: Any
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """The columns that are meant, and what was inferred; what the caller names stays."""
+    logs = [reader for reader in readers if reader.file.format in LOGS and reader.names]
+    if (y_true is not None and y_proba is not None) or len(logs) < len(readers):
+        return y_true, y_proba, ()
+    shared = [pair for pair in pairs_of(logs[0]) if all(pair in pairs_of(log) for log in logs)]
+    chosen = [
+        pair for pair in shared if y_proba in (None, pair.y_proba) and y_true in (None, pair.y_true)
+    ]
+    if not chosen and y_proba is not None:
+        # A confidence by another name goes with the correctness beside it.
+        beside = f"{str(y_proba).partition('.')[0]}.correct"
+        y_true = beside if y_true is None and logs[0].has(beside) else y_true
+        return y_true, y_proba, () if y_true is None else (_chosen(y_true, y_proba),)
+    if not chosen:
+        raise _none(logs[0], y_true)
+    if len(chosen) > 1 and logs[0].file.format == "inspect":
+        options = " or ".join(f"y_true={p.y_true!r}, y_proba={p.y_proba!r}" for p in chosen)
+        raise InputError(f"{logs[0].file} has several confidences: say which with {options}")
+    pair = chosen[0]
+    why = _why_top(logs) if pair.y_proba == "confidence" and y_proba is None else ()
+    return pair.y_true, pair.y_proba, (_chosen(pair.y_true, pair.y_proba), *why)
+
+
+def _chosen(y_true: str, y_proba: str) -> str:
+    return f"y_true is {y_true!r}, y_proba is {y_proba!r}"
+
+
+def _why_top(logs: Sequence[Reader]) -> tuple[str, ...]:
+    """Why rows of multiple choice are judged by their likeliest choice alone."""
+    widths: set[int] = set().union(*(getattr(_inner(log), "widths", ()) for log in logs))
+    if len(widths) > 1:
+        return (
+            f"documents have {min(widths)} to {max(widths)} choices, so each is judged by its "
+            "likeliest one: its probability, and whether it is right",
+        )
+    return (
+        "targets do not name one choice each, so documents are judged by their likeliest one, and "
+        "by acc whether it is right",
+    )
+
+
+def _inner(reader: Any) -> Any:
+    return getattr(reader, "inner", reader)
+
+
+def pairs_of(reader: Any) -> tuple[Pair, ...]:
+    """The pairs of a log, beneath the columns that its folders may add."""
+    pairs: tuple[Pair, ...] = getattr(_inner(reader), "pairs", ())
+    return pairs
+
+
+def _none(reader: Reader, y_true: Any) -> InputError:
+    shown = [name for name in reader.names if name not in ("id", "sample", "epoch")][:30]
+    what = "" if y_true is None else f" beside {y_true!r}"
+    return InputError(
+        f"{reader.file}: no score{what} has a confidence in its metadata under a usual name. Name "
+        f"it, such as y_proba='SCORER.metadata.KEY'. The columns are {', '.join(map(repr, shown))}"
+    )

@@ -1,0 +1,52 @@
+"""Files of records that are known by what they hold: lists, and logs of evaluations."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from calibrant._data.readers.find import File, list_files
+from calibrant._data.readers.packed_text import opened
+
+# Bytes that tell what a file of records is, and the most that a first record may have.
+HEAD, FIRST = 1 << 16, 1 << 26
+_LM_EVAL = ("doc_id", "target", "filtered_resps")
+_INSPECT = ("version", "status", "eval")
+
+
+def recognised(file: File) -> str:
+    """Whether records are a list ("json"), or a log that is known by its fields."""
+    with opened(file) as (stream, _):
+        head = stream.read(HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if head.startswith(b"["):
+            return "json"
+        if all(f'"{name}"'.encode() in head for name in _INSPECT) and not _record(head):
+            return "inspect"
+        if b'"doc_id"' not in head and b'"eval"' not in head:
+            return "jsonl"
+        first = head.partition(b"\n")
+        text = first[0] if first[1] else head + stream.readline(FIRST)
+    record = _record(text)
+    if all(name in record for name in _LM_EVAL):
+        return "lm-eval"
+    return "inspect" if all(name in record for name in _INSPECT) else "jsonl"
+
+
+def _record(text: bytes) -> dict[str, Any]:
+    """The record in the first line, or an empty one."""
+    try:
+        record = json.loads(text.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def find_files(path: Any, format: str | None = None) -> list[File]:
+    """The files that are meant; what `format` says of them holds, else records are looked at."""
+    files = list_files(path, format)
+    if format is not None:
+        return files
+    return [
+        replace(file, format=recognised(file)) if file.format == "jsonl" else file for file in files
+    ]

@@ -1,0 +1,207 @@
+"""Confidence as people and language models write it: log-probabilities, percentages, words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, nearest
+from calibrant._data.links import softmax
+from calibrant._data.logits import VALUES_THAT_TELL
+from calibrant._data.logprobs import FROM_LOGPROBS, above_zero, first_above, given_as
+from calibrant._data.readers.chunks import Chunk, Column, Names, location_of, plain_number
+from calibrant._data.readers.find import File
+
+# How far below the largest of a row a log-probability is 0 to every digit.
+NOTHING = 800.0
+
+
+@dataclass(frozen=True)
+class Written:
+    """How predictions are written in files, if not as probabilities or logits."""
+
+    logprobs: bool = False
+    percent: bool = False
+    # Words in small letters, each with the probability that it stands for.
+    words: Mapping[str, float] | None = None
+
+    @property
+    def as_text(self) -> bool:
+        """Whether a column of predictions may hold text: "85%", "very likely"."""
+        return self.percent or self.words is not None
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What the result echoes."""
+        if self.logprobs:
+            return (FROM_LOGPROBS,)
+        if self.percent:
+            return ("y_proba is in percent, divided by 100",)
+        if self.words is not None:
+            meant = ", ".join(f"{word!r} {value:g}" for word, value in self.words.items())
+            return (f"y_proba is in words: {meant}",)
+        return ()
+
+
+PLAIN = Written()
+
+
+def written_as(
+    *, from_logits: bool, from_logprobs: bool, percent: bool, words: Mapping[str, float] | None
+) -> Written:
+    """How predictions are written, if the options do not contradict each other."""
+    given_as(from_logits, from_logprobs)
+    if not isinstance(percent, bool | np.bool_):
+        raise InputError(f"percent must be True or False; got {percent!r}")
+    options = {
+        "from_logits": from_logits, "from_logprobs": from_logprobs, "percent": percent,
+        "words": words is not None,
+    }  # fmt: skip
+    said = [name for name, value in options.items() if value]
+    if len(said) > 1:
+        raise InputError(f"{said[0]} and {said[1]} say two things of y_proba: leave out one")
+    return Written(bool(from_logprobs), bool(percent), None if words is None else _checked(words))
+
+
+def _checked(words: Any) -> dict[str, float]:
+    if not isinstance(words, Mapping) or not words:
+        raise InputError(
+            f"words must map words to probabilities, such as {{'likely': 0.7}}; got {words!r}"
+        )
+    out: dict[str, float] = {}
+    for word, value in words.items():
+        number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if number is None or not 0 <= number <= 1:
+            raise InputError(f"words[{word!r}] is {value!r}: it must be a probability in [0, 1]")
+        key = _word(word)
+        if out.setdefault(key, float(number)) != number:
+            raise InputError(f"words has {key!r} twice, with two probabilities")
+    return out
+
+
+def _word(text: Any) -> str:
+    """A word as it is looked up: in small letters, with single spaces."""
+    return " ".join(str(text).casefold().split())
+
+
+def number_column(
+    file: File, chunk: Chunk, name: str, given: Column | Names, how: Written
+) -> Column:
+    """A column of predictions as probabilities; text is looked at once for each distinct value."""
+    if isinstance(given, Names):
+        read = _percent if how.percent else _lookup(how.words or {})
+        return _from_names(file, chunk, name, given, read)
+    if how.percent:
+        return Column(given.values / 100.0, given.gaps)
+    return given
+
+
+def _from_names(
+    file: File, chunk: Chunk, name: str, given: Names, read: Callable[[Any], float | str]
+) -> Column:
+    values = np.zeros(len(given.known))
+    gone = np.zeros(len(given.known), dtype=np.bool_)
+    faults: dict[int, str] = {}
+    for code, value in enumerate(given.known):
+        if value is None or value != value or (isinstance(value, str) and not value.strip()):
+            gone[code] = True
+            continue
+        number = read(value)
+        if isinstance(number, str):
+            faults[code] = number
+        else:
+            values[code] = number
+    if faults:
+        row = int(np.argmax(np.isin(given.codes, list(faults))))
+        location = location_of(file, chunk.first_row + row, chunk.line)
+        raise InputError(f"{location}: {name} is {faults[int(given.codes[row])]}")
+    return Column(values[given.codes], gone[given.codes] if gone.any() else None)
+
+
+def _percent(value: Any) -> float | str:
+    """A percentage as a share: 85, "85", "85%", "85 %"; or why it is none."""
+    number = value
+    if isinstance(value, str):
+        number = plain_number(value.strip().removesuffix("%").strip())
+    if number is None or isinstance(number, bool) or not isinstance(number, int | float):
+        return f"{value!r}, which is not a percentage such as 85 or '85%'"
+    if not 0 <= number <= 100:
+        return f"{value!r}: percentages lie between 0 and 100"
+    return float(number) / 100.0
+
+
+def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
+    def read(value: Any) -> float | str:
+        word = _word(value)
+        if word in words:
+            return words[word]
+        hint = nearest(word, list(words))
+        return f"{value!r}, which words does not have: {hint}, or add it with its probability"
+
+    return read
+
+
+def probabilities(file: File, chunk: Chunk, given: Column, how: Written) -> Column:
+    """All columns of predictions, side by side, as probabilities."""
+    values: NDArray[Any] = given.values
+    if how.logprobs:
+        return Column(_from_logs(file, chunk, given), given.gaps)
+    if how.percent and values.size >= VALUES_THAT_TELL and (values <= 0.01).all() and values.any():
+        raise InputError(
+            f"{location_of(file, chunk.first_row, chunk.line)}: no y_proba is above 1, here and in "
+            f"the {chunk.n_rows} rows read with it, while percent is True: if these are "
+            "probabilities, leave out percent"
+        )
+    return given
+
+
+def _from_logs(file: File, chunk: Chunk, given: Column) -> NDArray[np.float64]:
+    logs = given.values.astype(np.float64)
+    if given.gaps is not None:
+        logs[given.gaps] = 0.0
+    gone = np.isnan(logs)
+    row = first_above(logs)
+    if row is not None:
+        number = chunk.first_row + row
+        location = location_of(file, number, chunk.line)
+        raise InputError(f"{location}: {above_zero(f'y_proba[{number}]', given.values[row])}")
+    logs = np.minimum(logs, 0.0)
+    if logs.ndim == 1:
+        return np.exp(logs)
+    highest = logs.max(axis=1, keepdims=True)
+    empty = np.isneginf(highest[:, 0]) & ~gone.any(axis=1)
+    if empty.any():
+        number = chunk.first_row + int(np.argmax(empty))
+        location = location_of(file, number, chunk.line)
+        raise InputError(f"{location}: y_proba is -inf for every class")
+    return softmax(np.maximum(logs, highest - NOTHING))
+
+
+def same(answer: Any, gold: Any) -> bool:
+    """Whether an answer is the right one: as numbers where both are, else as text."""
+    first, second = str(answer).strip(), str(gold).strip()
+    if first == second:
+        return True
+    one, other = plain_number(first), plain_number(second)
+    return one is not None and other is not None and math.isclose(one, other, rel_tol=1e-12)
+
+
+def compared(answer: Names, gold: Names) -> Column:
+    """1 where the two are the same, 0 where not, a gap where one of them is missing."""
+
+    def absent(names: Names) -> NDArray[np.bool_]:
+        gone = [v is None or v != v or (isinstance(v, str) and not v.strip()) for v in names.known]
+        return np.array(gone, dtype=np.bool_)[names.codes]
+
+    pairs = np.column_stack([answer.codes, gold.codes])
+    distinct, where = np.unique(pairs, axis=0, return_inverse=True)
+    right = np.array(
+        [same(answer.known[a], gold.known[b]) for a, b in distinct.tolist()], dtype=np.int64
+    )
+    gaps = absent(answer) | absent(gold)
+    return Column(right[where.reshape(-1)], gaps if gaps.any() else None)

@@ -1,0 +1,120 @@
+"""The risk-coverage curve with a band: what a threshold on the predictions keeps, and how sure."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.passes import whole_problem
+from calibrant._measures.proportions import wilson
+from calibrant._measures.ranking import aurc, risk_curve
+from calibrant.results._risk_coverage import RiskCoverage
+
+Array = NDArray[np.float64]
+
+# Points that a curve is drawn by; every level where there are no more.
+POINTS = 200
+
+
+def curve_of(
+    samples: Samples,
+    notion: Notion,
+    levels: BinTable,
+    level: float,
+    groups: NDArray[np.intp] | None,
+) -> RiskCoverage:
+    """The curve of a scalar problem, from its level sets and its rows."""
+    curve = risk_curve(levels)
+    at = _points(curve.coverage)
+    thresholds = _distinct(levels)[::-1][at]
+    u, z, w, findings = whole_problem(samples, notion)
+    weights = np.ones(u.size) if w is None else w
+    moved = (
+        _clustered(u, z, weights, thresholds, curve.risk[at], groups)
+        if groups is not None
+        else _scattered(u, z, weights, thresholds, curve.risk[at])
+    )
+    n = np.divide(
+        curve.risk[at] * (1.0 - curve.risk[at]), moved, out=np.zeros(at.size), where=moved > 0
+    )
+    # Without a scatter of their own, as many rows as are kept.
+    kept = _kept_rows(u, weights, thresholds)
+    low, high = wilson(curve.risk[at], np.where((n > 0) & (n < kept), n, kept), level)
+    return RiskCoverage(
+        curve.coverage[at], curve.risk[at], thresholds, low, high, aurc(levels), notion, level,
+        samples.n, not findings.soft, (curve.coverage, curve.risk),
+    )  # fmt: skip
+
+
+def _points(coverage: Array) -> NDArray[np.intp]:
+    """Which of the levels are drawn: all, or those nearest to equal steps of coverage."""
+    if coverage.size <= POINTS:
+        return np.arange(coverage.size)
+    near = np.searchsorted(coverage, np.linspace(0.0, 1.0, POINTS + 1)[1:])
+    return np.unique(np.minimum(near, coverage.size - 1))
+
+
+def _distinct(levels: BinTable) -> Array:
+    nonempty = levels.sum_w[0] > 0
+    out: Array = levels.mean_u[0][nonempty]
+    return out
+
+
+def _kept_rows(u: Array, w: Array, thresholds: Array) -> Array:
+    """As how many equal rows those at a threshold and above are worth."""
+    order = np.argsort(u, kind="stable")[::-1]
+    counts = np.searchsorted(-u[order], -thresholds, side="right")
+    through, squares = np.cumsum(w[order]), np.cumsum(w[order] ** 2)
+    out: Array = through[counts - 1] ** 2 / squares[counts - 1]
+    return out
+
+
+def _near(z: Array, w: Array, counts: NDArray[np.intp]) -> Array:
+    """The mean of 1 - z about each threshold, over about sqrt(n) rows on either side; rows are in
+    falling order of predictions.
+    """
+    reach = max(1, int(np.sqrt(z.size)))
+    first, last = np.maximum(counts - reach, 0), np.minimum(counts + reach, z.size)
+    through = np.concatenate([[0.0], np.cumsum(w)])
+    missed = np.concatenate([[0.0], np.cumsum(w * (1.0 - z))])
+    weight = through[last] - through[first]
+    out: Array = np.divide(
+        missed[last] - missed[first], weight, out=np.zeros(counts.size), where=weight > 0
+    )
+    return out
+
+
+def _scattered(u: Array, z: Array, w: Array, thresholds: Array, risk: Array) -> Array:
+    """The variance of each risk: rows kept, and the threshold that the share kept moves."""
+    order = np.argsort(u, kind="stable")[::-1]
+    z, w = z[order], w[order]
+    counts = np.searchsorted(-u[order], -thresholds, side="right")
+    there, e, w2 = _near(z, w, counts), 1.0 - z, w * w
+    last = counts - 1
+    share = np.cumsum(w)[last] / w.sum()
+    c0, c1, c2 = (np.cumsum(x)[last] for x in (w2, w2 * e, w2 * e * e))
+    first = c2 - 2.0 * there * c1 + there**2 * c0
+    cross = (risk - there) * (c1 - there * c0)
+    own = first / share**2 - 2.0 * cross / share + (risk - there) ** 2 * w2.sum()
+    out: Array = np.maximum(own, 0.0) / float(w.sum()) ** 2
+    return out
+
+
+def _clustered(
+    u: Array, z: Array, w: Array, thresholds: Array, risk: Array, groups: NDArray[np.intp]
+) -> Array:
+    """The same from sums over clusters."""
+    order = np.argsort(u, kind="stable")[::-1]
+    z, w, groups = z[order], w[order], groups[order]
+    counts = np.searchsorted(-u[order], -thresholds, side="right")
+    there, e, total = _near(z, w, counts), 1.0 - z, float(w.sum())
+    n_groups = int(groups.max()) + 1
+    out = np.empty(counts.size)
+    for j, count in enumerate(counts):
+        share = float(w[:count].sum()) / total
+        kept = np.bincount(groups[:count], w[:count] * (e[:count] - there[j]) / share, n_groups)
+        moved = kept - np.bincount(groups, w, n_groups) * (risk[j] - there[j])
+        out[j] = (moved**2).sum() / total**2 * n_groups / max(n_groups - 1, 1)
+    return out

@@ -1,0 +1,124 @@
+"""What benchmarks of language models, and a metric to come, report as calibration error.
+
+They follow the pattern of `peer_rules`: predictions in [0, 1] (confidences) against targets
+(whether the answer was right), in a number of bins.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from calibrant._measures.peer_rules import Array, PeerRule
+
+# Rows of a bin in the rule of Hendrycks.
+HENDRYCKS_ROWS = 100
+
+
+def hendrycks_bins(n: int) -> int:
+    """How many bins of 100 rows there are; the last one takes what is left over."""
+    return n // HENDRYCKS_ROWS
+
+
+def hendrycks_rms(predictions: Array, targets: Array, n_bins: int) -> float:
+    """`calib_err` with p="2": root mean square gap over runs of 100 rows in order of confidence.
+
+    The loop of the original ends one bin early, so the most confident rows, up to 199 of them, have
+    no part in the sum, while n counts them. In another number of bins: runs of n // bins rows.
+    """
+    n = predictions.size
+    rows = HENDRYCKS_ROWS if n_bins == hendrycks_bins(n) else n // n_bins
+    # The original leaves equal confidences in any order; here it is that of the rows, everywhere.
+    order = np.argsort(predictions, kind="stable")
+    used = rows * (n_bins - 1)
+    if used <= 0:
+        return 0.0
+    gaps = (predictions - targets)[order][:used].reshape(n_bins - 1, rows).mean(axis=1)
+    return math.sqrt(float(rows / n * np.square(gaps).sum()))
+
+
+def _right_closed(predictions: Array, n_bins: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """The bin of each row as `numpy.digitize(..., right=True) - 1` gives it: 0 is in bin -1."""
+    return np.digitize(predictions, np.linspace(0.0, 1.0, n_bins + 1), right=True) - 1
+
+
+def browse_comp_error(predictions: Array, targets: Array, n_bins: int) -> float:
+    """`calibration_error` of BrowseComp in inspect_evals: right-closed bins, 0 in the first."""
+    bins = np.clip(_right_closed(predictions, n_bins), 0, n_bins - 1)
+    residuals = np.bincount(bins, predictions - targets, n_bins)
+    return float(np.abs(residuals).sum() / predictions.size)
+
+
+def browse_comp_before(predictions: Array, targets: Array, n_bins: int) -> float:
+    """The same before its repair: a confidence of 0 is in no bin, though n counts it."""
+    bins = _right_closed(predictions, n_bins)
+    inside = bins >= 0
+    residuals = np.bincount(bins[inside], (predictions - targets)[inside], n_bins)
+    return float(np.abs(residuals).sum() / predictions.size)
+
+
+def scikit_learn_bins(n: int) -> int:
+    """``ceil(n ** (1/3))``."""
+    return math.ceil(math.pow(n, 1 / 3))
+
+
+def scikit_learn_l2(predictions: Array, targets: Array, n_bins: int) -> float:
+    """`calibration_error` to come: root of the mean square gap over bins between quantiles."""
+    edges = np.percentile(predictions, np.linspace(0.0, 1.0, n_bins + 1) * 100)
+    bins = np.searchsorted(edges[1:-1], predictions)
+    counts = np.bincount(bins, minlength=n_bins)
+    residuals = np.bincount(bins, predictions - targets, n_bins)
+    filled = counts > 0
+    squares = np.square(residuals[filled]) / counts[filled]
+    return math.sqrt(float(squares.sum() / predictions.size))
+
+
+BENCHMARK_RULES: tuple[PeerRule, ...] = (
+    PeerRule(
+        tool="Hendrycks, HLE calib_err",
+        version="as published",
+        default_bins=0,
+        bins_of_rows=hendrycks_bins,
+        fewest_rows=HENDRYCKS_ROWS,
+        rule="runs of 100 rows in order of confidence, the last with what is left over; root mean "
+        "square; the last run is dropped, and counted in n; equal confidences in the order of rows",
+        why="It is the root mean square gap, and the loop ends one bin early: the 100 to 199 most "
+        "confident answers have no part in it. Where many are overconfident there it is too low; "
+        "with fewer than 200 rows it is 0.",
+        soft_targets="right",
+        compute=hendrycks_rms,
+    ),
+    PeerRule(
+        tool="inspect_evals BrowseComp",
+        version="0.26.0",
+        default_bins=10,
+        rule="equal width, right-closed; 0 in the first bin, 1 in the last; edges j * (1/m); "
+        "float64",
+        why="Bins are closed on the right, so a confidence that lies on an edge, as stated ones "
+        "do, is counted one bin lower. Answers without a confidence are taken for 100 %.",
+        soft_targets="right",
+        compute=browse_comp_error,
+    ),
+    PeerRule(
+        tool="inspect_evals BrowseComp, before",
+        version="until issue 2141",
+        default_bins=10,
+        rule="equal width, right-closed; 0 in no bin, 1 in the last; edges j * (1/m); float64",
+        why="A confidence of exactly 0 falls in no bin, so its gap is lost while n still counts "
+        "it.",
+        soft_targets="right",
+        compute=browse_comp_before,
+    ),
+    PeerRule(
+        tool="scikit-learn calibration_error",
+        version="to come, PR 34261",
+        default_bins=0,
+        bins_of_rows=scikit_learn_bins,
+        rule="between the quantiles of the predictions, right-closed, ceil(cbrt(n)) bins; root "
+        "mean square; float64",
+        why="It is the root mean square gap, over bins of equal mass whose number grows with n.",
+        soft_targets="refused",
+        compute=scikit_learn_l2,
+    ),
+)

@@ -1,0 +1,147 @@
+"""Ranking and abstention: whether higher predictions go with more events, whatever their size.
+
+These say nothing about calibration: any rising map of the predictions leaves them as they are.
+Formulas are over tables with a bin for each distinct prediction, in increasing order; equal
+predictions cannot be told apart, and are ranked, kept and dropped together.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.errors import NotDefined
+
+Array = NDArray[np.float64]
+
+# The share of rows that `accuracy_at_coverage` keeps unless another is named.
+COVERAGE = 0.8
+ONE_OUTCOME = (
+    "the AUROC needs both outcomes: every label is {seen}, so that there is no pair to be ranked"
+)
+
+
+def _columns(levels: BinTable) -> tuple[Array, Array]:
+    """Weights and weighted targets of the levels that have weight, in increasing order."""
+    w, wz = levels.sum_w[0], levels.sum_wz[0]
+    if w.all():
+        return w, wz
+    nonempty = w > 0  # cells of a stream may be empty
+    return w[nonempty], wz[nonempty]
+
+
+def auroc(levels: BinTable) -> float:
+    """P(u of an event > u of a non-event), ties counting one half: a row of target z is z of an
+    event and 1 - z of a non-event.
+    """
+    w, up = _columns(levels)
+    down = np.maximum(w - up, 0.0)
+    events, rest = float(up.sum()), float(down.sum())
+    if events <= 0.0 or rest <= 0.0:
+        raise NotDefined(ONE_OUTCOME.format(seen=0 if events <= 0.0 else 1))
+    below = np.cumsum(down) - down / 2.0
+    return min(1.0, float(up @ below) / (events * rest))
+
+
+class RiskCurve(NamedTuple):
+    """Kept rows from the highest prediction down, a point for each level: the share of weight kept,
+    the mean of 1 - z among them, and the level's own weight as a share of all.
+    """
+
+    coverage: Array
+    risk: Array
+    share: Array
+
+
+def risk_curve(levels: BinTable) -> RiskCurve:
+    """The risk at every coverage that a threshold can reach, from the smallest to all rows."""
+    w, wz = (column[::-1] for column in _columns(levels))
+    kept = np.cumsum(w)
+    risk = np.clip(np.cumsum(w - wz) / kept, 0.0, 1.0)
+    return RiskCurve(kept / kept[-1], risk, w / kept[-1])
+
+
+def aurc(levels: BinTable) -> float:
+    """The mean, over rows, of the risk among the rows predicted at least as high."""
+    curve = risk_curve(levels)
+    return float(curve.share @ curve.risk)
+
+
+def accuracy_at(levels: BinTable, coverage: float = COVERAGE) -> float:
+    """The mean target of the share `coverage` of rows with the highest predictions.
+
+    Of a level that is kept in part, each row counts in part.
+    """
+    w, wz = (column[::-1] for column in _columns(levels))
+    kept = np.cumsum(w)
+    room = coverage * kept[-1] - (kept - w)
+    part = np.clip(room / w, 0.0, 1.0)
+    return min(1.0, max(0.0, float(part @ wz) / (coverage * float(kept[-1]))))
+
+
+# --- what each row moves a value by ---------------------------------------------------------------
+
+
+class Moved(NamedTuple):
+    """What a unit of weight at each row moves a value by, and as how many equal rows those that
+    decide it are worth (of two outcomes, the rarer).
+    """
+
+    values: Array
+    units: float
+
+
+def _sorted_levels(u: Array, z: Array, w: Array) -> tuple[NDArray[np.intp], Array, Array]:
+    """Each row's level, and the weights and weighted targets of the levels, increasing in u."""
+    _, at = np.unique(u, return_inverse=True)
+    both, up = (np.bincount(at, x).astype(np.float64) for x in (w, w * z))
+    return at, both, up
+
+
+def _worth(w: Array) -> float:
+    total = float(w.sum())
+    return total * total / float((w * w).sum()) if total > 0 else 0.0
+
+
+def auroc_moved(u: Array, z: Array, w: Array) -> Moved:
+    """DeLong's placements: the share of the other outcome that a row is on the right side of."""
+    at, both, up = _sorted_levels(u, z, w)
+    down = np.maximum(both - up, 0.0)
+    events, rest = up.sum(), down.sum()
+    below = (np.cumsum(down) - down / 2.0) / rest
+    above = 1.0 - (np.cumsum(up) - up / 2.0) / events
+    value, total = float(up @ below) / events, events + rest
+    values = total * (
+        z * (below[at] - value) / events + (1.0 - z) * (above[at] - value) / rest
+    )  # fmt: skip
+    return Moved(values, min(_worth(w * z), _worth(w * (1.0 - z))))
+
+
+def aurc_moved(u: Array, z: Array, w: Array) -> Moved:
+    """A row's own risk, and what it adds to that of every row predicted no higher."""
+    at, both, up = _sorted_levels(u, z, w)
+    total = both.sum()
+    kept = np.cumsum(both[::-1])[::-1]
+    risk = np.cumsum((both - up)[::-1])[::-1] / kept
+    value = float(both @ risk) / total
+    # Over the levels up to a row's own: sums of w_g / W_g, and of that times the risk.
+    reach, paid = np.cumsum(both / kept), np.cumsum(both / kept * risk)
+    return Moved(risk[at] - value + (1.0 - z) * reach[at] - paid[at], _worth(w))
+
+
+def accuracy_moved(u: Array, z: Array, w: Array, coverage: float = COVERAGE) -> Moved:
+    """A kept row counts by how far its target is from that of rows at the threshold."""
+    at, both, up = _sorted_levels(u, z, w)
+    total = both.sum()
+    above = np.cumsum(both[::-1])[::-1] - both
+    part = np.clip((coverage * total - above) / both, 0.0, 1.0)
+    # The mean target at the threshold, of about sqrt(n) rows on either side of it.
+    edge = int(np.flatnonzero(part > 0)[0])
+    near = np.abs(np.cumsum(both) - np.cumsum(both)[edge]) <= total / np.sqrt(max(_worth(w), 1.0))
+    near[edge] = True
+    there = float(up[near].sum() / both[near].sum())
+    values = (z - there) * part[at] / coverage
+    return Moved(values - float((w * values).sum()) / total, coverage * _worth(w))

@@ -1,0 +1,77 @@
+"""Inspect AI: calibration as a metric of a scorer; its entry point is calibrant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from calibrant._core.errors import InputError, MissingExtra
+
+try:
+    from inspect_ai.scorer import metric, value_to_float
+except ImportError as error:
+    raise MissingExtra("inspect-ai", "inspect", "a metric of Inspect AI") from error
+
+
+@metric  # type: ignore[untyped-decorator, unused-ignore]
+def calibration(
+    confidence: str = "confidence",
+    measures: Sequence[str] = ("ece", "brier"),
+    bins: Any = 15,
+    percent: bool = False,
+) -> Callable[[list[Any]], dict[str, float]]:
+    """Calibration of the confidences in scores' metadata.
+
+    A score's value says whether the answer was right, by Inspect's `value_to_float`; its metadata,
+    or its value where that has several entries, says how sure the model was. Scores without a
+    confidence are dropped and counted.
+
+    Parameters
+    ----------
+    confidence : str, default "confidence"
+        Key of the confidence in the metadata of a score.
+    measures : sequence of str, default ("ece", "brier")
+        Names of `catalogue()`.
+    bins : int, str or binning rule, default 15
+        The bins, as for `calibrant.evaluate`.
+    percent : bool, default False
+        Whether confidences are in percent.
+
+    Returns
+    -------
+    callable
+        From a list of `SampleScore` to the measures by name, with `n` and `n_missing`.
+
+    Examples
+    --------
+    In a scorer: ``@scorer(metrics=[accuracy(), calibration(confidence="p_true")])``.
+    """
+
+    def measured(scores: list[Any]) -> dict[str, float]:
+        from calibrant._api.evaluate import evaluate  # late: Inspect imports this at every start
+
+        rows = [_row(each.score, confidence) for each in scores]
+        kept = [(y, p / 100 if percent else p) for y, p in rows if p is not None]
+        if not kept:
+            raise InputError(
+                f"no score has {confidence!r} in its metadata: name its key with confidence="
+            )
+        result = evaluate([y for y, _ in kept], [p for _, p in kept], measures=measures, bins=bins)
+        counts = {"n": float(len(kept)), "n_missing": float(len(rows) - len(kept))}
+        return {name: float(value) for name, value in result.values.items()} | counts
+
+    return measured
+
+
+def _row(score: Any, confidence: str) -> tuple[float, float | None]:
+    """Whether the answer was right, and how sure the model was."""
+    value = score.value
+    said = (score.metadata or {}).get(confidence)
+    if isinstance(value, Mapping):
+        said = value.get(confidence) if said is None else said
+        value = next((value[key] for key in ("score", "correct") if key in value), None)
+        if value is None:
+            raise InputError(
+                "a score's value has several entries, and none is 'score' or 'correct'"
+            )
+    return value_to_float()(value), None if said is None else float(said)

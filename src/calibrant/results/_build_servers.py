@@ -1,0 +1,104 @@
+"""A check as build servers read it: JUnit XML, and the summary and annotations of GitHub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+from xml.etree import ElementTree
+
+from calibrant.results._rendering import as_markdown
+
+
+class CheckedLimit(Protocol):
+    """What is read of a limit and its verdict."""
+
+    @property
+    def limit(self) -> object: ...
+    @property
+    def where(self) -> str | None: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+
+
+class CheckedLimits(Protocol):
+    """What is read of a check."""
+
+    @property
+    def rows(self) -> Sequence[CheckedLimit]: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def verdict(self) -> str: ...
+    def display_columns(self) -> dict[str, list[Any]]: ...
+
+
+_SIGNS = {"pass": "✅", "fail": "❌", "undecided": "⚠️"}
+_COMMANDS = {"fail": "error", "undecided": "warning"}
+# What XML 1.0 cannot hold, not even escaped.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_xml(check: CheckedLimits, name: str) -> str:
+    """The check as JUnit XML: a failure is a broken limit, an error one that is undecided."""
+    broken = sum(row.verdict == "fail" for row in check.rows)
+    unclear = sum(row.verdict == "undecided" for row in check.rows)
+    counts = {"tests": str(len(check.rows)), "failures": str(broken), "errors": str(unclear)}
+    name = _plain(name)
+    suites = ElementTree.Element("testsuites", counts)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": name, **counts, "skipped": "0"})
+    for row in check.rows:
+        _test_case(suite, row, name)
+    out = ElementTree.SubElement(suite, "system-out")
+    out.text = _plain("\n".join((*check.notes, *(row.sentence for row in check.rows))))
+    ElementTree.indent(suites)
+    text = ElementTree.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _test_case(suite: ElementTree.Element, row: CheckedLimit, name: str) -> None:
+    title = f"{row.limit}" + (f" ({row.where})" if row.where else "")
+    case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": _plain(title)})
+    if row.verdict == "pass":
+        return
+    kind = "failure" if row.verdict == "fail" else "error"
+    message = _plain(row.sentence)
+    ElementTree.SubElement(case, kind, {"message": message, "type": row.verdict}).text = message
+
+
+def _plain(text: str) -> str:
+    """Text without characters that XML cannot hold."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def github_summary(check: CheckedLimits, name: str) -> str:
+    """The check as Markdown, for the summary of a job."""
+    heading = " ".join(name.split()).replace("<", "&lt;")
+    table = as_markdown(check.display_columns())
+    lines = _bullets((*check.notes, *(row.sentence for row in check.rows)))
+    return f"### {_SIGNS[check.verdict]} {heading}: {check.verdict}\n\n{table}\n\n{lines}\n"
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {' '.join(line.split()).replace('<', '&lt;')}" for line in lines)
+
+
+def github_annotations(check: CheckedLimits, name: str) -> str:
+    """Workflow commands, a line for each limit that is not kept; empty where all are."""
+    return "\n".join(
+        f"::{_COMMANDS[row.verdict]} title={_property(f'{name}: {row.verdict}')}"
+        f"::{_data(row.sentence)}"
+        for row in check.rows
+        if row.verdict != "pass"
+    )
+
+
+def _data(text: str) -> str:
+    """Text that cannot end the command, nor begin another."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

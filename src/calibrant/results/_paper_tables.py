@@ -1,0 +1,175 @@
+"""Tables for papers: predictors by measures, with intervals, the best in bold, ties marked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant.results._plots.typing import ComparisonData
+from calibrant.results._rendering import markdown_text, percent, scale_of
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+}  # fmt: skip
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Digits after the point, at the least and at the most.
+_DIGITS = 1, 6
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One predictor's value of a measure: as text, and how it compares with the best."""
+
+    value: str
+    interval: str
+    best: bool
+    tied: bool
+
+
+@dataclass(frozen=True)
+class MeasureColumn:
+    """One measure of a table: its title, its direction, its scale and its cells."""
+
+    title: str
+    higher_is_better: bool
+    exponent: int
+    cells: tuple[Cell, ...]
+
+
+def measure_columns(
+    comparison: ComparisonData, titles: Sequence[tuple[str, str, bool]], digits: int | None
+) -> list[MeasureColumn]:
+    """The columns of a table; `titles` has each measure's name, title and direction."""
+    if digits is not None and (isinstance(digits, bool) or not 0 <= digits <= 15):
+        raise InputError(f"digits must be a number from 0 to 15; got {digits!r}")
+    return [_column(comparison, *each, digits) for each in titles]
+
+
+def _column(
+    comparison: ComparisonData, measure: str, title: str, higher: bool, digits: int | None
+) -> MeasureColumn:
+    found = comparison.intervals(measure)
+    values, lows, highs = (np.array(found[name]) for name in (measure, "low", "high"))
+    exponent = scale_of([*values, *lows, *highs], below=0.01)
+    scale = 10.0**-exponent
+    places = _places((highs - lows) * scale) if digits is None else digits
+    best = comparison.order(measure)[0]
+    top = comparison.value(best, measure)
+    tied = {d.first for d in comparison.differences(measure) if d.better is None}
+    by_name = {
+        name: Cell(
+            f"{value * scale:.{places}f}",
+            f"[{low * scale:.{places}f}, {high * scale:.{places}f}]" if low == low else "",
+            value == top,
+            name in tied and value != top,
+        )
+        for name, value, low, high in zip(found["predictor"], values, lows, highs, strict=True)
+    }
+    return MeasureColumn(title, higher, exponent, tuple(by_name[name] for name in comparison.names))
+
+
+def _places(widths: Any) -> int:
+    """As many places as show the usual interval's width with two digits."""
+    known = widths[np.isfinite(widths) & (widths > 0)]
+    if not known.size:
+        return 3
+    places = 1 - math.floor(math.log10(float(np.median(known))))
+    return min(max(places, _DIGITS[0]), _DIGITS[1])
+
+
+def latex_table(
+    comparison: ComparisonData, columns: Sequence[MeasureColumn], *, intervals: bool,
+    caption: str | None, label: str | None,
+) -> str:  # fmt: skip
+    """A booktabs table; a float where it has a caption or a label."""
+    heads = [
+        rf"{latex_text(c.title)} {'$' + _arrow(c, 'uparrow', 'downarrow') + '$'}"
+        + (rf" ($\times 10^{{{c.exponent}}}$)" if c.exponent else "")
+        for c in columns
+    ]
+    lines = [
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule",
+        " & ".join(["", *heads]).lstrip() + r" \\", r"\midrule",
+    ]  # fmt: skip
+    for i, name in enumerate(comparison.names):
+        cells = [_latex_cell(column.cells[i], intervals) for column in columns]
+        lines.append(" & ".join([latex_text(name), *cells]) + r" \\")
+    lines.append(r"\bottomrule")
+    if _has_ties(columns):
+        note = latex_text(_tie_note(comparison)).replace("†", r"$^\dagger$")
+        width = len(columns) + 1
+        lines.append(rf"\multicolumn{{{width}}}{{l}}{{\footnotesize {note}}} \\")
+    lines.append(r"\end{tabular}")
+    if caption is None and label is None:
+        return "\n".join(lines) + "\n"
+    head = [r"\begin{table}", r"\centering"]
+    head += [rf"\caption{{{latex_text(caption)}}}"] if caption is not None else []
+    head += [rf"\label{{{_latex_label(label)}}}"] if label is not None else []
+    return "\n".join([*head, *lines, r"\end{table}"]) + "\n"
+
+
+def _latex_cell(cell: Cell, intervals: bool) -> str:
+    value = rf"\textbf{{{cell.value}}}" if cell.best else cell.value
+    mark = r"$^\dagger$" if cell.tied else ""
+    # A line that began with a bracket would be read as an option of the break before it.
+    interval = f" {{\\footnotesize {cell.interval}}}" if intervals and cell.interval else ""
+    return f"{value}{mark}{interval}"
+
+
+def _latex_label(label: str) -> str:
+    if any(letter in label for letter in "\\{}%#$^~&") or not label.isprintable():
+        raise InputError(f"label must be a plain name such as tab:models; got {label!r}")
+    return label
+
+
+def latex_text(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    return "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
+
+
+def markdown_table(
+    comparison: ComparisonData, columns: Sequence[MeasureColumn], *, intervals: bool
+) -> str:
+    """A pipe table, and a line about ties."""
+    heads = [
+        f"{markdown_text(c.title)} {_arrow(c, '↑', '↓')}"
+        + (f" (×10{str(c.exponent).translate(_SUPERSCRIPT)})" if c.exponent else "")
+        for c in columns
+    ]
+    lines = [f"| predictor | {' | '.join(heads)} |", "|---|" + "---:|" * len(columns)]
+    for i, name in enumerate(comparison.names):
+        cells = [_markdown_cell(column.cells[i], intervals) for column in columns]
+        lines.append(f"| {markdown_text(name)} | {' | '.join(cells)} |")
+    if _has_ties(columns):
+        lines += ["", _tie_note(comparison)]
+    return "\n".join(lines)
+
+
+def _markdown_cell(cell: Cell, intervals: bool) -> str:
+    value = f"**{cell.value}**" if cell.best else cell.value
+    mark = "†" if cell.tied else ""
+    interval = f" {cell.interval}" if intervals and cell.interval else ""
+    return f"{value}{mark}{interval}"
+
+
+def _arrow(column: MeasureColumn, up: str, down: str) -> str:
+    arrow = up if column.higher_is_better else down
+    return arrow if len(arrow) == 1 else f"\\{arrow}"
+
+
+def _has_ties(columns: Sequence[MeasureColumn]) -> bool:
+    return any(cell.tied for column in columns for cell in column.cells)
+
+
+def _tie_note(comparison: ComparisonData) -> str:
+    return (
+        f"† not clearly behind the best: the {percent(comparison.level)} interval of the "
+        "difference includes 0"
+    )

@@ -1,0 +1,100 @@
+"""The risk-coverage diagram: the risk of answering only what is surest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from calibrant._core.validation import public
+from calibrant.results._plots.canvas import Drawn, canvas
+from calibrant.results._plots.legends import below
+from calibrant.results._plots.names import short_name
+from calibrant.results._plots.style import COLUMN, GREY, look
+from calibrant.results._plots.typing import RiskCoverageData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Marks what is drawn here, so that a second curve on the same axes takes the next colour.
+_CURVE = "calibrant risk"
+
+
+class RiskCoverageDisplay(Drawn):
+    """A risk-coverage curve of a `RiskCoverage`.
+
+    Parameters
+    ----------
+    curve : RiskCoverage
+        The curve to draw.
+    name : str, optional
+        The name of the predictor, for the legend.
+    """
+
+    def __init__(self, curve: RiskCoverageData, *, name: str | None = None) -> None:
+        self.curve = curve
+        self.name = name
+
+    @public
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        band: bool = True,
+        color: Any = None,
+    ) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
+        band : bool, default True
+            Whether to draw the limits, at each coverage by itself.
+        color : matplotlib color, optional
+            Color of everything drawn.
+
+        Returns
+        -------
+        self
+            The display, drawn.
+        """
+        columns = {key: np.asarray(values) for key, values in self.curve.columns().items()}
+        with canvas(ax, (COLUMN, 2.6)) as axes:
+            turn = sum(line.get_gid() == _CURVE for line in axes.get_lines())
+            colour = look(turn)["color"] if color is None else color
+            shown = self.name if name is None else name
+            label = f"AURC {self.curve.aurc:.3g}"
+            label = label if shown is None else f"{short_name(shown, 24)}: {label}"
+            self.ax_, self.figure_ = axes, axes.figure
+            (self.line_,) = axes.plot(
+                columns["coverage"], columns["risk"], color=colour, linewidth=1.4, zorder=3,
+                label=label, gid=_CURVE, drawstyle="default",
+            )  # fmt: skip
+            self.band_ = None
+            if band:
+                self.band_ = axes.fill_between(
+                    columns["coverage"], columns["low"], columns["high"], color=colour, alpha=0.2,
+                    linewidth=0, zorder=1.5, label=f"{100 * self.curve.level:g}% at each coverage",
+                )  # fmt: skip
+            self._frame(axes, columns)
+        return self
+
+    def _frame(self, ax: Axes, columns: dict[str, Any]) -> None:
+        hard = "error rate" if self.curve.notion == "confidence" else "share of y = 0"
+        risk = hard if self.curve.is_hard else "mean of 1 − soft label"
+        ax.set(xlabel="coverage: share of rows kept", ylabel=f"risk: {risk}", xlim=(0, 1))
+        _, top = ax.get_ylim()
+        # The band of the first few rows reaches far up, and says nothing.
+        most = float(columns["high"][columns["coverage"] >= 0.05].max(initial=0.0))
+        seen = [float(np.max(line.get_ydata())) for line in ax.get_lines()]
+        ax.set_ylim(0, min(top, 1.15 * max(most, *seen, 1e-3)))
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
+        ax.grid(True, color="#e8e8e8", linewidth=0.6)
+        ax.set_axisbelow(True)
+        handles = [line for line in ax.get_lines() if line.get_gid() == _CURVE]
+        below(ax, [*handles, *([self.band_] if self.band_ is not None else [])])

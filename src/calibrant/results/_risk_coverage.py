@@ -1,0 +1,171 @@
+"""RiskCoverage: the error rate of answering only what is surest, at every coverage."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant.results._base import Result
+from calibrant.results._rendering import json_value, percent
+
+if TYPE_CHECKING:
+    from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
+
+NOT_CALIBRATION = (
+    "Ranking, not calibration: any rising map of the predictions leaves this curve as it is."
+)
+# Rows of the table that is printed.
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskCoverage(Result):
+    """A risk-coverage curve: the risk among the rows with the highest predictions.
+
+    Made by `risk_coverage`. It measures ranking and accuracy together, not calibration.
+
+    Attributes
+    ----------
+    coverage, risk : ndarray
+        The share of rows kept (of their weight), and the mean of 1 - target among them.
+    threshold : ndarray
+        The lowest prediction that is kept.
+    low, high : ndarray
+        Limits of the risk, at each coverage by itself.
+    aurc : float
+        The area under the curve, of all thresholds (see `calibrant.aurc`).
+    notion : str
+        What is ranked: "binary" (P(y = 1)), or "confidence" for the top label.
+    level : float
+        The level of the limits.
+    n : int
+        The number of rows.
+    is_hard : bool
+        Whether all targets are 0 or 1.
+    steps : tuple of ndarray
+        Coverage and risk at every distinct prediction, from the highest down.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> curve = cal.risk_coverage([1, 1, 0, 0] * 25, [0.9, 0.8, 0.7, 0.6] * 25)
+    >>> curve.risk.round(4).tolist()
+    [0.0, 0.0, 0.3333, 0.5]
+    """
+
+    coverage: NDArray[np.float64]
+    risk: NDArray[np.float64]
+    threshold: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    aurc: float
+    notion: str
+    level: float
+    n: int
+    is_hard: bool
+    steps: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    def accuracy_at(self, coverage: float) -> float:
+        """Give the accuracy among the share of rows with the highest predictions.
+
+        Of equal predictions that are kept in part, each counts in part, as in
+        `calibrant.accuracy_at_coverage`.
+
+        Parameters
+        ----------
+        coverage : float in (0, 1]
+            The share of rows that is answered.
+
+        Returns
+        -------
+        float
+            The mean target of the rows kept.
+        """
+        real = isinstance(coverage, numbers.Real) and not isinstance(coverage, bool)
+        if not real or not 0.0 < coverage <= 1.0:
+            raise InputError(
+                f"coverage must be a share of the rows above 0 and at most 1; got {coverage!r}"
+            )
+        kept, risk = self.steps
+        errors = np.interp(coverage, [0.0, *kept], [0.0, *(kept * risk)])
+        return float(1.0 - errors / coverage)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give a row per point of the curve.
+
+        Returns
+        -------
+        dict of str to list
+            `coverage`, `threshold`, `risk`, `low` and `high`.
+        """
+        return {
+            "coverage": self.coverage.tolist(),
+            "threshold": self.threshold.tolist(),
+            "risk": self.risk.tolist(),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+        }
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give a few of the points, which is what is printed.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
+        wanted = np.linspace(0.0, 1.0, _SHOWN + 1)[1:]
+        rows = np.unique(np.minimum(np.searchsorted(self.coverage, wanted), self.risk.size - 1))
+        return {name: [values[i] for i in rows] for name, values in self.columns().items()}
+
+    @property
+    def title(self) -> str:
+        """The number of rows and the area, in one line."""
+        what = "top label" if self.notion == "confidence" else "P(y = 1)"
+        return (
+            f"Risk and coverage ({what}) of {self.n:,} rows: AURC {self.aurc:.4f}; limits at "
+            f"{percent(self.level)}"
+        )
+
+    def _messages(self) -> tuple[str, ...]:
+        return (NOT_CALIBRATION,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the curve as JSON has it.
+
+        Returns
+        -------
+        dict
+            `aurc`, `notion`, `level`, `n` and the columns as `points`.
+        """
+        return {
+            "aurc": self.aurc,
+            "notion": self.notion,
+            "level": self.level,
+            "n": self.n,
+            "points": json_value(self.columns()),
+        }
+
+    def plot(self, *, ax: Any = None, name: str | None = None) -> RiskCoverageDisplay:
+        """Draw the curve, with its band. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
+
+        Returns
+        -------
+        RiskCoverageDisplay
+            The diagram; its `save` writes it to a file.
+        """
+        from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
+
+        return RiskCoverageDisplay(self, name=name).plot(ax=ax)

@@ -1,0 +1,273 @@
+"""Logs of lm-evaluation-harness and of Inspect AI, as they lie on disk."""
+
+import gzip
+import json
+import math
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from cli.command import run
+
+# Written by Inspect AI 0.3.285, samples in zstd; what is not read was taken out.
+REAL = Path(__file__).parent / "inspect-0.3.285.eval"
+NAME = "samples_{}_2026-01-02T03-04-05.678901.jsonl"
+
+
+def document(i: int, k: int, gold: Any, logs: list[float], **more: Any) -> dict[str, Any]:
+    choices = [f" choice {j} of {i}" for j in range(k)]
+    return {
+        "doc_id": i,
+        "doc": {"question": "?"},
+        "target": str(gold),
+        "arguments": {f"gen_args_{j}": {"arg_0": "Q", "arg_1": choices[j]} for j in range(k)},
+        "resps": [[[str(log), "False"]] for log in logs],
+        "filtered_resps": [[str(log), "False"] for log in logs],
+        "filter": "none",
+        "metrics": ["acc"],
+        "acc": more.pop("acc", 1.0 if gold == int(np.argmax(logs)) else 0.0),
+        **more,
+    }
+
+
+def lm_log(folder: Path, task: str, ks: list[int], **more: Any) -> tuple[Path, Any, Any]:
+    rng = np.random.default_rng(len(task))
+    logs = [(-20 + 3 * rng.normal(size=k)).tolist() for k in ks]
+    golds = [int(rng.integers(0, k)) for k in ks]
+    file = folder / NAME.format(task)
+    rows = [
+        document(i, k, g, x, **more)
+        for i, (k, g, x) in enumerate(zip(ks, golds, logs, strict=True))
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    return file, golds, logs
+
+
+def softmax(logs: list[float]) -> np.ndarray:
+    p = np.exp(np.array(logs) - max(logs))
+    return p / p.sum()
+
+
+def test_multiple_choice(tmp_path: Path) -> None:
+    file, golds, logs = lm_log(tmp_path, "arc", [4] * 40)
+    rows = cal.read_file(file, columns=["task", "id"])
+    assert rows.y_true.tolist() == golds
+    np.testing.assert_allclose(rows.y_proba, [softmax(x) for x in logs], rtol=1e-12)
+    assert rows.columns["task"].tolist() == ["arc"] * 40 and rows.columns["id"][7] == "arc/7"
+    found = cal.evaluate_file(file, measures=["ece", "brier"])
+    assert any("lm-evaluation-harness sample log" in line for line in found.inferred)
+    assert any("targets are indices of the choices" in line for line in found.inferred)
+    assert math.isclose(found["brier"], cal.brier_score(golds, rows.y_proba), rel_tol=1e-12)
+
+
+def test_texts_as_targets_and_numbers_as_leaves(tmp_path: Path) -> None:
+    file, golds, _ = lm_log(tmp_path, "arc", [3] * 20)
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for i, (row, gold) in enumerate(zip(rows, golds, strict=True)):
+        row["target"] = f"choice {gold} of {i}"
+        row["filtered_resps"] = [[float(log), True] for log, _ in row["filtered_resps"]]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    read = cal.read_file(file)
+    assert read.y_true.tolist() == golds
+    assert any("texts of the choices" in line for line in read.inferred)
+
+
+def test_numbers_among_the_choices_are_told_from_indices_by_acc(tmp_path: Path) -> None:
+    """The choices "1" and "0": target "1" is the text of the first and the index of the second."""
+    file = tmp_path / NAME.format("numbers")
+    rows = []
+    for i, logs in enumerate([[-1.0, -2.0], [-2.0, -1.0]]):
+        row = document(i, 2, 1, logs, acc=1.0 if i == 0 else 0.0)
+        row["arguments"] = {"gen_args_0": {"arg_0": "", "arg_1": "1"},
+                            "gen_args_1": {"arg_0": "", "arg_1": "0"}}  # fmt: skip
+        rows.append(row)
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert cal.read_file(file).y_true.tolist() == [0, 0]
+    for row in rows:
+        del row["acc"]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(cal.InputError, match="could be indices or texts"):
+        cal.read_file(file)
+
+
+def test_different_numbers_of_choices_are_judged_by_the_likeliest(tmp_path: Path) -> None:
+    file, golds, logs = lm_log(tmp_path, "arc", [3, 4, 5] * 10)
+    other, more_golds, more_logs = lm_log(tmp_path, "boolq", [2] * 10)
+    rows = cal.read_file([file, other])
+    right = [
+        int(np.argmax(x)) == g for x, g in zip(logs + more_logs, golds + more_golds, strict=True)
+    ]
+    assert rows.y_true.tolist() == right
+    np.testing.assert_allclose(rows.y_proba, [softmax(x).max() for x in logs + more_logs])
+    assert any("2 to 5 choices" in line for line in rows.inferred)
+    with pytest.raises(cal.InputError, match="a list of 4, where others have 3"):
+        cal.read_file(file, y_true="target", y_proba="probs")
+
+
+def test_targets_that_name_no_choice_are_judged_by_acc(tmp_path: Path) -> None:
+    file = tmp_path / NAME.format("winogrande")
+    rows = [document(i, 2, "the end", [-1.0, -3.0 - i], acc=float(i % 2)) for i in range(4)]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    read = cal.read_file(file)
+    assert read.y_true.tolist() == [0, 1, 0, 1] and read.y_proba.ndim == 1
+    for row in rows:
+        del row["acc"]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(cal.InputError, match="line 1: target is 'the end', which is neither"):
+        cal.read_file(file)
+
+
+def test_filters_are_kept_apart(tmp_path: Path) -> None:
+    file, golds, _ = lm_log(tmp_path, "arc", [4] * 6)
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    both = [{**row, "filter": name} for name in ("strict", "loose") for row in rows]
+    file.write_text("\n".join(map(json.dumps, both)))
+    with pytest.raises(cal.InputError, match=r"filters 'strict', 'loose'.*filter='strict'"):
+        cal.evaluate_file(file)
+    assert cal.read_file(file, filter="loose").y_true.tolist() == golds
+    with pytest.raises(cal.InputError, match="no filter 'lose': did you mean 'loose'"):
+        cal.read_file(file, filter="lose")
+    told = run("report", file)
+    assert told.returncode == 3 and "--filter strict" in told.stderr
+    assert run("report", file, "--filter", "loose", "--measures", "ece").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"filtered_resps": ["the answer is 3"]}, "line 2: filtered_resps holds text"),
+     ({"filtered_resps": [["-1.0", "True"]]}, "line 2: filtered_resps holds one log-likelihood"),
+     ({"filtered_resps": [["x", "True"], ["-1", "True"]]}, r"filtered_resps\[0\] is 'x'"),
+     ({"filtered_resps": [["nan", ""], ["-1", ""]]}, "which is no log-likelihood"),
+     ({"filtered_resps": []}, "line 2 has no filtered_resps"),
+     ({"filtered_resps": [["-inf", ""], ["-inf", ""]]}, "every choice has the log-likelihood"),
+     ({"acc": 1.0, "target": "0", "filtered_resps": [["-9", ""], ["-1", ""]]}, None)],
+)  # fmt: skip
+def test_odd_records(tmp_path: Path, change: dict[str, Any], words: str | None) -> None:
+    file = tmp_path / NAME.format("odd")
+    rows = [document(i, 2, 0, [-1.0, -2.0]) for i in range(3)]
+    rows[1] |= change
+    file.write_text("\n".join(map(json.dumps, rows)))
+    if words is None:  # acc says otherwise than the target: the harness is believed
+        assert cal.read_file(file).y_true.tolist() == [1, 1, 1]
+        return
+    with pytest.raises(cal.InputError, match=words):
+        cal.read_file(file)
+
+
+def test_logs_may_be_packed_and_read_as_records(tmp_path: Path) -> None:
+    file, golds, _ = lm_log(tmp_path, "arc", [4] * 6)
+    packed = tmp_path / (NAME.format("arc") + ".gz")
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    assert cal.read_file(packed, columns="task").columns["task"].tolist() == ["arc"] * 6
+    with pytest.raises(cal.InputError, match="y_proba is not given"):
+        cal.read_file(file, format="jsonl")
+    assert cal.read_file(packed, format="lm-eval").y_true.tolist() == golds
+    with pytest.raises(cal.InputError, match="filter is of logs"):
+        cal.read_file(REAL, filter="none")
+
+
+def test_report_slices_by_task(tmp_path: Path) -> None:
+    for task in ("law", "math"):
+        lm_log(tmp_path, task, [4] * 30)
+    done = run("report", tmp_path / "samples_*.jsonl", "--json", "--measures", "ece")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["slices"]["by"] == "task" and "slices by 'task'" in " ".join(found["inferred"])
+
+
+def plain_eval(file: Path, samples: list[dict[str, Any]], header: bool = True) -> Path:
+    with zipfile.ZipFile(file, "w") as log:
+        for sample in samples:
+            name = f"samples/{sample['id']}_epoch_{sample['epoch']}.json"
+            log.writestr(name, json.dumps(sample))
+        if header:
+            log.writestr("header.json", json.dumps({"eval": {"task": "t", "model": "m"}}))
+    return file
+
+
+def sample(i: int, epoch: int = 1, value: Any = "C", **metadata: Any) -> dict[str, Any]:
+    return {"id": i, "epoch": epoch, "scores": {"judge": {"value": value, "metadata": metadata}}}
+
+
+def test_a_real_inspect_log() -> None:
+    rows = cal.read_file(REAL, columns=["sample", "epoch", "model"])
+    assert rows.y_true.tolist() == [1, 0, 0.5, 1, 1, 1, 0, 0]
+    assert rows.y_proba.tolist() == [0.9, 0.7, 0.55, 0.95] * 2
+    assert rows.columns["sample"].tolist() == [f"tiny/{i}" for i in (1, 2, 3, 4)] * 2
+    assert rows.columns["epoch"].tolist() == [1] * 4 + [2] * 4
+    assert any("Inspect AI log" in line for line in rows.inferred)
+    assert any("y_proba is 'judged.metadata.confidence'" in line for line in rows.inferred)
+
+
+def test_epochs_are_clusters() -> None:
+    done = run("report", REAL, "--json", "--measures", "brier")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["recipe"]["grouped"] and "epochs of a sample" in " ".join(found["inferred"])
+    done = run("check", REAL, "--max", "brier=0.9", "--json")
+    assert "epochs of a sample" in " ".join(json.loads(done.stdout)["inferred"])
+
+
+def test_json_logs_say_the_same(tmp_path: Path) -> None:
+    samples = [
+        sample(i, e, "C" if (i + e) % 2 else "I", confidence=0.6) for e in (1, 2) for i in (1, 2)
+    ]
+    log = {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": samples}
+    for indent in (None, 2):
+        file = tmp_path / f"log{indent}.json"
+        file.write_text(json.dumps(log, indent=indent))
+        zipped = plain_eval(tmp_path / f"log{indent}.eval", samples)
+        both = [cal.read_file(each) for each in (file, zipped)]
+        assert both[0].y_true.tolist() == both[1].y_true.tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("value", "correct"),
+    [("C", 1), ("I", 0), ("P", 0.5), ("N", 0), (True, 1), (0.25, 0.25), ("yes", 1), ("False", 0),
+     ("0.75", 0.75), ({"score": "C", "confidence": 3}, 1)],
+)  # fmt: skip
+def test_values_become_numbers_as_inspect_has_it(
+    tmp_path: Path, value: Any, correct: float
+) -> None:
+    file = plain_eval(
+        tmp_path / "log.eval",
+        [sample(1, value=value, confidence=0.5), sample(2, value="I", confidence=0.1)],
+    )
+    read = cal.read_file(file, y_proba="judge.metadata.confidence")
+    assert read.y_true.tolist() == [correct, 0]
+
+
+def test_inspect_errors(tmp_path: Path) -> None:
+    def refused(samples: list[dict[str, Any]], words: str, **options: Any) -> None:
+        file = plain_eval(tmp_path / "log.eval", samples)
+        with pytest.raises(cal.InputError, match=words):
+            cal.evaluate_file(file, **options)
+
+    fine = sample(1, confidence=0.5)
+    refused([fine, sample(2, confidence=80)], r"sample 2, epoch 1: y_proba\[1\] is 80")
+    refused([fine, sample(2, value="odd", confidence=0.5)], "sample 2, epoch 1: y_true is 'odd'")
+    refused([fine, sample(2)], "sample 2, epoch 1: y_proba is missing")
+    refused([fine, {"id": 2, "epoch": 1, "error": {}}], "sample 2, epoch 1: y_")
+    refused([sample(1, surety=0.5)], "no score has a confidence.*'judge.metadata.surety'")
+    refused([sample(1, confidence=0.5, prob=0.4)], "several confidences: say which with y_true=")
+    assert cal.read_file(
+        plain_eval(tmp_path / "log.eval", [sample(1, surety=50)]),
+        y_proba="judge.metadata.surety", percent=True,
+    ).y_true.tolist() == [1]  # fmt: skip
+    with pytest.raises(cal.InputError, match=r"neither header\.json nor samples"):
+        cal.read_file(plain_eval(tmp_path / "other.eval", [fine], header=False))
+    (tmp_path / "bad.eval").write_bytes(b"PK not a zip")
+    with pytest.raises(cal.InputError, match=r"bad\.eval"):
+        cal.read_file(tmp_path / "bad.eval")
+    whole = REAL.read_bytes()
+    (tmp_path / "cut.eval").write_bytes(whole.replace(whole[100:110], bytes(10), 1))
+    with pytest.raises(cal.InputError, match=r"cut\.eval"):
+        cal.read_file(tmp_path / "cut.eval")
+    header = {"version": 2, "status": "success", "eval": {}}
+    (tmp_path / "head.json").write_text(json.dumps(header, indent=1))
+    with pytest.raises(cal.InputError, match="Inspect log without samples"):
+        cal.read_file(tmp_path / "head.json")

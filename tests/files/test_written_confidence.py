@@ -1,0 +1,217 @@
+"""Confidence as people write it: log-probabilities, percentages, words, answers and gold, lists."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import calibrant as cal
+from cli.command import run
+
+WORDS = {"certain": 0.98, "very likely": 0.9, "likely": 0.7, "unlikely": 0.2}
+RNG = np.random.default_rng(11)
+SAID = RNG.choice(list(WORDS), 200).tolist()
+P = np.array([WORDS[word] for word in SAID])
+RIGHT = (RNG.random(200) < P).astype(int)
+GOLD = RNG.choice(["A", "B", "42", "1.50"], 200).tolist()
+ANSWER = [f" {g} " if r else "C" for g, r in zip(GOLD, RIGHT, strict=True)]
+ROWS = np.column_stack([P, 1 - P])
+
+
+def written(path: Path, kind: str, **columns: list[Any]) -> Path:
+    file = path / f"rows.{kind}"
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if kind == "json":
+        file.write_text(json.dumps(records, indent=1))
+    elif kind == "jsonl":
+        file.write_text("\n".join(map(json.dumps, records)))
+    elif kind == "parquet":
+        pl.DataFrame(columns).write_parquet(file)
+    else:
+        pl.DataFrame(columns).write_csv(file)
+    return file
+
+
+FILES = ("jsonl", "json", "csv", "parquet")
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize(
+    ("column", "options"),
+    [([f"{100 * p:g}%" for p in P], {"percent": True}),
+     ((100 * P).tolist(), {"percent": True}),
+     ([word.title() for word in SAID], {"words": WORDS}),
+     (np.log(P).tolist(), {"from_logprobs": True})],
+    ids=["85%", "85", "words", "logs"],
+)  # fmt: skip
+def test_files_give_the_same(
+    tmp_path: Path, kind: str, column: list[Any], options: dict[str, Any]
+) -> None:
+    file = written(tmp_path, kind, said=column, answer=ANSWER, gold=GOLD)
+    rows = cal.read_file(file, y_proba="said", answer="answer", gold="gold", **options)
+    assert rows.y_true.tolist() == RIGHT.tolist()
+    np.testing.assert_allclose(rows.y_proba, P, rtol=1e-14)
+    found = cal.evaluate_file(file, y_proba="said", answer="answer", gold="gold", **options)
+    assert math.isclose(found["brier"], cal.brier_score(RIGHT, P), rel_tol=1e-12)
+    assert any("'answer' equals 'gold'" in line for line in found.inferred)
+    assert any(word in line for line in found.inferred for word in ("percent", "words", "log-"))
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_lists_of_log_probabilities(tmp_path: Path, kind: str) -> None:
+    logs = np.log(ROWS) - 3.0  # of some options only: they need not sum to 1
+    file = written(tmp_path, kind, said=logs.tolist(), label=(1 - RIGHT).tolist())
+    rows = cal.read_file(file, y_proba="said", from_logprobs=True)
+    np.testing.assert_allclose(rows.y_proba, ROWS, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("record", "options", "words"),
+    [({"p": "110%"}, {"percent": True}, "line 4: p is '110%': percentages lie between"),
+     ({"p": "high"}, {"percent": True}, "line 4: p is 'high', which is not a percentage"),
+     ({"p": "maybe"}, {"words": WORDS}, "line 4: p is 'maybe', which words does not have"),
+     ({"p": 0.5}, {"words": WORDS}, "line 4: p is 0.5, which words does not have"),
+     ({"p": 0.3}, {"from_logprobs": True}, "line 4: .*0.3: log-probabilities are at most 0"),
+     ({"p": "likely"}, {}, "line 4: p is 'likely', which is not a number. If it is a word"),
+     ({"p": None}, {"percent": True}, "line 4: y_proba is missing")],
+)  # fmt: skip
+def test_errors_name_the_line(
+    tmp_path: Path, record: dict[str, Any], options: dict[str, Any], words: str
+) -> None:
+    fine: Any = "85%" if "percent" in options else "likely" if "words" in options else 0.0
+    file = tmp_path / "rows.jsonl"
+    rows = [{"p": fine, "y": 1}] * 3 + [{**record, "y": 0}]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(cal.InputError, match=words):
+        cal.evaluate_file(file, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"percent": True, "from_logits": True}, "from_logits and percent say two things"),
+     ({"from_logprobs": True, "from_logits": True}, "both True"),
+     ({"from_logprobs": 1}, "from_logprobs must be True or False"),
+     ({"words": {}}, "words must map"),
+     ({"words": {"sure": 95}}, r"words\['sure'\] is 95"),
+     ({"words": {"Sure": 0.9, "sure": 0.8}}, "twice"),
+     ({"answer": "y"}, "answer is given without gold"),
+     ({"answer": "y", "gold": "y"}, "both the column 'y'"),
+     ({"answer": "y", "gold": "z"}, "gold names the column 'z'"),
+     ({"answer": "y", "gold": "p", "y_true": "y"}, "y_true says something else")],
+)  # fmt: skip
+def test_options_that_contradict(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"p": 0.5, "y": 1}')
+    with pytest.raises(cal.InputError, match=words):
+        cal.read_file(file, **options)
+
+
+def test_shares_given_as_percentages_are_named(tmp_path: Path) -> None:
+    file = written(tmp_path, "jsonl", p=P.tolist(), y=RIGHT.tolist())
+    with pytest.raises(cal.InputError, match="leave out percent"):
+        cal.read_file(file, percent=True)
+
+
+def test_missing_answers_are_dropped_and_counted(tmp_path: Path) -> None:
+    answers: list[Any] = ["A", None, "", "B"]
+    file = written(tmp_path, "jsonl", p=["90%"] * 3 + [None], a=answers, g=["A"] * 4)
+    rows = cal.read_file(file, answer="a", gold="g", percent=True, missing="drop")
+    assert (rows.y_true.tolist(), rows.n_missing) == ([1], 3)
+
+
+def test_numbers_are_compared_as_numbers(tmp_path: Path) -> None:
+    file = written(
+        tmp_path, "jsonl", p=[0.5] * 4, a=["42.0", 7, "b", "1e3"], g=["42", "7", "B", 1000]
+    )
+    assert cal.read_file(file, answer="a", gold="g").y_true.tolist() == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [('[{"p": 0.5,\n "y": 1},\n 3]', "line 3: the list holds a number"),
+     ('[{"p": 0.5, "y": 1},\n{"p": }]', "line 2 is not JSON"),
+     ('[{"p": 0.5, "y": 1}\n{"p": 1}]', "line 2 is not JSON: Expecting ','"),
+     ('[{"p": 0.5, "y": 1}]\n[]', "line 2 is not JSON: Extra data"),
+     ('[{"p": 0.5, "y": 1},\n{"p": 7, "y": 1}]', r"line 2: y_proba\[1\] is 7.0"),
+     ("[]", "holds no rows"),
+     ('[{"p": 0.5', "line 1 is not JSON")],
+)  # fmt: skip
+def test_lists_of_records_have_lines(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "rows.json"
+    file.write_text(text)
+    with pytest.raises(cal.InputError, match=words):
+        cal.evaluate_file(file)
+
+
+def test_json_lines_in_a_json_file_stay(tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    file.write_text('{"p": 0.5, "y": 1}\n{"p": 0.6, "y": 0}')
+    assert cal.read_file(file).y_proba.tolist() == [0.5, 0.6]
+
+
+FUNCTIONS = (
+    cal.ece, cal.soft_ece, cal.ace, cal.tace, cal.debiased_l2, cal.sweep_ece, cal.ks_error,
+    cal.lin_ce, cal.brier_score, cal.log_loss, cal.spherical_loss, cal.classification_error,
+    cal.confidence_loss, cal.ls_ece, cal.smooth_ece,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_functions_take_log_probabilities(function: Any) -> None:
+    got = function(RIGHT, np.log(P), from_logprobs=True)
+    assert math.isclose(got, function(RIGHT, P), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_results_take_log_probabilities() -> None:
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.where(RNG.random(200) < 0.1, 0.0, P))
+    assert cal.evaluate(RIGHT, logs, from_logprobs=True)["ece"] == cal.ece(RIGHT, np.exp(logs))
+    assert "from log-probabilities" in cal.evaluate(RIGHT, logs, from_logprobs=True).inferred
+    of_rows = cal.evaluate(1 - RIGHT, np.log(ROWS) - 2.0, from_logprobs=True)
+    assert math.isclose(of_rows["brier"], cal.brier_score(1 - RIGHT, ROWS), rel_tol=1e-12)
+    frame = pl.DataFrame({"y": RIGHT, "l": np.log(P), "a": np.log(ROWS[:, 0]),
+                          "b": np.log(ROWS[:, 1])}).lazy()  # fmt: skip
+    assert math.isclose(
+        cal.ece("y", "l", data=frame, from_logprobs=True), cal.ece(RIGHT, P), rel_tol=1e-12
+    )
+    rows = cal.brier_score("y", ["b", "a"], data=frame, from_logprobs=True)
+    assert math.isclose(rows, cal.brier_score(RIGHT, ROWS[:, ::-1]), rel_tol=1e-12)
+
+
+def test_log_probabilities_are_named() -> None:
+    with pytest.raises(cal.InputError, match=r"no y_proba is above 0.*pass from_logprobs=True"):
+        cal.ece(RIGHT, np.log(P))
+    with pytest.raises(cal.InputError, match="pass from_logprobs=True"):
+        cal.ece(1 - RIGHT, np.log(ROWS))
+    with pytest.warns(cal.CalibrantWarning, match="from_logprobs=True in place"):
+        cal.ece(RIGHT, np.log(P), from_logits=True)
+    with pytest.raises(cal.InputError, match=r"y_proba\[0\] is .*: log-probabilities are at most"):
+        cal.ece(RIGHT, P, from_logprobs=True)
+    with pytest.raises(cal.InputError, match="-inf in every column"):
+        cal.ece([0], [[-math.inf, -math.inf]], from_logprobs=True)
+    with pytest.raises(cal.InputError, match="these are probabilities, and a softmax"):
+        cal.ece(1 - RIGHT, ROWS, from_logits=True)
+
+
+def test_the_command_takes_them(tmp_path: Path) -> None:
+    said = [f"{100 * p:g} %" for p in P]
+    file = written(tmp_path, "csv", percent=said, word=SAID, answer=ANSWER, gold=GOLD,
+                   log=np.log(P).tolist())  # fmt: skip
+    pairs = tmp_path / "words.txt"
+    pairs.write_text("\n".join(f"{word}={value}" for word, value in WORDS.items()))
+    shared = ["report", str(file), "--answer", "answer", "--gold", "gold", "--json", "--measures"]
+    want = cal.ece(RIGHT, P)
+    for more in (["--proba", "percent", "--percent"], ["--proba", "word", "--words", str(pairs)],
+                 ["--proba", "log", "--from-logprobs"], ["--proba", "log", "--from-logprobs",
+                  "--stream"]):  # fmt: skip
+        done = run(*shared, "ece", *more)
+        assert done.returncode == 0, done.stderr
+        assert math.isclose(json.loads(done.stdout)["measures"][0]["value"], want, rel_tol=1e-12)
+    told = run("report", file, "--proba", "log", "--answer", "answer", "--gold", "gold")
+    assert told.returncode == 3 and "pass --from-logprobs" in told.stderr
+    told = run("report", file, "--proba", "word", "--words", "likely", "--label", "log")
+    assert told.returncode == 3 and "neither pairs such as likely=0.7" in told.stderr

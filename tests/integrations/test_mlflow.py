@@ -1,0 +1,126 @@
+"""The evaluator of MLflow: probabilities in, measures, JSON and page logged to the run."""
+
+from __future__ import annotations
+
+import ast
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from needs import need
+
+ROOT = Path(__file__).parents[2]
+RNG = np.random.default_rng(2)
+X = RNG.normal(size=(300, 2))
+Y = (RNG.random(300) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+P = 1 / (1 + np.exp(-2 * X[:, 0]))
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Runs kept in a folder, and the evaluator as its entry point would register it."""
+    need("pandas")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("GIT_PYTHON_REFRESH", "quiet")
+    mlflow = need("mlflow")
+    from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry as registry
+
+    from calibrant.integrations.mlflow import CalibrantEvaluator
+
+    registry.register("calibrant", CalibrantEvaluator)
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    return mlflow
+
+
+def evaluated(mlflow, data, **options):
+    given = options.pop("config", {})
+    with mlflow.start_run() as run:
+        found = mlflow.models.evaluate(
+            data=data, targets="label", model_type="classifier", evaluators=["calibrant"],
+            evaluator_config={"calibrant": {"page": False, **given}}, **options,
+        )  # fmt: skip
+    return found, run.info.run_id
+
+
+def table(**columns):
+    import pandas as pd
+
+    return pd.DataFrame(columns)
+
+
+def test_probabilities_of_a_model(runs):
+    need("sklearn")
+    import mlflow.sklearn
+    from sklearn.linear_model import LogisticRegression
+
+    names = np.where(Y == 1, "yes", "no")
+    model = LogisticRegression().fit(X, names)
+    with runs.start_run():
+        logged = mlflow.sklearn.log_model(
+            model, name="model", serialization_format="cloudpickle", pip_requirements=["numpy"]
+        )
+    data = table(a=X[:, 0], b=X[:, 1], label=names)
+    found, run_id = evaluated(
+        runs, data, model=logged.model_uri, config={"measures": ["ece", "brier"], "page": True}
+    )
+    p = model.predict_proba(X)[:, 1]
+    assert found.metrics["calibration/ece"] == pytest.approx(cal.ece(Y, p))
+    limits = cal.interval(Y, p, measure="brier")
+    assert found.metrics["calibration/brier_low"] == pytest.approx(limits.low)
+    client = runs.MlflowClient()
+    assert client.get_run(run_id).data.metrics == pytest.approx(found.metrics)
+    paths = {file.path for file in client.list_artifacts(run_id, "calibration")}
+    assert paths == {"calibration/evaluation.json", "calibration/report.html"} == {*found.artifacts}
+    content = found.artifacts["calibration/evaluation.json"].content
+    assert content == json.loads(json.dumps(content)) and "brier" in str(content)
+    assert found.artifacts["calibration/report.html"].content.startswith("<!DOCTYPE html>")
+
+
+def test_probabilities_in_the_data(runs):
+    data = table(p=P, label=Y)
+    found, _ = evaluated(runs, data, predictions="p", config={"measures": ["ece"], "prefix": "c_"})
+    assert found.metrics["c_ece"] == pytest.approx(cal.ece(Y, P))
+    both = table(no=1 - P, yes=P, x=X[:, 0], label=Y, guess=(P > 0.5).astype(int))
+    config = {"measures": ["brier"], "predictions": ["no", "yes"], "pos_label": 0}
+    found, _ = evaluated(runs, both, predictions="guess", config=config)
+    assert found.metrics["calibration/brier"] == pytest.approx(cal.brier_score(1 - Y, 1 - P))
+
+
+@pytest.mark.parametrize(
+    ("columns", "config", "said"),
+    [
+        ({"p": (P > 0.5).astype(int)}, {}, "the predictions are class labels"),
+        ({"p": P}, {"mesures": ["ece"]}, "did you mean 'measures'"),
+        ({"p": P}, {"predictions": "q"}, "predictions names the column 'q'"),
+        ({"p": P}, {"pos_label": 1}, "pos_label is for two classes"),
+        ({"p": P + 3}, {}, "must lie in"),
+    ],
+)
+def test_errors(runs, columns, config, said):
+    with pytest.raises(cal.InputError, match=said):
+        evaluated(runs, table(**columns, label=Y), predictions="p", config=config)
+
+
+def test_other_models_are_left_to_others(runs):
+    from calibrant.integrations.mlflow import CalibrantEvaluator
+
+    assert CalibrantEvaluator.can_evaluate(model_type="classifier", evaluator_config={})
+    assert not CalibrantEvaluator.can_evaluate(model_type="regressor", evaluator_config={})
+
+
+def test_the_entry_point_names_the_class():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    entry = project["entry-points"]["mlflow.model_evaluator"]["calibrant"]
+    assert entry == "calibrant.integrations.mlflow:CalibrantEvaluator"
+    assert (ROOT / "src" / "calibrant" / "integrations" / "mlflow.py").exists()
+
+
+def test_it_is_imported_without_what_measures():
+    """MLflow loads entry points at its start: that must not cost a start of Calibrant's."""
+    tree = ast.parse((ROOT / "src" / "calibrant" / "integrations" / "mlflow.py").read_text())
+    top = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert [name for name in top if name.startswith("calibrant")] == ["calibrant._core.errors"]

@@ -1,0 +1,121 @@
+"""Figures and tables of a page as files, made by a click in a real browser."""
+
+from __future__ import annotations
+
+import csv
+import io
+import struct
+
+import pytest
+
+import calibrant as cal
+from calibrant.results._rendering import shown
+
+
+def saved_by(page, button):
+    """The name and the bytes of the file that a click on a button writes."""
+    with page.expect_download() as waiting:
+        button.click()
+    return waiting.value.suggested_filename, waiting.value.path().read_bytes()
+
+
+def rows_of(content):
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
+
+
+def button(page, after, kind):
+    return page.locator(f"{after} + .take button", has_text=kind)
+
+
+@pytest.fixture(scope="module")
+def dark(browser, fashion):
+    """The page in the dark: pictures of it are in the light."""
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(fashion.path.as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+    yield page
+    assert said == []
+    # Nothing from a network, and nothing but the page itself, and what it wrote, from elsewhere.
+    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [
+        fashion.path.as_uri()
+    ]
+    context.close()
+
+
+def test_every_figure_and_table_has_its_buttons(dark):
+    charts, tables = dark.locator(".chart").count(), dark.locator("table").count()
+    # The diagram and its counts are one figure.
+    assert dark.locator(".take").count() == charts - 1 + tables
+    names = dark.eval_on_selector_all(".take button", "all => all.map(b => b.ariaLabel)")
+    assert len(names) == 3 * (charts - 1) + tables and len(set(names)) == len(names)
+
+
+def test_numbers_of_the_diagram(dark, fashion):
+    name, content = saved_by(dark, button(dark, "#counts", "CSV"))
+    assert name == "fashion-reliability-diagram.csv"
+    columns = cal.reliability(fashion.y, fashion.p).intervals(0.95)
+    rows = rows_of(content)
+    assert [int(row["n"]) for row in rows] == columns["n"]
+    for key in ("mean_predicted", "mean_target", "gap", "low", "high"):
+        for row, wanted in zip(rows, columns[key], strict=True):
+            assert row[key] == "" or float(row[key]) == pytest.approx(wanted, rel=1e-7, abs=1e-12)
+            assert (row[key] == "") == (wanted != wanted)
+
+
+def test_a_drawing_is_whole_and_light(dark):
+    name, content = saved_by(dark, button(dark, "#counts", "SVG"))
+    text = content.decode()
+    assert name == "fashion-reliability-diagram.svg" and text.startswith("<svg xmlns=")
+    assert "var(" not in text and 'fill="#ffffff"' in text and "#0a65a8" in text
+    assert "mean confidence" in text and "share of rows" in text
+    assert dark.evaluate("document.documentElement.dataset.theme") is None
+
+
+def test_a_picture_is_a_png_of_three_dots_a_point(dark):
+    name, content = saved_by(dark, button(dark, "#counts", "PNG"))
+    assert name == "fashion-reliability-diagram.png" and content.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", content[16:24])
+    box = dark.locator("#diagram svg").bounding_box()
+    assert width == pytest.approx(3 * box["width"], abs=6) and height > width
+    # Not empty: the first pixels of an empty canvas would compress to next to nothing.
+    assert len(content) > 20_000
+
+
+def test_tables_have_numbers_and_limits_in_columns(dark, fashion):
+    table = dark.locator("table.measures").first
+    name, content = saved_by(
+        dark, dark.locator(".table-box:has(table.measures) + .take button").first
+    )
+    rows = rows_of(content)
+    assert (
+        name == "fashion-headline-measures.csv" and len(rows) == table.locator("tbody tr").count()
+    )
+    for row in rows:
+        estimate = fashion.report.evaluation.estimate(row["measure"])
+        assert float(row["value"]) == estimate.value and row["title"] == estimate.title
+        assert row["interval (95 %) low"] == shown(estimate.interval.low)
+        assert row["interval (95 %) high"] == shown(estimate.interval.high)
+
+
+def test_names_that_would_be_code_are_text(visit, nasty):
+    page = visit(nasty.path).page
+    _, content = saved_by(page, page.locator(".table-box:has(#class-table) + .take button"))
+    assert {row["class"] for row in rows_of(content)} == {
+        " ".join(name.split()) for name in nasty.report.evaluation.classes["class"]
+    }
+
+
+def test_a_drawing_of_curves_names_them(visit, compared):
+    page = visit(compared.path).page
+    _, content = saved_by(page, button(page, "#curves", "SVG"))
+    text = content.decode()
+    assert text.count("as is") == 1 and "&#60;script&#62;" in text and "<script" not in text
+    page.uncheck("input[name=series] >> nth=0")
+    _, content = saved_by(page, button(page, "#curves", "CSV"))
+    assert {row["predictor"] for row in rows_of(content)} == set(compared.p) - {"as is"}
+    _, content = saved_by(page, button(page, "#ranks", "CSV"))
+    assert [row["predictor"] for row in rows_of(content)] == compared.report.order("ece")

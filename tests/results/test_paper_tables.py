@@ -1,0 +1,209 @@
+"""Tables for papers: LaTeX and Markdown that any name survives, and what is marked in them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.results._paper_tables import latex_text
+from calibrant.results._rendering import as_markdown, scale_of, scaled_columns
+from needs import need
+
+RNG = np.random.default_rng(4)
+H = RNG.normal(size=800)
+Y = (RNG.random(800) < 1 / (1 + np.exp(-H))).astype(int)
+ODD = r"50% & a_b {x} \cmd #1 ~^ <|>"
+MODELS = {
+    ODD: 1 / (1 + np.exp(-H)),
+    "close": 1 / (1 + np.exp(-1.02 * H)),
+    "far": 1 / (1 + np.exp(-4 * H)),
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return cal.compare(Y, MODELS, measures=["brier", "lin_ce", "brier_discrimination"],
+                       n_resamples=200)  # fmt: skip
+
+
+def rows_of(latex):
+    body = latex.split(r"\midrule")[1].split(r"\bottomrule")[0]
+    return [re.split(r"(?<!\\)&", line.strip().removesuffix(r"\\")) for line in body.split("\n")
+            if line.strip()]  # fmt: skip
+
+
+class TestLatex:
+    def test_shape(self, found):
+        text = found.to_latex(caption="50% of <it>", label="tab:one")
+        for name in ("table", "tabular"):
+            assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 1
+        plain = re.sub(r"\\[{}]", "", text)
+        assert plain.count("{") == plain.count("}")
+        assert r"\caption{50\% of \textless{}it\textgreater{}}" in text
+        assert r"\label{tab:one}" in text and r"\begin{tabular}{lrrr}" in text
+        rows = rows_of(text)
+        assert len(rows) == 3 and {len(row) for row in rows} == {4}
+
+    def test_names_are_escaped(self, found):
+        name = rows_of(found.to_latex())[0][0].strip()
+        assert name == (
+            r"50\% \& a\_b \{x\} \textbackslash{}cmd \#1 \textasciitilde{}\textasciicircum{} "
+            r"\textless{}\textbar{}\textgreater{}"
+        )
+        assert latex_text("two\nlines") == "two lines"
+
+    def test_best_and_ties(self, found):
+        for j, measure in enumerate(found.measures):
+            best = found.order(measure)[0]
+            for i, name in enumerate(found.names):
+                cell = rows_of(found.to_latex())[i][j + 1]
+                difference = found.difference(name, best, measure)
+                # Of a rising function of the same predictions the discrimination is the same.
+                equal = found.value(name, measure) == found.value(best, measure)
+                assert (r"\textbf" in cell) == equal
+                assert ("dagger" in cell) == (not equal and difference.better is None)
+        assert r"\multicolumn{4}{l}" in found.to_latex()
+        # A difference that is clear has no mark.
+        only = cal.compare(Y, {k: MODELS[k] for k in ("close", "far")}, measures=["brier"],
+                           n_resamples=200)  # fmt: skip
+        assert "dagger" not in only.to_latex()
+
+    def test_small_values_have_a_scale(self, found):
+        head = found.to_latex(measures=["lin_ce"])
+        exponent = int(re.search(r"10\^\{(-\d+)\}", head).group(1))
+        cell = rows_of(head)[2][1]
+        value = float(re.search(r"[\d.]+", cell).group())
+        assert value * 10.0**exponent == pytest.approx(found.value("far", "lin_ce"), rel=0.05)
+
+    def test_intervals_digits_and_direction(self, found):
+        cell = rows_of(found.to_latex(measures=["brier"], digits=4))[0][1]
+        low, high = (found.intervals("brier")[end][found.order("brier").index(ODD)]
+                     for end in ("low", "high"))  # fmt: skip
+        assert f"[{low:.4f}, {high:.4f}]" in cell
+        assert "[" not in "".join(rows_of(found.to_latex(intervals=False))[0][1:])
+        assert r"$\uparrow$" in found.to_latex(measures=["brier_discrimination"])
+
+    def test_errors(self, found):
+        with pytest.raises(cal.InputError, match="no measure 'ece'"):
+            found.to_latex(measures=["ece"])
+        with pytest.raises(cal.InputError, match="digits must be"):
+            found.to_latex(digits=-1)
+        with pytest.raises(cal.InputError, match="label must be a plain name"):
+            found.to_latex(label="a{b")
+
+
+class TestMarkdown:
+    def test_of_a_comparison(self, found):
+        head, line, *rows, blank, note = found.to_markdown().splitlines()
+        assert head.startswith("| predictor | Brier score ↓ | LinCE ↓")
+        assert line == "|---|---:|---:|---:|" and blank == "" and note.startswith("† not clearly")
+        assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows)
+        assert sum("**" in row for row in rows) >= 1
+
+    @pytest.mark.parametrize("make", [
+        lambda: cal.evaluate(Y, MODELS["far"], measures=["ece"], by=Y).slices,
+        lambda: cal.reliability(Y, MODELS["far"], bins=3),
+        lambda: cal.evaluate(Y, MODELS["far"], measures=["ece"]),
+        lambda: cal.check(Y, MODELS["far"], at_most={"brier": 0.5}),
+        lambda: cal.conventions(Y, MODELS["far"]),
+        lambda: cal.bin_sensitivity(Y, MODELS["far"]),
+    ])  # fmt: skip
+    def test_of_every_table(self, make):
+        table = make().to_markdown().splitlines()
+        widths = {len(re.findall(r"(?<!\\)\|", row)) for row in table}
+        assert len(widths) == 1 and set(table[1]) <= set("|-:")
+
+    def test_cells_cannot_break_out(self):
+        table = as_markdown({"a|b": ["x\n|*y*_z_ `c` [l](u) <b>", None], "n": [1.5, float("nan")]})
+        head, _, first, second = table.splitlines()
+        assert head == r"| a\|b | n |" and second == "|  |  |"
+        assert first == r"| x \|\*y\*\_z\_ \`c\` \[l\](u) \<b\> | 1.5000 |"
+        assert "lin_ce" in as_markdown({"lin_ce": [1]})
+
+
+class TestFrames:
+    @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+    def test_intervals_and_ranks(self, found, backend):
+        need(backend)
+        frame = found.to_frame(backend, intervals=True)
+        names = list(frame.column_names if backend == "pyarrow" else frame.columns)
+        ends = ("", "_low", "_high", "_estimate", "_rank", "_rank_low", "_rank_high", "_tied")
+        assert names[:9] == ["predictor", *(f"brier{end}" for end in ends)]
+        assert len(names) == 1 + 3 * 8
+        ranks = list(frame["brier_rank"])
+        by_rank = dict(zip(found.ranking("brier")["predictor"], found.ranking("brier")["rank"],
+                           strict=True))  # fmt: skip
+        assert [int(str(r)) for r in ranks] == [by_rank[name] for name in found.names]
+
+
+def test_scales():
+    assert scale_of([2e-3, 5e-5], below=0.01) == -3 and scale_of([2e-2, 5e-5], below=0.01) == 0
+    assert [scale_of([v]) for v in (0.0, 5e-7, 3e-6, 4e-4, 2e-3, 1.0, float("nan"))] == [
+        0, -9, -6, -6, 0, 0, 0,
+    ]  # fmt: skip
+    columns = scaled_columns({"name": ["a", "b"], "x": [4.123456e-5, 0.0], "y": [0.5, 1e-6]})
+    assert columns == {"name": ["a", "b"], "x (1e-6)": [41.23, 0.0], "y": [0.5, 1e-6]}
+
+
+class TestScaleOn:
+    VAL = slice(0, 300)
+    TEST = slice(300, 800)
+
+    def given(self, rows):
+        return {name: MODELS[name][rows] for name in ("close", "far")}
+
+    def test_is_what_a_map_by_hand_gives(self):
+        found = cal.compare(
+            Y[self.TEST], self.given(self.TEST), measures=["brier"], n_resamples=50, scaler="platt",
+            scale_on={"y_true": Y[self.VAL], "y_proba": self.given(self.VAL)},
+        )  # fmt: skip
+        for name, p in self.given(self.TEST).items():
+            by_hand = cal.PlattScaling().fit(Y[self.VAL], MODELS[name][self.VAL]).transform(p)
+            assert found.value(name, "brier") == cal.brier_score(Y[self.TEST], by_hand)
+        assert found.recipe["scaler"] == "platt" and "PlattScaling" in found.notes[0]
+
+    @pytest.mark.parametrize("kind", ["frame", "own labels", "log-probabilities"])
+    def test_is_the_same_however_the_rows_are_given(self, kind):
+        val, test = self.given(self.VAL), self.given(self.TEST)
+        options = {"measures": ["brier"], "n_resamples": 50, "scaler": "beta"}
+        plain = cal.compare(
+            Y[self.TEST], test, **options, scale_on={"y_true": Y[self.VAL], "y_proba": val}
+        )
+        y_true, more = Y[self.TEST], {}
+        scale_on = {"y_true": Y[self.VAL], "y_proba": val}
+        if kind == "frame":
+            pandas, names = need("pandas"), {name: name for name in test}
+            y_true, more = "y", {"data": pandas.DataFrame({**test, "y": Y[self.TEST]})}
+            frame = pandas.DataFrame({**val, "y": Y[self.VAL]})
+            scale_on, test = {"y_true": "y", "y_proba": names, "data": frame}, names
+        elif kind == "own labels":
+            y_true = dict.fromkeys(test, Y[self.TEST])
+            scale_on["y_true"] = dict.fromkeys(test, Y[self.VAL])
+            more = {"ids": {name: range(y_true[name].size) for name in test}}
+        else:
+            test = {name: np.log(p) for name, p in test.items()}
+            scale_on["y_proba"] = {name: np.log(p) for name, p in val.items()}
+            more = {"from_logprobs": True}
+        found = cal.compare(y_true, test, **options, **more, scale_on=scale_on)
+        assert found.values == pytest.approx(plain.values, rel=1e-9)
+
+    @pytest.mark.parametrize(
+        ("scale_on", "said"),
+        [
+            ([1], "must map y_true and y_proba"),
+            ({"y_true": Y}, "y_proba is not there"),
+            ({"y_true": Y, "y_proba": MODELS["far"]}, "must map the same names"),
+            ({"y_true": Y, "y_proba": {"close": H}}, "no predictions of 'far'"),
+            ({"y_tru": Y}, "did you mean 'y_true'"),
+            ({"y_true": Y[:9], "y_proba": {"close": Y, "far": Y}}, "scale_on, close: "),
+        ],
+    )
+    def test_errors(self, scale_on, said):
+        with pytest.raises(cal.InputError, match=said):
+            cal.compare(Y, self.given(slice(None)), scale_on=scale_on)
+        with pytest.raises(cal.InputError, match="did you mean 'temperature'"):
+            cal.compare(Y, self.given(slice(None)), scaler="temp", scale_on={
+                "y_true": Y, "y_proba": self.given(slice(None))})  # fmt: skip
