@@ -13,10 +13,13 @@ from calibrant._api.metrics.significance import cox_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import slice_labels
 from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._engines.arrays.passes import in_threads
+from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.clinical import (
     cox_values,
     measured,
@@ -166,17 +169,20 @@ def with_subgroups(
 ) -> ClinicalSummary:
     """The summary, and the same of every subgroup."""
     labels, name = slice_labels(by, samples, data)
-    parts = {}
-    for label in dict.fromkeys(np.sort(labels).tolist()):
+
+    def summary(label: Any) -> ClinicalSummary:
         rows = np.flatnonzero(labels == label)
         subset = samples.take(rows)
         own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         if subset.weights is not None and not (subset.weights > 0).any():
-            parts[str(label)] = _empty(plain, subset.n, "no row has any weight")
-        elif own is not None and int(own.max()) == 0:
-            parts[str(label)] = _empty(plain, subset.n, "one cluster alone cannot be resampled")
-        else:
-            parts[str(label)] = summary_of(subset, own, plain.level, n_resamples, seed)
+            return _empty(plain, subset.n, "no row has any weight")
+        if own is not None and int(own.max()) == 0:
+            return _empty(plain, subset.n, "one cluster alone cannot be resampled")
+        return summary_of(subset, own, plain.level, n_resamples, seed)
+
+    subgroups = list(dict.fromkeys(np.sort(labels).tolist()))
+    threads = n_threads() if samples.n >= THREADS_FROM else 1
+    parts = dict(zip(map(str, subgroups), in_threads(summary, subgroups, threads), strict=True))
     return ClinicalSummary(plain.values_, plain.n, plain.events, plain.level, name, parts)
 
 
