@@ -51,7 +51,7 @@ def decision_curve(
 
     .. math:: \frac{1}{W} \sum_i w_i 1[p_i \ge t] \Bigl( y_i - \frac{t}{1 - t} (1 - y_i) \Bigr)
 
-    in units of events found: at the threshold t one finds an event worth t / (1 - t) false alarms.
+    in units of events found: at the threshold t a false alarm costs t / (1 - t) of an event found.
     Beside the models stand acting on everyone and acting on no one (net benefit 0), paired
     differences with intervals, and what recalibration would add.
 
