@@ -14,6 +14,9 @@ BUILT := $(VENV)/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
 QUICK := -k "not soft and not numpy" tests/house/test_house.py tests/house/test_project_files.py \
 	tests/laws/test_catalogue_laws.py tests/oracles/test_twins.py
 
+# Whoever sets it has every module compiled, and every assertion rewritten, in each process anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo quick lint types suite test docs bench dist clean
 
 $(VENV)/pyvenv.cfg:

@@ -13,8 +13,9 @@ import pytest
 import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
+from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import problem_of
-from calibrant._inference.family import SHAPES, family_of, invert
+from calibrant._inference.family import SHAPES, Family, invert
 from needs import need
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -157,7 +158,7 @@ def test_families_tend_to_their_own_truth(kind):
     weights = np.random.default_rng(1).random(2000) + 0.5 if kind == "weights" else None
     groups = np.arange(2000) // 4 if kind == "clusters" else None
     problem = problem_of(to_samples(y, u, sample_weight=weights), "binary", cal.EqualWidth(8))
-    family = family_of(problem, problem.coarse_cells, 400, 0, groups)
+    family = Family(problem, problem.coarse_cells, blocks_of(problem.n, groups, 0), 400, 0)
     assert family.outcomes == (kind in ("rows", "weights"))
     for shape in SHAPES:
         grid = family.grid(shape)
@@ -179,7 +180,7 @@ def test_rates_stay_between_0_and_1_and_keep_the_gap():
     """Half of a bin's predictions are 0: a gap below 0 comes out of the others."""
     u = np.repeat([0.0, 0.06], 100)
     problem = problem_of(to_samples(np.zeros(200, int), u), "binary", cal.EqualWidth(5))
-    family = family_of(problem, problem.coarse_cells, 50, 0, None)
+    family = Family(problem, problem.coarse_cells, blocks_of(problem.n, None, 0), 50, 0)
     for t in (-4.0, 0.0, 0.5):
         truth, drawn = family.member("threshold", t)
         assert (truth.wz >= 0).all() and (drawn.wz >= 0).all()

@@ -198,10 +198,14 @@ def test_the_names_of_classes_do_not_matter(name: str, kind: str, data: Any) -> 
     same(name, renamed, value(name, sample.y, sample.p, sample.w))
 
 
-# Not the Kolmogorov-Smirnov error: partial sums from the other end differ by the total.
+# Not the Kolmogorov-Smirnov error: partial sums from the other end differ by the total. Nor what
+# calls y = 1 right, nor the distances to R's local regression, which cuts after the lower half.
+ONE_SIDED = {"ks_error", "aurc", "accuracy_at_coverage", "ici", "e50", "e90", "emax"}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "name", [measure.name for measure in cal.catalogue("binary") if measure.name != "ks_error"]
+    "name", [measure.name for measure in cal.catalogue("binary") if measure.name not in ONE_SIDED]
 )
 def test_zero_and_one_may_be_exchanged(name: str, kind: str) -> None:
     sample = random_sample("binary", kind)
@@ -222,7 +226,8 @@ def in_range(name: str, shape: str, sample: Sample, w: Any) -> None:
     high = measure.high if math.isfinite(measure.high) else bounds[measure.high_text]
     # Parts that are differences of sums may miss an end by the sums' rounding.
     slack = 1e-13 * max(1.0, high)
-    assert measure.low - slack <= value(name, sample.y, sample.p, w) <= high + slack
+    found = value(name, sample.y, sample.p, w)
+    assert math.isnan(found) or measure.low - slack <= found <= high + slack
 
 
 @every_measure
