@@ -7,6 +7,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def cuts_by(engine_name: str, samples: Samples, m: int) -> Array:
 
 def assert_engines_agree(samples: Samples, m: int) -> None:
     compiled, reference = cuts_by("native", samples, m), cuts_by("numpy", samples, m)
-    np.testing.assert_array_equal(compiled, reference, err_msg=f"{m} bins")
+    np.testing.assert_array_equal(compiled, reference, err_msg=f"{m} bins of {samples.n} rows")
 
 
 def slow_bins(predictions: Array, weights: Array | None, m: int) -> list[int]:
@@ -108,12 +109,12 @@ def slow_bins(predictions: Array, weights: Array | None, m: int) -> list[int]:
 @compiled_only
 @every_shape
 @every_weighting
-@pytest.mark.parametrize("n", [1, 3, 16_384])
 @pytest.mark.usefixtures("always_select")
-def test_engines_agree_on_small_samples(shape: str, weighting: str, n: int) -> None:
-    samples = problem(shape, weighting, n)
-    for m in (1, 2, 15):
-        assert_engines_agree(samples, m)
+def test_engines_agree_on_small_samples(shape: str, weighting: str) -> None:
+    for n in (1, 3, 16_384):
+        samples = problem(shape, weighting, n)
+        for m in (1, 2, 15):
+            assert_engines_agree(samples, m)
 
 
 @compiled_only
@@ -142,18 +143,19 @@ def test_engines_agree_on_large_samples(shape: str, weighting: str) -> None:
 @compiled_only
 @every_shape
 @every_weighting
-@pytest.mark.parametrize("n", [2, 7, 3000])
 def test_selection_agrees_with_sorting_on_samples_it_would_sort(
-    shape: str, weighting: str, n: int, monkeypatch: pytest.MonkeyPatch
+    shape: str, weighting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Small samples, and little room for sorting, so that every refinement step is taken."""
-    samples = problem(shape, weighting, n)
-    sorted_cuts = {m: cuts_by("native", samples, m) for m in (2, 15)}
-    monkeypatch.setattr(quantiles, "SORT_BELOW", 0)
-    for room in (0, 1 << 18):
-        monkeypatch.setattr(quantiles, "GATHER", room)
-        for m, expected in sorted_cuts.items():
-            np.testing.assert_array_equal(cuts_by("native", samples, m), expected)
+    for n, m in product((2, 7, 3000), (2, 15)):
+        samples = problem(shape, weighting, n)
+        expected = cuts_by("native", samples, m)
+        for room in (0, 1 << 18):
+            with monkeypatch.context() as patch:
+                patch.setattr(quantiles, "SORT_BELOW", 0)
+                patch.setattr(quantiles, "GATHER", room)
+                found = cuts_by("native", samples, m)
+            np.testing.assert_array_equal(found, expected, err_msg=f"{m} bins of {n}, room {room}")
 
 
 @compiled_only
@@ -186,23 +188,21 @@ def test_overshoot_is_brought_back_before_it_is_ranked() -> None:
 # --- the rule -------------------------------------------------------------------------------------
 
 
-@every_engine
 @every_shape
 @every_weighting
-@pytest.mark.parametrize("n", [1, 5, 200])
 @pytest.mark.usefixtures("always_select")
-def test_equal_predictions_go_to_the_bin_of_their_middle_rank(
-    shape: str, weighting: str, n: int, engine_name: str
-) -> None:
-    samples = problem(shape, weighting, n)
-    for m in (1, 2, 7, 15, 300):
-        with engine(engine_name):
-            cuts = quantile_cuts(samples, "binary", m)
-        assert cuts.m == m
+def test_equal_predictions_go_to_the_bin_of_their_middle_rank(shape: str, weighting: str) -> None:
+    for n, m in product((1, 5, 200), (1, 2, 7, 15, 300)):
+        samples = problem(shape, weighting, n)
         weighed = np.ones(n, bool) if samples.weights is None else samples.weights > 0
         expected = np.array(slow_bins(samples.predictions, samples.weights, m))
-        found = cuts.find(samples.predictions)
-        np.testing.assert_array_equal(found[weighed], expected[weighed])
+        for engine_name in available():
+            with engine(engine_name):
+                cuts = quantile_cuts(samples, "binary", m)
+            case = f"{m} bins of {n} rows by {engine_name}"
+            assert cuts.m == m, case
+            found = cuts.find(samples.predictions)
+            np.testing.assert_array_equal(found[weighed], expected[weighed], err_msg=case)
 
 
 levels = st.integers(0, 6).map(lambda j: j / 6)

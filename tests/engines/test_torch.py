@@ -269,12 +269,23 @@ def test_smoothing_grids(name, device):
 PHI = np.array([[0.0, -3.0], [1.0, 2.0], [4.0, 0.5], [2.0, 2.5], [-1.0, 1.0], [0.3, 0.7]])
 
 
+VECTOR_RULES = ("equal width", "one dropped", "edges", "quantile", "level sets")
+
+
 @every_device
-@pytest.mark.parametrize("rule", ["equal width", "one dropped", "edges", "quantile", "level sets"])
-@pytest.mark.parametrize("phi", [None, PHI], ids=["labels", "a property"])
 @pytest.mark.parametrize("name", MULTICLASS)
-def test_vector_tables(name, phi, rule, device):
+def test_vector_tables(name, device):
     here, there = both(PROBLEMS[name], device)
+    for rule in VECTOR_RULES:
+        for of, phi in (("labels", None), ("a property", PHI)):
+            try:
+                same_vector_tables(here, there, rule, phi)
+            except AssertionError as error:
+                error.add_note(f"of {of} in {rule}")
+                raise
+
+
+def same_vector_tables(here, there, rule, phi):
     (mine, found), (theirs, found_too) = of_arrays(
         lambda e, s: e.vector_table(s, RULES[rule], phi), here, there
     )
@@ -318,10 +329,18 @@ def test_whole_problems_columns_and_rows_above(name, device):
 
 
 @every_device
-@pytest.mark.parametrize("measures", [None, ("ece", "classwise_ece", "log_loss"), ("smooth_ece",)])
 @every_problem
-def test_streams(name, measures, device):
+def test_streams(name, device):
     here, there = both(PROBLEMS[name], device)
+    for measures in (None, ("ece", "classwise_ece", "log_loss"), ("smooth_ece",)):
+        try:
+            same_streams(name, here, there, measures)
+        except AssertionError as error:
+            error.add_note(f"of {measures}")
+            raise
+
+
+def same_streams(name, here, there, measures):
     cells = Cells(EqualWidth(15, "right"))
     names = None if measures is None else tuple(m for m in measures if _applies(m, here.multiclass))
     holds = holdings(names, here.multiclass)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations, product
@@ -25,13 +27,24 @@ from calibrant._measures.catalogue import find
 
 SHAPES = ("binary", "multiclass")
 KINDS = ("hard", "soft")
-CASES = [
-    pytest.param(measure.name, shape, kind, id=f"{measure.name}-{shape}-{kind}")
-    for shape in SHAPES
-    for measure in cal.catalogue(shape)
-    for kind in KINDS
-]
-every_measure = pytest.mark.parametrize(("name", "shape", "kind"), CASES)
+NAMES = {shape: [measure.name for measure in cal.catalogue(shape)] for shape in SHAPES}
+# Each test goes through all measures: of each alone, most take less than a test's overhead.
+every_way = pytest.mark.parametrize(
+    ("shape", "kind"), [(shape, kind) for shape in SHAPES for kind in KINDS]
+)
+every_shape = pytest.mark.parametrize("shape", SHAPES)
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """What fails in here says of which measure."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"for {name}")
+        raise
+
+
 # The same samples every time: a law that holds today holds tomorrow.
 few = settings(
     max_examples=8,
@@ -122,20 +135,21 @@ def value(name: str, y: Any, p: Any, w: Any = None, bins: Any = 5) -> float:
 def same(name: str, a: float, b: float) -> None:
     if name == "debiased_l2":  # the root blows up the rounding of the difference under it
         a, b = a**2, b**2
-    assert a == pytest.approx(b, rel=1e-11, abs=1e-13, nan_ok=True)
+    assert a == pytest.approx(b, rel=1e-11, abs=1e-13, nan_ok=True), name
 
 
 # --- rows and weights -----------------------------------------------------------------------------
 
 
-@every_measure
+@every_way
 @few
 @given(data=st.data())
-def test_the_order_of_rows_does_not_matter(name: str, shape: str, kind: str, data: Any) -> None:
+def test_the_order_of_rows_does_not_matter(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
     shuffled = sample.take(np.array(data.draw(st.permutations(range(len(sample.y))))))
-    expected = value(name, sample.y, sample.p, sample.w)
-    same(name, value(name, shuffled.y, shuffled.p, shuffled.w), expected)
+    for name in NAMES[shape]:
+        expected = value(name, sample.y, sample.p, sample.w)
+        same(name, value(name, shuffled.y, shuffled.p, shuffled.w), expected)
 
 
 # What these take off or add is the noise of single rows: a row of weight 2 is one draw that counts
@@ -143,59 +157,62 @@ def test_the_order_of_rows_does_not_matter(name: str, shape: str, kind: str, dat
 OF_ROWS = {"confidence_ce", "debiased_l2"}
 
 
-@pytest.mark.parametrize(
-    ("name", "shape", "kind"), [case for case in CASES if case.values[0] not in OF_ROWS]
-)
+@every_way
 @few
 @given(data=st.data())
-def test_a_whole_weight_is_a_repetition(name: str, shape: str, kind: str, data: Any) -> None:
+def test_a_whole_weight_is_a_repetition(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
     repeated = sample.take(np.repeat(np.arange(len(sample.y)), sample.w))
-    same(name, value(name, sample.y, sample.p, sample.w), value(name, repeated.y, repeated.p))
+    for name in (n for n in NAMES[shape] if n not in OF_ROWS):
+        same(name, value(name, sample.y, sample.p, sample.w), value(name, repeated.y, repeated.p))
 
 
-@every_measure
+@every_way
 @few
 @given(data=st.data())
-def test_a_row_of_no_weight_is_no_row(name: str, shape: str, kind: str, data: Any) -> None:
+def test_a_row_of_no_weight_is_no_row(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
     held = sample.take(sample.w > 0)
-    expected = value(name, held.y, held.p, held.w)
-    same(name, value(name, sample.y, sample.p, sample.w), expected)
+    for name in NAMES[shape]:
+        expected = value(name, held.y, held.p, held.w)
+        same(name, value(name, sample.y, sample.p, sample.w), expected)
 
 
-@every_measure
+@every_way
 @few
 @given(data=st.data())
-def test_no_weights_are_weights_of_one(name: str, shape: str, kind: str, data: Any) -> None:
+def test_no_weights_are_weights_of_one(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
     ones = np.ones(len(sample.y))
-    same(name, value(name, sample.y, sample.p), value(name, sample.y, sample.p, ones))
+    for name in NAMES[shape]:
+        same(name, value(name, sample.y, sample.p), value(name, sample.y, sample.p, ones))
 
 
-@every_measure
-@pytest.mark.parametrize("scale", [1e-3, 7.0, 1e6])
-def test_only_shares_of_weight_matter(name: str, shape: str, kind: str, scale: float) -> None:
+@every_way
+def test_only_shares_of_weight_matter(shape: str, kind: str) -> None:
     sample = random_sample(shape, kind)
-    once = value(name, sample.y, sample.p, sample.w)
-    scaled = value(name, sample.y, sample.p, scale * sample.w)
-    assert scaled == pytest.approx(once, rel=1e-12, abs=0, nan_ok=True)
+    for name in NAMES[shape]:
+        once = value(name, sample.y, sample.p, sample.w)
+        for scale in (1e-3, 7.0, 1e6):
+            scaled = value(name, sample.y, sample.p, scale * sample.w)
+            expected = pytest.approx(once, rel=1e-12, abs=0, nan_ok=True)
+            assert scaled == expected, (name, scale)
 
 
 # --- classes --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", [measure.name for measure in cal.catalogue("multiclass")])
 @few
 @given(data=st.data())
-def test_the_names_of_classes_do_not_matter(name: str, kind: str, data: Any) -> None:
+def test_the_names_of_classes_do_not_matter(kind: str, data: Any) -> None:
     sample = data.draw(samples_of("multiclass", kind))
     order = data.draw(st.sampled_from(list(permutations(range(K)))))
     columns = np.array(order)
     y = sample.y[:, columns] if kind == "soft" else np.argsort(columns)[sample.y]
-    renamed = value(name, y, sample.p[:, columns], sample.w)
-    same(name, renamed, value(name, sample.y, sample.p, sample.w))
+    for name in NAMES["multiclass"]:
+        renamed = value(name, y, sample.p[:, columns], sample.w)
+        same(name, renamed, value(name, sample.y, sample.p, sample.w))
 
 
 # Not the Kolmogorov-Smirnov error: partial sums from the other end differ by the total. Nor what
@@ -204,16 +221,13 @@ ONE_SIDED = {"ks_error", "aurc", "accuracy_at_coverage", "ici", "e50", "e90", "e
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "name", [measure.name for measure in cal.catalogue("binary") if measure.name not in ONE_SIDED]
-)
-def test_zero_and_one_may_be_exchanged(name: str, kind: str) -> None:
+def test_zero_and_one_may_be_exchanged(kind: str) -> None:
     sample = random_sample("binary", kind)
     # An even number of distinct predictions, none of them on an edge or at a threshold: mirrored
     # bins are bins.
     p = 0.02 + 0.96 * sample.p
-    exchanged = value(name, 1 - sample.y, 1 - p)
-    same(name, exchanged, value(name, sample.y, p))
+    for name in (n for n in NAMES["binary"] if n not in ONE_SIDED):
+        same(name, value(name, 1 - sample.y, 1 - p), value(name, sample.y, p))
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -227,15 +241,16 @@ def in_range(name: str, shape: str, sample: Sample, w: Any) -> None:
     # Parts that are differences of sums may miss an end by the sums' rounding.
     slack = 1e-13 * max(1.0, high)
     found = value(name, sample.y, sample.p, w)
-    assert math.isnan(found) or measure.low - slack <= found <= high + slack
+    assert math.isnan(found) or measure.low - slack <= found <= high + slack, name
 
 
-@every_measure
+@every_way
 @few
 @given(data=st.data())
-def test_values_lie_in_the_declared_range(name: str, shape: str, kind: str, data: Any) -> None:
+def test_values_lie_in_the_declared_range(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
-    in_range(name, shape, sample, sample.w)
+    for name in NAMES[shape]:
+        in_range(name, shape, sample, sample.w)
 
 
 def extreme_samples(shape: str) -> list[Sample]:
@@ -249,78 +264,77 @@ def extreme_samples(shape: str) -> list[Sample]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "shape"), [(m.name, shape) for shape in SHAPES for m in cal.catalogue(shape)]
-)
-def test_the_extremes_lie_in_the_declared_range(name: str, shape: str) -> None:
-    for sample in extreme_samples(shape):
+@every_shape
+def test_the_extremes_lie_in_the_declared_range(shape: str) -> None:
+    for sample, name in product(extreme_samples(shape), NAMES[shape]):
         if name == "tace" and (sample.p <= 0.01).all():
             continue  # nothing is above its threshold, and it says so
-        in_range(name, shape, sample, None)
+        with about(name):
+            in_range(name, shape, sample, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "shape"), [(m.name, shape) for shape in SHAPES for m in cal.catalogue(shape)]
-)
-def test_weights_of_less_than_one_in_all_keep_to_the_range(name: str, shape: str) -> None:
+@every_shape
+def test_weights_of_less_than_one_in_all_keep_to_the_range(shape: str) -> None:
     sample = random_sample(shape, "hard", n=40)
     shares = sample.w / sample.w.sum() / 8
-    in_range(name, shape, sample, shares)
+    for name in NAMES[shape]:
+        in_range(name, shape, sample, shares)
 
 
 @pytest.mark.parametrize("name_of_engine", available())
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", [measure.name for measure in cal.catalogue("binary")])
-def test_binary_labels_have_one_value_in_every_type(
-    name: str, weighted: bool, name_of_engine: str
-) -> None:
+def test_binary_labels_have_one_value_in_every_type(weighted: bool, name_of_engine: str) -> None:
     sample = random_sample("binary", "hard")
     w = sample.w if weighted else None
-    with engine(name_of_engine):
-        expected = value(name, sample.y, sample.p, w)
-        for kind in (np.bool_, np.uint8, np.int8, np.int32, np.uint64, np.float32, np.float64):
-            assert value(name, sample.y.astype(kind), sample.p, w) == expected, kind
-        assert value(name, sample.y.tolist(), sample.p.tolist(), w) == expected
+    kinds = (np.bool_, np.uint8, np.int8, np.int32, np.uint64, np.float32, np.float64)
+    for name in NAMES["binary"]:
+        with engine(name_of_engine), about(name):
+            expected = value(name, sample.y, sample.p, w)
+            for kind in kinds:
+                assert value(name, sample.y.astype(kind), sample.p, w) == expected, kind
+            assert value(name, sample.y.tolist(), sample.p.tolist(), w) == expected
 
 
 @pytest.mark.parametrize("name_of_engine", available())
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", [measure.name for measure in cal.catalogue("multiclass")])
-def test_class_labels_have_one_value_in_every_type(
-    name: str, weighted: bool, name_of_engine: str
-) -> None:
+def test_class_labels_have_one_value_in_every_type(weighted: bool, name_of_engine: str) -> None:
     sample = random_sample("multiclass", "hard")
     w = sample.w if weighted else None
     one_hot = np.eye(K)[sample.y]
-    with engine(name_of_engine):
-        expected = value(name, sample.y, sample.p, w)
-        for kind in (np.uint8, np.int32, np.float64):
-            assert value(name, sample.y.astype(kind), sample.p, w) == expected, kind
-        for kind in (np.int64, np.float32, np.float64):
-            assert value(name, one_hot.astype(kind), sample.p, w) == expected, kind
+    for name in NAMES["multiclass"]:
+        with engine(name_of_engine), about(name):
+            expected = value(name, sample.y, sample.p, w)
+            for kind in (np.uint8, np.int32, np.float64):
+                assert value(name, sample.y.astype(kind), sample.p, w) == expected, kind
+            for kind in (np.int64, np.float32, np.float64):
+                assert value(name, one_hot.astype(kind), sample.p, w) == expected, kind
 
 
 # --- arrays ---------------------------------------------------------------------------------------
 
 
-@every_measure
-def test_arrays_are_left_as_they_are(name: str, shape: str, kind: str) -> None:
-    sample = random_sample(shape, kind, n=40)
-    arrays = [sample.y, sample.p, sample.w]
-    before = [array.copy() for array in arrays]
-    written = value(name, *arrays)
-    for array, copy in zip(arrays, before, strict=True):
-        assert array.tobytes() == copy.tobytes()
-        array.setflags(write=False)
-    assert value(name, *arrays) == written
+@every_way
+def test_arrays_are_left_as_they_are(shape: str, kind: str) -> None:
+    for name in NAMES[shape]:
+        sample = random_sample(shape, kind, n=40)
+        arrays = [sample.y, sample.p, sample.w]
+        before = [array.copy() for array in arrays]
+        written = value(name, *arrays)
+        for array, copy in zip(arrays, before, strict=True):
+            assert array.tobytes() == copy.tobytes(), name
+            array.setflags(write=False)
+        with about(name):
+            assert value(name, *arrays) == written
 
 
-@every_measure
-def test_the_layout_of_arrays_does_not_matter(name: str, shape: str, kind: str) -> None:
+@every_way
+def test_the_layout_of_arrays_does_not_matter(shape: str, kind: str) -> None:
     sample = random_sample(shape, kind, n=40)
-    expected = value(name, sample.y, sample.p, sample.w)
-    for lay in (np.asfortranarray, spread_out, backwards):
-        assert value(name, lay(sample.y), lay(sample.p), lay(sample.w)) == expected, lay
+    for name in NAMES[shape]:
+        expected = value(name, sample.y, sample.p, sample.w)
+        for lay in (np.asfortranarray, spread_out, backwards):
+            found = value(name, lay(sample.y), lay(sample.p), lay(sample.w))
+            assert found == expected, (name, lay)
 
 
 def spread_out(array: Any) -> Any:
@@ -358,17 +372,17 @@ def by_its_function(name: str, shape: str, y: Any, p: Any, w: Any, bins: Any) ->
 
 
 @pytest.mark.parametrize("name_of_engine", available())
-@every_measure
+@every_way
 def test_evaluate_gives_the_number_of_the_function(
-    name: str, shape: str, kind: str, name_of_engine: str
+    shape: str, kind: str, name_of_engine: str
 ) -> None:
     sample = random_sample(shape, kind)
     edges = cal.Edges([0.0, 0.15, 0.4, 0.9, 1.0], closed="right")
-    with engine(name_of_engine):
-        for bins in (15, 4, edges, cal.Quantile(6), cal.LevelSets()):
-            for w in (None, sample.w):
-                whole = value(name, sample.y, sample.p, w, bins)
-                assert whole == by_its_function(name, shape, sample.y, sample.p, w, bins), bins
+    every_bins = (15, 4, edges, cal.Quantile(6), cal.LevelSets())
+    for name, bins, w in product(NAMES[shape], every_bins, (None, sample.w)):
+        with engine(name_of_engine), about(name):
+            whole = value(name, sample.y, sample.p, w, bins)
+            assert whole == by_its_function(name, shape, sample.y, sample.p, w, bins), bins
 
 
 def test_evaluate_gives_every_measure_that_applies() -> None:
@@ -403,15 +417,16 @@ def test_evaluate_takes_every_rule(shape: str, rule: Any) -> None:
     assert together["ece"] == cal.ece(sample.y, sample.p, bins=rule)
 
 
-@every_measure
-def test_engines_agree(name: str, shape: str, kind: str) -> None:
+@every_way
+def test_engines_agree(shape: str, kind: str) -> None:
     sample = random_sample(shape, kind)
-    values = []
-    for name_of_engine in available():
-        with engine(name_of_engine):
-            values.append(value(name, sample.y, sample.p, sample.w))
-    for other in values[1:]:
-        same(name, other, values[0])
+    for name in NAMES[shape]:
+        values = []
+        for name_of_engine in available():
+            with engine(name_of_engine):
+                values.append(value(name, sample.y, sample.p, sample.w))
+        for other in values[1:]:
+            same(name, other, values[0])
 
 
 # --- tables of parts add up -----------------------------------------------------------------------
