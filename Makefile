@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip install --quiet
-KERNELS := $(wildcard src/calibrant/*/*/*.pyx src/calibrant/*/*/*.h)
+KERNELS := $(wildcard src/calibrant/*/*/*.pyx src/calibrant/*/*/*.pxd src/calibrant/*/*/*.h)
 BUILT := $(VENV)/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
 # The inner loop: laws and twins of every measure on hard labels and compiled sums, and house rules.
 QUICK := -k "not soft and not numpy" tests/house/test_house.py tests/house/test_project_files.py \

@@ -42,7 +42,9 @@ class BuildWherePossible(build_ext):
 def headers_of(source: str) -> list[str]:
     """The headers that a source names, and those that they name: nothing else is built again."""
     with open(source, encoding="utf-8") as file:
-        named = re.findall(r'"(\w+\.h)"', file.read())
+        text = file.read()
+    named = re.findall(r'"(\w+\.h)"', text)
+    named += [f"{name}.pxd" for name in re.findall(r"(\w+) cimport ", text)]
     paths = [os.path.join(os.path.dirname(source), name) for name in named]
     ours = [path for path in paths if os.path.exists(path)]
     return sorted({*ours, *(more for path in ours for more in headers_of(path))})

@@ -691,3 +691,131 @@ def twin_of_aurc(case: Case) -> float:
 
 def twin_of_accuracy_at_coverage(case: Case) -> float:
     return accuracy_at_coverage(case.scalar, 0.8)
+
+
+# --- local regression: rows one by one, the definition in R's own terms ---------------------------
+
+
+def _solve_three(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """Three equations by elimination with the largest pivot."""
+    rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
+    for i in range(3):
+        pivot = max(range(i, 3), key=lambda r: abs(rows[r][i]))
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        for r in range(i + 1, 3):
+            factor = rows[r][i] / rows[i][i]
+            rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
+    out = [0.0, 0.0, 0.0]
+    for i in (2, 1, 0):
+        known = math.fsum(rows[i][j] * out[j] for j in range(i + 1, 3))
+        out[i] = (rows[i][3] - known) / rows[i][i]
+    return out
+
+
+def local_parabola(problem: Problem, at: float, span: float) -> tuple[float, float]:
+    """Value and slope at a place of the parabola through the nearest share of the rows."""
+    rows = sorted(zip(*problem, strict=True), key=lambda row: abs(row[0] - at))
+    wanted, through = Fraction(span) * sum(exact(problem.w)), Fraction(0)
+    reach = math.inf
+    for u, _, w in rows:
+        through += Fraction(w)
+        if through >= wanted:
+            reach = abs(u - at)
+            break
+    # A parabola needs three distinct places nearer than the edge.
+    distances = sorted({u for u, _, w in rows if w > 0}, key=lambda u: abs(u - at))
+    reach = max(reach, abs(distances[3] - at))
+    sums, products = [[] for _ in range(5)], [[] for _ in range(3)]
+    for u, z, w in rows:
+        x = (u - at) / reach
+        weight = w * (0.0 if abs(x) >= 0.999 else 1.0 if abs(x) <= 0.001 else
+                      (1 - abs(x) ** 3) ** 3)  # fmt: skip
+        for i in range(5):
+            sums[i].append(weight * x**i)
+        for i in range(3):
+            products[i].append(weight * x**i * z)
+    moments = [math.fsum(part) for part in sums]
+    matrix = [[moments[i + j] for j in range(3)] for i in range(3)]
+    value, slope, _ = _solve_three(matrix, [math.fsum(part) for part in products])
+    return value, slope / reach
+
+
+def loess_vertices(problem: Problem, span: float) -> list[float]:
+    """Halve the rows, by weight, until no cell holds more than a fifth of a neighbourhood."""
+    weight: dict[float, Fraction] = {}
+    for u, _, w in zip(*problem, strict=True):
+        if w > 0:
+            weight[u] = weight.get(u, Fraction(0)) + Fraction(w)
+    most = Fraction(span) * Fraction(1, 5) * sum(weight.values())
+    found: list[float] = []
+
+    def halve(levels: list[float]) -> None:
+        total = sum(weight[u] for u in levels)
+        if total <= most or len(levels) < 2:
+            return
+        through, best = Fraction(0), (Fraction(10**9), 0)
+        for j, u in enumerate(levels[:-1]):
+            through += weight[u]
+            best = min(best, (abs(through - total / 2), -j))
+        cut = -best[1]
+        found.append(levels[cut])
+        halve(levels[: cut + 1])
+        halve(levels[cut + 1 :])
+
+    levels = sorted(weight)
+    halve(levels)
+    margin = 0.005 * (levels[-1] - levels[0])
+    return [levels[0] - margin, *sorted(found), levels[-1] + margin]
+
+
+def loess(problem: Problem, places: Sequence[float], span: float = 0.75) -> list[float]:
+    """Parabolas at vertices, and cubics between them."""
+    vertices = loess_vertices(problem, span)
+    fits = [local_parabola(problem, v, span) for v in vertices]
+    out = []
+    for u in places:
+        j = max(i for i in range(len(vertices) - 1) if vertices[i] <= u)
+        width = vertices[j + 1] - vertices[j]
+        t = (u - vertices[j]) / width
+        (a, slope_a), (b, slope_b) = fits[j], fits[j + 1]
+        out.append(
+            a * (1 + 2 * t) * (1 - t) ** 2 + slope_a * width * t * (1 - t) ** 2
+            + b * t * t * (3 - 2 * t) - slope_b * width * t * t * (1 - t)
+        )  # fmt: skip
+    return out
+
+
+def _distances_to_diagonal(case: Case) -> list[tuple[float, float]]:
+    problem = case.scalar
+    curve = loess(problem, problem.u)
+    pairs = zip(curve, problem.u, problem.w, strict=True)
+    return sorted((abs(c - u), w) for c, u, w in pairs if w > 0)
+
+
+def _weighted_quantile(pairs: list[tuple[float, float]], share: float) -> float:
+    """The distance at which the share is reached; the middle of a step where it is met exactly."""
+    wanted, through = Fraction(share) * sum(Fraction(w) for _, w in pairs), Fraction(0)
+    for i, (distance, w) in enumerate(pairs):
+        through += Fraction(w)
+        if abs(through - wanted) <= wanted / 10**12:
+            return (distance + pairs[i + 1][0]) / 2
+        if through > wanted:
+            return distance
+    return pairs[-1][0]
+
+
+def twin_of_ici(case: Case) -> float:
+    pairs = _distances_to_diagonal(case)
+    return math.fsum(d * w for d, w in pairs) / math.fsum(w for _, w in pairs)
+
+
+def twin_of_e50(case: Case) -> float:
+    return _weighted_quantile(_distances_to_diagonal(case), 0.5)
+
+
+def twin_of_e90(case: Case) -> float:
+    return _weighted_quantile(_distances_to_diagonal(case), 0.9)
+
+
+def twin_of_emax(case: Case) -> float:
+    return _distances_to_diagonal(case)[-1][0]

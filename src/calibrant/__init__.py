@@ -12,8 +12,10 @@ from calibrant._core.version import __version__
 if TYPE_CHECKING:
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
+    from calibrant._api.clinical import clinical_summary, ici
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
+    from calibrant._api.decision_curve import decision_curve
     from calibrant._api.evaluate import evaluate
     from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._api.metrics.binned import (
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
     from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict
     from calibrant._api.reliability import classwise_reliability, reliability
+    from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
@@ -66,10 +69,13 @@ if TYPE_CHECKING:
     from calibrant._research.papers.reproduce import reproduce
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check
+    from calibrant.results._clinical import ClinicalSummary
     from calibrant.results._comparison import Comparison
     from calibrant.results._conventions import Conventions
+    from calibrant.results._decision_curve import DecisionCurve
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
+    from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
     from calibrant.results._robustness import RankRobustness
     from calibrant.results._slices import Slices
@@ -103,9 +109,11 @@ __all__ = [
     "Check",
     "CheckFailed",
     "ClasswiseReliability",
+    "ClinicalSummary",
     "Comparison",
     "Conventions",
     "CoxCalibration",
+    "DecisionCurve",
     "DirichletCalibration",
     "Edges",
     "EqualWidth",
@@ -124,6 +132,7 @@ __all__ = [
     "PlattScaling",
     "Quantile",
     "RankRobustness",
+    "ReliabilityCurve",
     "ReliabilityTable",
     "RiskCoverage",
     "Slices",
@@ -148,18 +157,21 @@ __all__ = [
     "classification_error",
     "classwise_ce",
     "classwise_reliability",
+    "clinical_summary",
     "compare",
     "confidence_ce",
     "confidence_loss",
     "conventions",
     "cox_calibration",
     "debiased_l2",
+    "decision_curve",
     "dist_ce",
     "ece",
     "ent_ce",
     "evaluate",
     "evaluate_file",
     "hosmer_lemeshow",
+    "ici",
     "interval",
     "ks_error",
     "lin_ce",
@@ -170,6 +182,7 @@ __all__ = [
     "rank_robustness",
     "read_file",
     "reliability",
+    "reliability_curve",
     "report",
     "reproduce",
     "risk_coverage",
@@ -189,8 +202,10 @@ __all__ = [
 _NAMES = {
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),
+    "calibrant._api.clinical": ("clinical_summary", "ici"),
     "calibrant._api.compare": ("compare",),
     "calibrant._api.conventions": ("conventions",),
+    "calibrant._api.decision_curve": ("decision_curve",),
     "calibrant._api.evaluate": ("evaluate",),
     "calibrant._api.files.evaluate_file": ("evaluate_file",),
     "calibrant._api.metrics.binned": (
@@ -246,6 +261,7 @@ _NAMES = {
         "classwise_reliability",
         "reliability",
     ),
+    "calibrant._api.reliability_curve": ("reliability_curve",),
     "calibrant._api.report.report": ("report",),
     "calibrant._api.streaming.accumulator": ("Accumulator",),
     "calibrant._api.streaming.monitor": ("Monitor",),
@@ -272,13 +288,16 @@ _NAMES = {
     "calibrant._research.papers.reproduce": ("reproduce",),
     "calibrant.results._bin_sensitivity": ("BinSensitivity",),
     "calibrant.results._check": ("Check",),
+    "calibrant.results._clinical": ("ClinicalSummary",),
     "calibrant.results._comparison": ("Comparison",),
     "calibrant.results._conventions": ("Conventions",),
+    "calibrant.results._decision_curve": ("DecisionCurve",),
     "calibrant.results._evaluation": (
         "Estimate",
         "Evaluation",
     ),
     "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
+    "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
     "calibrant.results._robustness": ("RankRobustness",),
     "calibrant.results._slices": ("Slices",),

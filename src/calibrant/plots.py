@@ -14,11 +14,13 @@ if TYPE_CHECKING:
         ClasswiseDisplay,
         ComparisonDisplay,
         OverlaidReliabilityDisplay,
+        ReliabilityCurveDisplay,
         ReliabilityDisplay,
         RiskCoverageDisplay,
         SmoothReliabilityDisplay,
         WindowsDisplay,
     )
+    from calibrant.results._plots.decision_curve import DecisionCurveDisplay
     from calibrant.results._plots.robustness import RankRobustnessDisplay
     from calibrant.results._plots.slices import SlicesDisplay
 
@@ -26,8 +28,10 @@ __all__ = [
     "BinSensitivityDisplay",
     "ClasswiseDisplay",
     "ComparisonDisplay",
+    "DecisionCurveDisplay",
     "OverlaidReliabilityDisplay",
     "RankRobustnessDisplay",
+    "ReliabilityCurveDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
     "SlicesDisplay",
@@ -37,6 +41,7 @@ __all__ = [
 
 # Drawn from their results alone; the others have constructors for predictions too.
 _OF_RESULTS = {
+    "DecisionCurveDisplay": "calibrant.results._plots.decision_curve",
     "RankRobustnessDisplay": "calibrant.results._plots.robustness",
     "SlicesDisplay": "calibrant.results._plots.slices",
 }

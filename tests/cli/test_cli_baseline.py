@@ -144,7 +144,7 @@ class TestPairing:
         (("--max", "ece=0.1", "--id", "id"), "--id has no effect without --baseline"),
         (("--max", "ece=0.1", "--unpaired"), "--unpaired has no effect without --baseline"),
         (("--baseline", "OLD", "--max-decrease", "ece=0.1"), "say --max-increase ece=..."),
-        (("--max", "brier_discrimination=0.1"), "say --min brier_discrimination=..."),
+        (("--baseline", "OLD", "--max-increase", "auroc=0.1"), "say --max-decrease auroc=..."),
         (("--baseline", "OLD", "--max-increase", "ece=1.5"), "always true and checks nothing"),
         (("--baseline", "OLD", "--max-increase", "ecc=0.1"), "did you mean 'ece'?"),
         (("--baseline", "OLD", *INCREASE, *INCREASE), "--max-increase names a measure twice"),

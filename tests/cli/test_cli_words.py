@@ -77,10 +77,11 @@ def test_a_state_is_told_to_be_one(rows, tmp_path, capsys):
     cal.Accumulator().update(OUTCOMES, P).save(state)
     cal.Monitor(every="1d").update(OUTCOMES, P, time=0).save(monitor)
     for path in (state, monitor):
-        for verb in ("report", "check", "conventions"):
-            limits = ("--max", "ece=0.1") if verb == "check" else ()
-            code, _, err = said(capsys, verb, path, *limits)
-            assert code == 3 and "is a state that" in err and "calibrant merge evaluates it" in err
+        code, _, err = said(capsys, "conventions", path)
+        assert code == 3 and "is a state that" in err and "calibrant merge evaluates it" in err
+        assert said(capsys, "report", path)[0] == 0
+        code, _, err = said(capsys, "check", path, "--max", "ece=0.1")
+        assert code == 3 and "is a state of a stream" in err and "--point" in err
     with pytest.raises(InputError, match=r"Accumulator.load or Monitor.load"):
         cal.evaluate_file(state)
     other = tmp_path / "rows.state"

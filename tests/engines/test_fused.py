@@ -17,7 +17,7 @@ from calibrant._core.binning import Edges, EqualWidth, fixed_cuts  # noqa: E402
 from calibrant._data.samples import BadRow  # noqa: E402
 from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
 from calibrant._engines.cells import Cells  # noqa: E402
-from calibrant._engines.tensors import fused  # noqa: E402
+from calibrant._engines.tensors import class_bins, fused  # noqa: E402
 from calibrant._engines.tensors.rows import plain_row_pass  # noqa: E402
 
 pytestmark = [
@@ -34,6 +34,14 @@ def few_programs(monkeypatch):
 
 DTYPES = {"bfloat16": 4e-2, "float16": 5e-3, "float32": 1e-4}
 SQUARES = FIELDS.index("sum_wu2")
+
+
+@pytest.fixture(autouse=True)
+def few_rows_at_once(monkeypatch):
+    """Several steps, though there are few rows."""
+    monkeypatch.setattr(class_bins, "DEPTH", 2)
+    monkeypatch.setattr(class_bins, "RUN", 4)
+    monkeypatch.setattr(class_bins, "PROGRAMS", 2)
 
 
 def samples_of(n, k, dtype, logits, seed=0):
@@ -160,7 +168,7 @@ def test_several_launches_add_up(monkeypatch):
     samples = samples_of(40, 10, "bfloat16", True)
     cuts = fixed_cuts(EqualWidth(15), samples.precision)
     whole = fused.row_pass(samples, cuts, cuts, True)
-    monkeypatch.setattr(fused, "ROWS", 13)
+    monkeypatch.setattr(fused, "MOST_SHORT_ROWS", 13)
     same(fused.row_pass(samples, cuts, cuts, True), plain_row_pass(samples, cuts, cuts, True))
     same(fused.row_pass(samples, None, cuts, True), plain_row_pass(samples, None, cuts, True))
     assert whole.findings == fused.row_pass(samples, cuts, cuts, True).findings

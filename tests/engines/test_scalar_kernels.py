@@ -21,7 +21,7 @@ prepare_once()
 
 from calibrant._data.tensors import tensors_to_samples  # noqa: E402
 from calibrant._engines import tensors as plain  # noqa: E402
-from calibrant._engines.tensors import choice, order, scalars  # noqa: E402
+from calibrant._engines.tensors import choice, column_quantiles, order, scalars  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning:triton")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -63,6 +63,8 @@ def samples_of(name):
 def small_programs(monkeypatch):
     """Loops, chunks and copies of more than one, though there are few rows."""
     monkeypatch.setattr(scalars, "PROGRAMS", 2)
+    monkeypatch.setattr(scalars, "NODES", 4096)
+    monkeypatch.setattr(column_quantiles, "DEPTH", 2)
     monkeypatch.setattr(order, "CHUNK", 64)
     monkeypatch.setattr(order, "BLOCK", 32)
     monkeypatch.setattr(order, "PROGRAMS", 8)
@@ -142,6 +144,41 @@ def test_tables_in_order(name, notion, plain_torch, small_programs):
     levels = order.DeviceLevels(keys)
     same_sums(levels.sums, expected.sums)
     np.testing.assert_array_equal(order.LevelCuts(keys).inner, cuts.inner)
+
+
+SOME_CASES = ("float32", "float16", "ties", "zeros and ones", "overshoot", "close to 0")
+
+
+@pytest.mark.parametrize("name", SOME_CASES)
+@both_notions
+def test_quantiles_without_a_sort(name, notion, plain_torch, small_programs, monkeypatch):
+    """From windows that some rows tell."""
+    for constant, value in {"MANY_ROWS": 1, "SOME_ROWS": 9, "PROGRAMS": 2}.items():
+        monkeypatch.setattr(column_quantiles, constant, value)
+    samples = samples_of(name)
+    column = scalars.binary_column(samples, notion)
+    expected, cuts, findings = plain.bin_table(samples, notion, Quantile(4))
+    found = column_quantiles.quantile_table(column, 4)
+    assert not found[0].has_squares
+    same_sums(found[0].sums, expected.sums, squares=False)
+    np.testing.assert_array_equal(found[1].inner, cuts.inner)
+    assert found[2] == findings
+
+
+def test_windows_that_mislead_or_overflow_are_noticed(small_programs, monkeypatch):
+    """The first nine rows hold only small predictions; or all are equal, and have no room."""
+    for constant, value in {"MANY_ROWS": 1, "SOME_ROWS": 9, "SURE": 0.1}.items():
+        monkeypatch.setattr(column_quantiles, constant, value)
+    u = np.sort(U.astype(np.float32))
+    u[::10] = 1e-3
+    found = column_quantiles.quantile_table(
+        scalars.Column(torch.from_numpy(u), torch.from_numpy(Y)), 4
+    )
+    assert found is None
+    equal = scalars.Column(torch.full((N,), 0.3), torch.from_numpy(Y))
+    for constant, value in {"BLOCK": 8, "ROOM": 0.0, "PROGRAMS": 1}.items():
+        monkeypatch.setattr(column_quantiles, constant, value)
+    assert column_quantiles.quantile_table(equal, 4) is None
 
 
 @every_case

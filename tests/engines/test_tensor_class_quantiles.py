@@ -31,6 +31,8 @@ def few_threads(monkeypatch):
     """Several rows and several blocks of classes, though there are few; and plain torch."""
     monkeypatch.setattr(class_bins, "LANES", 64)
     monkeypatch.setattr(class_bins, "PROGRAMS", 2)
+    monkeypatch.setattr(class_bins, "DEPTH", 2)
+    monkeypatch.setattr(class_bins, "RUN", 4)
     monkeypatch.setenv("CALIBRANT_FUSED", "0")
 
 
@@ -64,6 +66,19 @@ def test_sums_are_those_of_a_sort(kind, k, m):
     np.testing.assert_array_equal(found[..., 0], expected.sums[..., 0])
     np.testing.assert_allclose(found, expected.sums, rtol=1e-12, atol=1e-15)
     assert found_too == findings
+
+
+@pytest.mark.parametrize("sure", [7.0, 0.5, -9.0])
+@pytest.mark.parametrize("threshold", [None, 0.25])
+def test_a_part_of_the_rows_tells_where_to_look(sure, threshold, monkeypatch):
+    """Whether it is right or misleads: with few rows of a part and less slack it does."""
+    samples = samples_of("tied", 4)
+    expected, _ = fast.class_quantiles(samples, 5, threshold)
+    monkeypatch.setattr(class_bins, "MANY_ROWS", 1)
+    monkeypatch.setattr(class_bins, "ONE_OF", 3)
+    monkeypatch.setattr(class_bins, "SURE", sure)
+    found, _ = fast.class_quantiles(samples, 5, threshold)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])

@@ -455,12 +455,14 @@ def test_ranks():
     rng = np.random.default_rng(38)
     u = {**u, "same": u["dull"], "coin": np.full(500, 0.5), "noise": rng.random(500)}
     found = cal.compare(y, u)
-    for measure in found.measures:
+    assert any(found.higher_is_better) and not all(found.higher_is_better)
+    for measure, higher in zip(found.measures, found.higher_is_better, strict=True):
         table = found.ranking(measure)
         assert table["predictor"] == found.order(measure)
         values = [found.value(name, measure) for name in table["predictor"]]
-        assert table[measure] == values == sorted(values)
-        assert table["rank"] == [1 + sum(v < value for v in values) for value in values]
+        assert table[measure] == values == sorted(values, reverse=higher)
+        before = [sum((v > value) if higher else (v < value) for v in values) for value in values]
+        assert table["rank"] == [1 + n for n in before]
         assert table["rank"][0] == 1
         for low, rank, high in zip(
             table["rank_low"], table["rank"], table["rank_high"], strict=True

@@ -20,6 +20,7 @@ from calibrant.results._check import Check, Limit, LimitCheck
 from calibrant.results._evaluation import Estimate
 from calibrant.results._rendering import distinct_numbers, in_full
 from calibrant.results._uncertainty import Interval, NoiseFloor
+from calibrant.results._verdict import _numbers
 
 FAST = {"n_resamples": 200}
 
@@ -270,6 +271,17 @@ def test_numbers_of_a_sentence_can_be_distinct_numbers():
         x, y = distinct_numbers((a, b))
         assert float(x) < float(y)
     assert in_full(0.05) == "0.05" and in_full(5) == "5" and in_full(1e-6) == "1e-06"
+
+
+def test_an_interval_that_ends_at_its_value_is_printed_so():
+    """No "ECE 0.258333333333 (95% CI 0 to 0.258333333334)"."""
+    value = 31 / 120
+    interval = Interval("ece", value, 0.0, value + 1e-12, 0.95, "given", estimate=0.1)
+    assert "0 to 0.2583," in repr(interval) and "sample value 0.2583;" in repr(interval)
+    held = LimitCheck(Limit("ece", "max", 0.05), None, 12, value, interval)
+    assert "0.2583333" not in _numbers(held, None, 0.05, "ECE")
+    apart = Interval("ece", value, 0.0, value * (1 + 1e-5), 0.95, "given", estimate=0.1)
+    assert "0.25834," in repr(apart)
 
 
 def test_what_decides_can_be_seen():

@@ -116,7 +116,8 @@ def same(found: float, expected: float) -> bool:
 def test_every_name_has_one_value(shape, kind, weighted, tmp_path):
     y, p, w = rows(shape, kind, weighted)
     expected = cal.evaluate(y, p, sample_weight=w)
-    names = {m.name for m in cal.catalogue(shape) if kind == "soft" or not m.soft_only}
+    usual = [m for m in cal.catalogue(shape) if kind == "soft" or not m.soft_only]
+    names = {m.name for m in usual if not m.on_request}
     assert set(expected.values) == names
     for name, value in expected.values.items():
         assert same(by_its_function(name, shape, y, p, w), value), name
@@ -134,6 +135,19 @@ def test_every_name_has_one_value(shape, kind, weighted, tmp_path):
                 if name != "class":  # files have columns to call them by
                     assert found.classes[name] == pytest.approx(values), (door, name)
         np.testing.assert_array_equal(found.reliability.table.n, expected.reliability.table.n)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_measures_on_request_have_one_value(kind, tmp_path):
+    names = [m.name for m in cal.catalogue("binary") if m.on_request]
+    assert names
+    y, p, w = rows("binary", kind, True)
+    expected = cal.evaluate(y, p, sample_weight=w, measures=names)
+    for door in ("csv", "parquet", "polars", "duckdb"):
+        found = through(door, y, p, w, tmp_path, measures=names)
+        for name in names:
+            assert same(by_its_function(name, "binary", y, p, w), expected[name]), name
+            assert same(found[name], expected[name]), (door, name)
 
 
 @pytest.mark.parametrize(("shape", "kind", "weighted"), WAYS)

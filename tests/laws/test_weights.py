@@ -192,6 +192,10 @@ class TestNames:
             cal.Accumulator(measures=["smece"])
 
     @pytest.mark.parametrize("name", ["auc", "AUROC", "roc_auc"])
+    def test_names_of_auroc(self, name):
+        assert cal.evaluate([0, 1], [0.2, 0.7], measures=[name])["auroc"] == 1
+
+    @pytest.mark.parametrize("name", ["auprc", "Average_Precision", "gini"])
     def test_what_measures_ranking(self, name):
         with pytest.raises(InputError, match="ranking, not calibration, and is not offered"):
             cal.evaluate([0, 1], [0.2, 0.7], measures=[name])

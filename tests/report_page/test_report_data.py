@@ -242,6 +242,7 @@ def test_a_missing_package_is_named_with_its_extra():
     [
         charts.diagram("x", "y"), charts.counts(), charts.strip(100), charts.overlay("x", "y"),
         charts.spans("x", whole=False), charts.spans("x", whole=True),
+        charts.over_time("ece"), charts.evidence(20.0),
     ],
 )  # fmt: skip
 def test_charts_are_vega_lite(spec):

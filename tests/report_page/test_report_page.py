@@ -116,16 +116,18 @@ def test_curve_and_intervals_can_be_left_out(visit, fashion):
     page = visit(fashion.path).page
     places = "all => all.map(p => p.getAttribute('d')).filter(Boolean).length"
     without = page.eval_on_selector_all("#diagram .mark-line path", places)
-    # Bins lie outside its band: it is drawn when it is asked for, and the page says why.
+    # The isotonic curve is drawn unasked; the smoothed one says where bins contradict it.
+    assert "Isotonic" in page.inner_text("#sigma") and page.is_visible("#curve-key")
     curve = fashion.report.views[0].curve
-    assert curve.outside and curve.contradiction in page.inner_text("#sigma")
-    assert "Bandwidth" in page.inner_text("#sigma")
-    for ask, drawn in ((page.check, 1), (page.uncheck, 0)):
-        ask("#show-curve")
+    for chosen, words in (
+        ("smooth", curve.contradiction), ("local", "Local regression, span"), ("", "")
+    ):  # fmt: skip
+        page.select_option("#curve", chosen)
         page.wait_for_timeout(100)
         lines = page.eval_on_selector_all("#diagram .mark-line path", places)
-        assert lines == without + drawn
-        assert page.is_visible("#curve-key") == bool(drawn)
+        assert lines == without - (not chosen) and words in page.inner_text("#sigma")
+        assert page.is_visible("#curve-key") == bool(chosen)
+    assert curve.outside
 
 
 def test_measures_have_values_intervals_and_floors(visit, fashion):

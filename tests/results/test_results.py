@@ -53,7 +53,7 @@ def test_what_was_clipped_is_told():
     assert any(note.startswith("1 rows of y_proba sum to 1 only") for note in off)
     zero = cal.evaluate([1, 0], [[1.0, 0.0], [0.3, 0.7]]).notes
     assert any("log loss" in note for note in zero)
-    assert cal.evaluate([0, 1], [[0.5, 0.5], [0.3, 0.7]]).notes == ()
+    assert cal.evaluate([0, 1, 1], [[0.5, 0.5], [0.3, 0.7], [0.6, 0.4]]).notes == ()
 
 
 def test_classes_come_worst_first_under_their_names():

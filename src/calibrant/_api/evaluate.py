@@ -123,7 +123,7 @@ def evaluate(
     options = Options(
         bins=bins, measures=measures, intervals="all" if uncertainty else "none",
         tolerance=tolerance, level=level, votes=votes, n_resamples=n_resamples, seed=seed, by=by,
-        data=data,
+        data=data, clinical=uncertainty,
     )  # fmt: skip
     if groups is not None and not uncertainty and by is None:
         raise InputError(

@@ -17,7 +17,7 @@ from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
-from calibrant._inference.budget import FULL_CLASSES
+from calibrant._inference.budget import FULL_CLASSES, MOST_SUBGROUPS
 from calibrant._measures.binned import binned_errors
 from calibrant._measures.catalogue import Measure, Shape, catalogue, equal_mass_names, find
 from calibrant._measures.gap_scale import checked_tolerance
@@ -25,6 +25,7 @@ from calibrant._measures.smooth import LS_SIGMA
 from calibrant._measures.statistics import Statistics
 from calibrant._measures.truthful import linear_errors
 from calibrant._summaries.samples import SourceStatistics, Summary
+from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 
@@ -53,6 +54,8 @@ class Options:
     # What to slice by: columns of `data`, or a value for each row.
     by: Any = None
     data: Any = None
+    # Whether binary outcomes have a clinical summary, where no measures are named.
+    clinical: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tolerance", checked_tolerance(self.tolerance))
@@ -139,7 +142,24 @@ def _with_rows(
             seed=options.seed, groups=groups, asked=asked, judging=judging,
         )  # fmt: skip
         result = replace(result, slices=slices)
+    if options.clinical and options.measures is None and not samples.multiclass:
+        result = replace(result, clinical=_clinical(samples, options))
     return result
+
+
+def _clinical(samples: Samples, options: Options) -> ClinicalSummary:
+    """The clinical summary, of subgroups too where they are few."""
+    from calibrant._api.clinical import summary_of, with_subgroups
+    from calibrant._api.slices import slice_labels
+
+    given = int(options.n_resamples), int(options.seed)
+    plain = summary_of(samples, options.groups, float(options.level), *given)
+    if options.by is None:
+        return plain
+    labels, _ = slice_labels(options.by, samples, options.data)
+    if len(set(labels.tolist())) > MOST_SUBGROUPS:
+        return plain
+    return with_subgroups(plain, samples, options.by, options.data, options.groups, *given)
 
 
 def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:
@@ -153,7 +173,7 @@ def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> b
 def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
     """The measures asked for by name, or all that apply."""
     if measures is None:
-        return catalogue(shape)
+        return tuple(m for m in catalogue(shape) if not m.on_request)
     if isinstance(measures, str):
         raise InputError(f"measures must be a list of names; got the text {measures!r}")
     return tuple(find(name, shape) for name in measures)

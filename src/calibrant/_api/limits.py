@@ -82,20 +82,16 @@ def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> Non
 
 
 def _check_directions(limits: tuple[Limited, ...]) -> None:
-    """An error for limits on the good side alone, which models that become worse would keep.
+    """An error for limits of a change to the better, which models that become worse would keep.
 
-    A value may be limited on both sides; a coefficient has no better side.
+    A value may be limited on either side, for losses too good to be true; a coefficient has no
+    better side.
     """
     for each in limits:
         limit, what = each.limit, each.what
         good_side = limit.is_upper == what.higher_is_better
-        if isinstance(what, Coefficient) or not good_side:
-            continue
-        # Losses too good to be true may be asked about.
-        if limit.kind == "min":
-            continue
-        other = _OTHER[limit.kind]
-        if limit.of_change or not any(o.what == what and o.limit.kind == other for o in limits):
+        if limit.of_change and good_side and not isinstance(what, Coefficient):
+            other = _OTHER[limit.kind]
             better = "higher" if what.higher_is_better else "lower"
             raise InputError(
                 f"{what.name} is better the {better} it is, so {limit} would be kept by models "

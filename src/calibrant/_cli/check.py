@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
 from calibrant._cli.parsing import add_json, named_number, names
+from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 
@@ -88,9 +89,13 @@ def _add_baseline(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     _check_options(options)
     check_writable(options.junit, [*options.files, *filter(None, [options.baseline])], None)
-    taken = inputs.take_from_logs(options, by=False, held=not options.point)
-    result, messages = _checked(options)
-    messages = (*map(in_options, messages), *taken)
+    state = state_among(options.files)
+    if state is not None:
+        result, messages = _of_state(state, options)
+    else:
+        taken = inputs.take_from_logs(options, by=False, held=not options.point)
+        result, messages = _checked(options)
+        messages = (*map(in_options, messages), *taken)
     options.code = result.code  # true whether or not anyone reads what follows
     title = f"calibrant check {inputs.format_files(options.files)}"
     if options.junit is not None:
@@ -199,6 +204,30 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     if old is not None:
         messages = (*messages, *(f"baseline: {line}" for line in old.messages))
     return replace(result, rows=tuple(parts), n_missing=rows.n_missing), messages
+
+
+def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Limits compared with the values of sums: they have no intervals."""
+    from calibrant._api.check import check_values
+    from calibrant._api.limits import limits_of
+    from calibrant._inference.coefficients import COEFFICIENTS
+
+    if not options.point:
+        raise InputError(
+            f"{path} is a state of a stream: its sums give values, and an interval needs rows. "
+            "Check the values alone with --point, or give the files of rows"
+        )
+    check_no_rows_needed({
+        "--by": options.by, "--groups": options.groups, "--baseline": options.baseline,
+    })  # fmt: skip
+    _, total = sums_in(path)
+    limits = limits_of(shape="multiclass" if total.columns > 1 else "binary", **_limits(options))
+    fitted = [each.what.name for each in limits if each.what.name in COEFFICIENTS]
+    if fitted:
+        raise InputError(f"{fitted[0]} is fitted to rows, and a state holds sums")
+    result = total.evaluate(measures=list(dict.fromkeys(each.what.name for each in limits)))
+    found = check_values(result.values, limits, total.n_rows, total.n_missing)
+    return found, (f"{path} holds the sums of {total.n_rows:,} rows", *result.inferred)
 
 
 def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:

@@ -19,9 +19,11 @@ from calibrant._cli import (
     compare,
     completion,
     conventions,
+    decide,
     demo,
     info,
     merge,
+    monitor,
     report,
     reproduce,
     scale,
@@ -32,7 +34,8 @@ from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.version import __version__
 
 VERBS = (
-    report, compare, check, scale, conventions, audit, reproduce, merge, info, demo, completion,
+    report, compare, check, decide, scale, conventions, audit, reproduce, monitor, merge, info,
+    demo, completion,
 )  # fmt: skip
 _AFTER_HELP = (
     "exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; "

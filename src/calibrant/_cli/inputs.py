@@ -14,11 +14,14 @@ from calibrant._cli.parsing import bins, names, worded
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import ReadRequest, Rows
 
-FORMATS = ("parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval", "inspect")
+FORMATS = (
+    "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval", "inspect", "excel", "stata",
+    "sas", "r",
+)  # fmt: skip
 DESCRIPTION = (
-    "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, or logs of lm-evaluation-harness and "
-    "Inspect AI. Columns are found by their usual names unless "
-    "you name them; the output says which were used."
+    "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, logs of lm-evaluation-harness and "
+    "Inspect AI, or tables of Excel, Stata, SAS or R. Columns are found by their usual names "
+    "unless you name them; the output says which were used."
 )
 
 
@@ -101,7 +104,7 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     from calibrant._data.readers.written import written_as
 
     others: dict[str, str] = {}
-    for option in ("by", "groups", "id", "keep", "model_column", "split"):
+    for option in ("by", "groups", "id", "keep", "model_column", "split", "time"):
         given_names = getattr(options, option, None) or []
         for name in [given_names] if isinstance(given_names, str) else given_names:
             others.setdefault(name, f"--{option.replace('_', '-')}")

@@ -42,9 +42,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _merged(paths: list[str]) -> Accumulator | Monitor:
     _check_unique(paths)
-    total: Any = _load(paths[0])
+    total: Any = load_state(paths[0])
     for path in paths[1:]:
-        state: Any = _load(path)
+        state: Any = load_state(path)
         if type(state) is not type(total):
             raise StateError(
                 f"{path} holds {_article(state)} while {paths[0]} holds {_article(total)}: only "
@@ -71,7 +71,7 @@ def _check_unique(paths: list[str]) -> None:
         seen[real] = path
 
 
-def _load(path: str) -> Accumulator | Monitor:
+def load_state(path: str) -> Accumulator | Monitor:
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._core.state_file import read, refused

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
 from calibrant._cli.parsing import add_json, distinct, share
+from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 
@@ -26,7 +28,8 @@ def add(commands: Any) -> None:
         help="evaluate predictions in files",
         description="Evaluate predictions in files. Several files, folders and patterns are one "
         "set of rows. Up to ten million predictions are read into memory and get confidence "
-        "intervals; more are summed as they are read. " + inputs.DESCRIPTION,
+        "intervals; more are summed as they are read. The state of an Accumulator or a Monitor, "
+        "alone, is evaluated too. " + inputs.DESCRIPTION,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
@@ -45,6 +48,10 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--all-intervals", action="store_true",
         help="intervals for every measure, not only for those that are quick",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clinical", action="store_true",
+        help="also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
     )  # fmt: skip
     parser.add_argument("--title", help="title of the page; default: the files' names")
     parser.add_argument(
@@ -83,6 +90,10 @@ def run(options: argparse.Namespace) -> None:
             one_of("--recalibrate", name, METHODS)
         if options.out is None:
             raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
+    state = state_among(options.files)
+    if state is not None:
+        _of_state(state, options)
+        return
     streamed = options.stream or options.one_pass
     options.taken = inputs.take_from_logs(options, by=True, held=not streamed)
     if streamed and options.out is not None:
@@ -98,6 +109,26 @@ def run(options: argparse.Namespace) -> None:
     from calibrant._cli.tables import print_evaluation
 
     print_evaluation(result, f"{inputs.format_files(options.files)}: {result.recipe['n']:,} rows")
+
+
+def _of_state(path: str, options: argparse.Namespace) -> None:
+    """What the sums of a stream say; of a monitor, the page is over time."""
+    from calibrant._api.streaming.monitor import Monitor
+    from calibrant._cli.tables import print_evaluation
+
+    check_no_rows_needed({"--by": options.by, "--groups": options.groups})
+    state, total = sums_in(path)
+    if options.out is not None:
+        if not isinstance(state, Monitor):
+            raise InputError("a page needs rows, or the windows of a Monitor: leave out -o")
+        name = options.title or os.path.basename(path)
+        state.evaluate().save(options.out, name=name, source={"state": os.path.basename(path)})
+        tell(f"written: {options.out}")
+    result = total.evaluate(measures=options.measures)
+    if options.json:
+        print_json(result.to_dict())
+        return
+    print_evaluation(result, f"{path}: sums of {total.n_rows:,} rows")
 
 
 def _in_memory(options: argparse.Namespace) -> Evaluation | None:
@@ -137,8 +168,17 @@ def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
             intervals="all" if options.all_intervals else "cheap", tolerance=options.tolerance,
             level=options.level, seed=options.seed, by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
+            clinical=_wants_clinical(options, multiclass=samples.multiclass),
         ),
     )  # fmt: skip
+
+
+def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
+    if options.clinical and multiclass:
+        raise InputError("--clinical is for binary outcomes; these rows have several classes")
+    if options.clinical and options.measures is not None:
+        raise InputError("--clinical comes with all measures: leave out --measures")
+    return bool(options.clinical)
 
 
 def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
@@ -148,6 +188,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
 
     # A mistyped name is an error before the work.
     shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
+    clinical = _wants_clinical(options, multiclass=rows.multiclass)
     page = report(
         rows.y_true, rows.y_proba, measures=options.measures,
         name=options.title or inputs.without_folders(options, options.files)["files"],
@@ -163,7 +204,9 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     page.save(options.out)
     names = {measure.name for measure in shown}
     kept = tuple(each for each in page.evaluation.estimates if each.name in names)
-    return replace(page.evaluation, estimates=kept)
+    return replace(
+        page.evaluation, estimates=kept, clinical=page.evaluation.clinical if clinical else None
+    )
 
 
 def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
@@ -208,6 +251,8 @@ def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation
 def _streamed(options: argparse.Namespace) -> Evaluation:
     from calibrant._api.files.evaluate_file import evaluate_file
 
+    if options.clinical:
+        raise InputError("--clinical needs the rows in memory: give fewer rows, or leave it out")
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
     result = evaluate_file(

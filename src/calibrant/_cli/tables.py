@@ -76,6 +76,8 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
     print(file=out)
     measures = {k: v for k, v in evaluation.columns().items() if k != "title"}
     print_table(measures, "Measures", file=out)
+    if evaluation.clinical is not None:
+        print_table(evaluation.clinical.display_columns(), evaluation.clinical.title, file=out)
     print_reliability(evaluation, out)
     if evaluation.slices is not None:
         print_table(

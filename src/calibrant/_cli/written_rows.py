@@ -17,7 +17,8 @@ from calibrant._data.readers.arrow_values import arrow
 from calibrant._data.readers.find import SUFFIXES
 from calibrant._data.readers.read_rows import Rows
 
-FORMATS = {suffix: format for format, suffixes in SUFFIXES.items() for suffix in suffixes}
+_WRITTEN = ("parquet", "csv", "jsonl", "arrow", "npz")
+FORMATS = {suffix: format for format in _WRITTEN for suffix in SUFFIXES[format]}
 
 
 def format_of(path: str | Path) -> str:

@@ -24,14 +24,14 @@ def kind_of_logits(predictions: Any, as_double: Callable[[Any], Any], tolerance:
     if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
         return ""
     unit, low = True, not rows
-    step = max(1, (1 << 12) // (int(predictions.shape[1]) if rows else 1))
+    step = max(1, (1 << 9) // (int(predictions.shape[1]) if rows else 1))
     start = 0
     while start < n:  # the first look mostly ends it
         x = as_double(predictions[start : start + step])
-        unit = unit and bool(((x >= 0) & (x <= 1)).all())
+        unit = unit and bool(x.min() >= 0) and bool(x.max() <= 1)
         if unit and rows:
             unit = bool((abs(x.sum(1) - 1.0) <= tolerance).all())
-        low = low and bool((x <= 0).all())
+        low = low and bool(x.max() <= 0)
         if not (unit or low):
             return ""
         start, step = start + step, 4 * step if step < 1 << 20 else step

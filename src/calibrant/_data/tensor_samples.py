@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -96,6 +97,7 @@ def as_array(values: Tensor) -> NDArray[Any]:
     return array
 
 
+@cache
 def holds_float64(where: device) -> bool:
     """Whether a device has float64, in which everything is summed."""
     import torch

@@ -62,6 +62,8 @@ QUICK_ENTRIES = 300_000
 COMPARED_PREDICTIONS = 200_000
 # Classes up to which full calibration (k numbers in each of k m cells) is evaluated unasked.
 FULL_CLASSES = 200
+# Slices up to which an evaluation has a clinical summary of each.
+MOST_SUBGROUPS = 12
 
 
 def is_small_over_classes(samples: Samples) -> bool:

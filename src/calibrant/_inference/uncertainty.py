@@ -91,7 +91,7 @@ class Uncertainty(Resampler):
         centre = value if centre is None else min(max(centre, low), high)
         return Interval(
             measure.name, value, low, high, self.level, method, self.seed, error, centre,
-            self._note(),
+            "" if measure.interval_method == "influence" else self._note(),
         )  # fmt: skip
 
     def _beyond_certainty(self, measure: Measure, low: float, high: float) -> tuple[float, float]:

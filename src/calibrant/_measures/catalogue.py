@@ -19,6 +19,15 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
 from calibrant._measures.decomposition import decompose, decompose_isotonic
+from calibrant._measures.local_regression import (
+    distance_quantile,
+    e50s,
+    e90s,
+    emax,
+    emaxs,
+    ici,
+    icis,
+)
 from calibrant._measures.measure import GROUPS, Claim, Claims, Group, Listed, Measure, Shape
 from calibrant._measures.of_cells import (
     brier_discriminations,
@@ -91,6 +100,7 @@ _MULTI: tuple[Shape, ...] = ("multiclass",)
 
 
 # Of (n,) predictions a right answer is an event: y may say whether an answer was right.
+_AUSTIN = "Austin and Steyerberg (2019), doi:10.1002/sim.8281"
 _RISKS: tuple[tuple[Shape, str], ...] = (("binary", ", y = 1 being right"), ("multiclass", ""))
 
 
@@ -126,7 +136,9 @@ def _corrected(summary: Statistics) -> float:
     return linear_error(summary.confidence_bins) + confidence_correction(summary.confidence_bins)
 
 
-_BRIER = Listed(headline=5, recalibration=4, compare=4, robustness=3, monitor=2, scale=3, metric=3)
+_BRIER = Listed(
+    headline=5, recalibration=4, compare=4, robustness=3, monitor=2, scale=3, metric=3, clinical=2
+)
 
 _ENTRIES: tuple[Measure, ...] = (
     # --- binned errors of the scalar problem: P(y = 1), or the top label ---
@@ -168,6 +180,24 @@ _ENTRIES: tuple[Measure, ...] = (
             "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
             "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels),
             of_cells=ks_errors, group="unbinned", rank=3, label="KS error", cost="low"),
+    # --- distances between a local regression and the diagonal ---
+    Measure("ici", "integrated calibration index", "(1/W) sum w |loess(u) - u|", "scalar", _BINARY,
+            "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici",
+            lambda s: ici(s.levels), of_cells=icis, group="unbinned", rank=5, label="ICI",
+            on_request=True, listed=Listed(clinical=3),
+            aliases=("integrated_calibration_index", "eavg")),
+    Measure("e50", "median distance to the diagonal", "median of |loess(u) - u|", "scalar", _BINARY,
+            "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici(part='e50')",
+            lambda s: distance_quantile(s.levels, 0.5), of_cells=e50s, group="unbinned", rank=6,
+            label="E50", on_request=True, listed=Listed(clinical=4)),
+    Measure("e90", "distance to the diagonal of 90% of rows", "90% quantile of |loess(u) - u|",
+            "scalar", _BINARY, "levels", 0, 1, Claims(False, None, True, None), _AUSTIN,
+            "ici(part='e90')", lambda s: distance_quantile(s.levels, 0.9), of_cells=e90s,
+            group="unbinned", rank=7, label="E90", on_request=True, listed=Listed(clinical=5)),
+    Measure("emax", "largest distance to the diagonal", "max |loess(u) - u|", "scalar", _BINARY,
+            "levels", 0, 1, Claims(False, None, None, None), _AUSTIN, "ici(part='emax')",
+            lambda s: emax(s.levels), of_cells=emaxs, group="unbinned", rank=8, gaps="largest",
+            label="Emax", on_request=True, listed=Listed(clinical=6)),
     # --- over all classes ---
     Measure("classwise_ece", "classwise calibration error", "(1/k) sum_r (1/W) sum_B |R_{B,r}|",
             "classwise", _MULTI, "class_bins", 0, 1, _BINNED,
@@ -304,7 +334,7 @@ _ENTRIES: tuple[Measure, ...] = (
             _NONE, "Hanley and McNeil (1982), Radiology 143; DeLong, DeLong and Clarke-Pearson "
             "(1988), doi:10.2307/2531595", "auroc", lambda s: auroc(s.levels),
             higher_is_better=True, group="ranking", rank=1, label="AUROC", cost="low",
-            moved=auroc_moved, listed=Listed(compare=7, headline=9),
+            moved=auroc_moved, listed=Listed(compare=7, headline=9, clinical=1),
             aliases=("roc_auc", "roc_auc_score", "AUC", "c_statistic", "concordance")),
     *(Measure("aurc", "area under the risk-coverage curve" + of_what,
               "(1/W) sum w (mean of 1 - z over rows predicted at least as high)", "scalar",

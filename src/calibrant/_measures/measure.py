@@ -62,6 +62,8 @@ class Listed:
         `calibrant scale`.
     metric : int, default 0
         The metric for the Hugging Face library `evaluate`.
+    clinical : int, default 0
+        `clinical_summary`.
     """
 
     headline: int = 0
@@ -72,6 +74,7 @@ class Listed:
     monitor: int = 0
     scale: int = 0
     metric: int = 0
+    clinical: int = 0
 
 
 Group = Literal[
@@ -131,6 +134,8 @@ class Measure:
         From `Statistics` to its value.
     higher_is_better : bool, default False
         Whether larger values are better.
+    on_request : bool, default False
+        Whether it is computed only where it is asked for by name, or in a list that has it.
     soft_only : bool, default False
         Whether `evaluate` leaves it out for hard labels, where it says nothing of its own.
     of_tables : callable, optional
@@ -196,6 +201,7 @@ class Measure:
     compute: Callable[[Statistics], float]
     higher_is_better: bool = False
     soft_only: bool = False
+    on_request: bool = field(default=False, kw_only=True)
     of_tables: Callable[[BinTable], Array] | None = None
     of_population: Callable[[BinTable], Array] | None = None
     of_cells: Callable[[CellSums], Array] | None = None

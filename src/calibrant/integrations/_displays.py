@@ -15,6 +15,7 @@ from calibrant._api.compare import compare
 from calibrant._api.metrics.ranking import risk_coverage
 from calibrant._api.metrics.smooth import smooth_reliability
 from calibrant._api.reliability import classwise_reliability, reliability
+from calibrant._api.reliability_curve import reliability_curve
 from calibrant._api.streaming.monitor import Monitor
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
@@ -31,6 +32,9 @@ from calibrant.results._plots.overlay import (
     OverlaidReliabilityDisplay as OverlaidReliabilityDiagram,
 )
 from calibrant.results._plots.reliability import ReliabilityDisplay as ReliabilityDiagram
+from calibrant.results._plots.reliability_curve import (
+    ReliabilityCurveDisplay as ReliabilityCurveDiagram,
+)
 from calibrant.results._plots.risk_coverage import RiskCoverageDisplay as RiskCoverageDiagram
 from calibrant.results._plots.smooth import SmoothReliabilityDisplay as SmoothReliabilityDiagram
 from calibrant.results._plots.windows import WindowsDisplay as WindowsDiagram
@@ -73,6 +77,42 @@ class ReliabilityDisplay(FromPredictions, ReliabilityDiagram):
     """
 
     _function = staticmethod(reliability)
+
+
+class ReliabilityCurveDisplay(FromPredictions, ReliabilityCurveDiagram):
+    """A reliability diagram without bins, of a curve that follows the rows, with a band.
+
+    Use `from_predictions` or `from_estimator`, or `ReliabilityCurve.plot`. The strip on top shows
+    where the predictions lie. The curve may be drawn over a `ReliabilityDisplay`, with its
+    ``ax_``.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+        The curve to draw.
+    name : str, optional
+        The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        The band.
+    counts_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ReliabilityCurveDisplay
+    >>> display = ReliabilityCurveDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> display.line_.get_ydata().tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
+
+    _function = staticmethod(reliability_curve)
 
 
 class RiskCoverageDisplay(FromPredictions, RiskCoverageDiagram):

@@ -16,7 +16,7 @@ except ImportError as error:
 @metric  # type: ignore[untyped-decorator, unused-ignore]
 def calibration(
     confidence: str = "confidence",
-    measures: Sequence[str] = ("ece", "brier"),
+    measures: Sequence[str] | None = None,
     bins: Any = 15,
     percent: bool = False,
 ) -> Callable[[list[Any]], dict[str, float]]:
@@ -30,8 +30,8 @@ def calibration(
     ----------
     confidence : str, default "confidence"
         Key of the confidence in the metadata of a score.
-    measures : sequence of str, default ("ece", "brier")
-        Names of `catalogue()`.
+    measures : sequence of str, optional
+        Names of `catalogue()`; by default ECE, smECE, Brier score and log loss.
     bins : int, str or binning rule, default 15
         The bins, as for `calibrant.evaluate`.
     percent : bool, default False
@@ -48,15 +48,18 @@ def calibration(
     """
 
     def measured(scores: list[Any]) -> dict[str, float]:
-        from calibrant._api.evaluate import evaluate  # late: Inspect imports this at every start
+        # Late: Inspect imports this module at every start.
+        from calibrant._api.evaluate import evaluate
+        from calibrant._measures.catalogue import listed
 
+        names = [m.name for m in listed("metric", "binary")] if measures is None else measures
         rows = [_row(each.score, confidence) for each in scores]
         kept = [(y, p / 100 if percent else p) for y, p in rows if p is not None]
         if not kept:
             raise InputError(
                 f"no score has {confidence!r} in its metadata: name its key with confidence="
             )
-        result = evaluate([y for y, _ in kept], [p for _, p in kept], measures=measures, bins=bins)
+        result = evaluate([y for y, _ in kept], [p for _, p in kept], measures=names, bins=bins)
         counts = {"n": float(len(kept)), "n_missing": float(len(rows) - len(kept))}
         return {name: float(value) for name, value in result.values.items()} | counts
 

@@ -28,7 +28,7 @@ Item = tuple[int, list[float]]
 
 @public
 def multiple_choice(
-    gold: str | Callable[[Mapping[str, Any]], int], *, metrics: Sequence[str] = ("ece", "brier")
+    gold: str | Callable[[Mapping[str, Any]], int], *, metrics: Sequence[str] = ("ece",)
 ) -> Callable[[Mapping[str, Any], Sequence[Any]], dict[str, Any]]:
     """Make the `process_results` of a multiple choice task.
 
@@ -39,7 +39,7 @@ def multiple_choice(
     ----------
     gold : str or callable
         Field of a document with the index of the right choice, or a function from a document to it.
-    metrics : sequence of str, default ("ece", "brier")
+    metrics : sequence of str, default ('ece',)
         Names of the metrics in the YAML that get pairs of right choice and probabilities; "acc" is
         always there.
 

@@ -128,7 +128,8 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
         y_proba, classes = _probabilities(dataset, model, predictions, options)
         report = _reported(dataset.labels_data, y_proba, classes, options)
         metrics = _metrics(report, str(options.get("prefix", f"{_FOLDER}/")))
-        return EvaluationResult(metrics, _logged(report, metrics, run_id, options), run_id)
+        make: Any = EvaluationResult
+        return make(metrics, _logged(report, metrics, run_id, options), run_id)
 
 
 def _checked(given: Any) -> Mapping[str, Any]:
@@ -259,7 +260,10 @@ def _logged(
     rows = [Metric(name, value, now, 0) for name, value in metrics.items()]
     for start in range(0, len(rows), 500):  # as many as a server takes at a time
         client.log_batch(run_id, metrics=rows[start : start + 500])
-    kinds = {"evaluation.json": JsonEvaluationArtifact, "report.html": TextEvaluationArtifact}
+    kinds: dict[str, Any] = {
+        "evaluation.json": JsonEvaluationArtifact,
+        "report.html": TextEvaluationArtifact,
+    }
     out = {}
     with TemporaryDirectory() as folder:
         for file in _files(report, Path(folder), page=bool(options.get("page", True))):

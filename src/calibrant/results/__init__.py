@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from calibrant.results._base import Record, Result
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check, Limit, LimitCheck
+    from calibrant.results._clinical import ClinicalSummary, ClinicalValue
     from calibrant.results._comparison import Comparison, Difference
     from calibrant.results._conventions import Convention, Conventions
+    from calibrant.results._decision_curve import DecisionCurve, NetBenefit
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
+    from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._report import BeforeAfter, BinView, Change, Entry, Report
     from calibrant.results._risk_coverage import RiskCoverage
     from calibrant.results._robustness import RankCorrelation, RankRobustness
@@ -35,10 +38,13 @@ _MODULES = {
     "_base": ("Record", "Result"),
     "_bin_sensitivity": ("BinSensitivity",),
     "_check": ("Check", "Limit", "LimitCheck"),
+    "_clinical": ("ClinicalSummary", "ClinicalValue"),
     "_comparison": ("Comparison", "Difference"),
     "_conventions": ("Convention", "Conventions"),
+    "_decision_curve": ("DecisionCurve", "NetBenefit"),
     "_evaluation": ("Estimate", "Evaluation"),
     "_reliability": ("ClasswiseReliability", "ReliabilityTable"),
+    "_reliability_curve": ("ReliabilityCurve",),
     "_report": ("BeforeAfter", "BinView", "Change", "Entry", "Report"),
     "_risk_coverage": ("RiskCoverage",),
     "_robustness": ("RankCorrelation", "RankRobustness"),
@@ -59,10 +65,13 @@ __all__ = [
     "Change",
     "Check",
     "ClasswiseReliability",
+    "ClinicalSummary",
+    "ClinicalValue",
     "Comparison",
     "Convention",
     "Conventions",
     "CoxCalibration",
+    "DecisionCurve",
     "Difference",
     "Entry",
     "Estimate",
@@ -70,11 +79,13 @@ __all__ = [
     "Interval",
     "Limit",
     "LimitCheck",
+    "NetBenefit",
     "NoiseFloor",
     "OutsideBin",
     "RankCorrelation",
     "RankRobustness",
     "Record",
+    "ReliabilityCurve",
     "ReliabilityTable",
     "Report",
     "Result",

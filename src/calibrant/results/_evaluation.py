@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import canonical
 from calibrant.results._base import Result
+from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._notebook import boxed, folded, html_table, notes, side_by_side
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_text, json_value, percent, shown
@@ -94,6 +95,9 @@ class Evaluation(Result):
         Whether the predictions are calibrated, with ``uncertainty=True``.
     slices : Slices or None
         An evaluation for each value of a column, with ``by=``.
+    clinical : ClinicalSummary or None
+        Slope, O:E, C-statistic, ICI and others of a binary outcome, with ``uncertainty=True`` and
+        all measures.
 
     Examples
     --------
@@ -111,6 +115,7 @@ class Evaluation(Result):
     recipe: dict[str, Any]
     verdict: Verdict | None = None
     slices: Slices | None = None
+    clinical: ClinicalSummary | None = None
 
     def estimate(self, name: str) -> Estimate:
         """Give one measure with its bins, interval and noise floor.
@@ -183,8 +188,8 @@ class Evaluation(Result):
         Returns
         -------
         dict
-            `measures`, `reliability`, `classes`, `inferred`, `notes`, `recipe`, `verdict` and
-            `slices`.
+            `measures`, `reliability`, `classes`, `inferred`, `notes`, `recipe`, `verdict`, `slices`
+            and `clinical`.
         """
         return {
             "measures": [
@@ -209,6 +214,7 @@ class Evaluation(Result):
             "recipe": json_value(self.recipe),
             "verdict": self.verdict.to_dict() if self.verdict else None,
             "slices": self.slices.to_dict() if self.slices else None,
+            "clinical": self.clinical.to_dict() if self.clinical else None,
         }
 
     def plot(
@@ -290,6 +296,9 @@ class Evaluation(Result):
         if self.slices is not None:
             slices = html_table(self.slices.display_columns()) + notes(self.slices.notes)
             parts.append(folded(self.slices.title, slices))
+        if self.clinical is not None:
+            table = html_table(self.clinical.display_columns())
+            parts.append(folded(self.clinical.title, table))
         return boxed(*parts)
 
 

@@ -49,6 +49,12 @@ def _is_below(a: float, b: float) -> bool:
     return a < b - 1e-13 * max(abs(a), abs(b))
 
 
+def snapped(value: float, others: Sequence[float]) -> list[float]:
+    """A value and others, those a hair from it become it: an inversion's last step is no news."""
+    near = [value if abs(each - value) <= 1e-6 * abs(value) else each for each in others]
+    return [value, *near]
+
+
 def in_full(value: float) -> str:
     """A number with all its digits: 0.05, 5, 1e-06."""
     return repr(float(value)).removesuffix(".0")
@@ -149,7 +155,7 @@ def as_frame(columns: Columns, backend: str | None = None) -> Any:
     if backend is None:
         installed = [name for name in _BACKENDS if importlib.util.find_spec(name) is not None]
         if not installed:
-            raise MissingExtra("pandas", None, "to_frame()")
+            raise MissingExtra("pandas", "formats", "to_frame()")
         backend = installed[0]
     one_of("backend", backend, _BACKENDS)
     try:

@@ -11,8 +11,10 @@ from typing import Any
 from calibrant._measures.catalogue import Shape, find
 from calibrant.results._base import Record
 from calibrant.results._conventions import Conventions
+from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._rendering import json_value
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._smooth_curve import SmoothCurve
@@ -76,7 +78,9 @@ class BinView:
     values : dict of str to dict of str to list of float
         The measures of those tables, by rule and name.
     curve : SmoothCurve
-        The smoothed curve.
+        The smoothed curve of the smooth calibration error.
+    curves : dict of str to ReliabilityCurve
+        Curves that follow the rows: "isotonic", which is drawn by default, and "local".
 
     Examples
     --------
@@ -91,6 +95,7 @@ class BinView:
     tables: dict[str, tuple[ReliabilityTable, ...]]
     values: dict[str, dict[str, list[float]]]
     curve: SmoothCurve
+    curves: dict[str, ReliabilityCurve]
 
     def table(self, rule: str, m: int) -> ReliabilityTable:
         """Give the table of a rule and a number of bins.
@@ -120,7 +125,7 @@ class BinView:
         Returns
         -------
         dict
-            `labels`, `counts`, `tables`, `values` and `curve`.
+            `labels`, `counts`, `tables`, `values`, `curve` and `curves`.
         """
         return {
             "labels": self.labels,
@@ -131,6 +136,7 @@ class BinView:
             },
             "values": json_value(self.values),
             "curve": self.curve.to_dict(),
+            "curves": {name: curve.to_dict() for name, curve in self.curves.items()},
         }
 
 
@@ -314,6 +320,10 @@ class Report(Record):
         The options that give the same numbers again.
     risk : RiskCoverage or None
         Ranking and abstention: the risk of answering only what is surest.
+    decisions : DecisionCurve or None
+        The net benefit of acting on a binary prediction, by threshold.
+    histogram : tuple of list or None
+        Edges, and the rows with and without the event (or right and wrong) between them.
     recalibrations : tuple of BeforeAfter
         What each map does, fitted and measured on the same rows; the suitable one is `chosen`.
 
@@ -339,6 +349,8 @@ class Report(Record):
     absent: dict[str, str]
     recipe: dict[str, Any]
     risk: RiskCoverage | None = None
+    decisions: DecisionCurve | None = None
+    histogram: tuple[list[float], list[float], list[float]] | None = None
     recalibrations: tuple[BeforeAfter, ...] = ()
 
     @property
@@ -374,6 +386,8 @@ class Report(Record):
             "absent": self.absent,
             "recipe": json_value(self.recipe),
             "risk_coverage": self.risk.to_dict() if self.risk else None,
+            "decisions": self.decisions.to_dict() if self.decisions else None,
+            "histogram": json_value(self.histogram),
         }
 
     def to_html(self) -> str:

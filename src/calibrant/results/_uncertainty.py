@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.results._base import Record
-from calibrant.results._rendering import distinct_numbers, percent, shown
+from calibrant.results._rendering import distinct_numbers, percent, shown, snapped
 
 # What an interval is an interval of.
 ESTIMAND = (
@@ -107,7 +107,7 @@ class Interval(Record):
 
     def __repr__(self) -> str:
         zero = ", includes 0" if self.reaches_zero else ""
-        low, high, value = distinct_numbers((self.low, self.high, self.value))
+        value, low, high = distinct_numbers(snapped(self.value, (self.low, self.high)))
         comment = f"; {self.comment}" if self.comment else ""
         return (
             f"Interval({self.measure}: {percent(self.level)} CI {low} to {high}{zero}; sample "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrant.results._check import LimitCheck
-from calibrant.results._rendering import distinct_numbers, in_full, percent
+from calibrant.results._rendering import distinct_numbers, in_full, percent, snapped
 from calibrant.results._uncertainty import NoiseFloor
 
 # Places of the numbers in a verdict, if they suffice to tell the numbers apart.
@@ -93,15 +93,16 @@ def _numbers(checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, la
     """The value, its interval and its noise floor, with as many digits as decide."""
     interval, scale = checked.interval, checked.scale
     assert interval is not None
-    values = [interval.value, interval.low, interval.high, *([floor.upper] if floor else [])]
+    ends = snapped(interval.value, (interval.low, interval.high))
+    values = [*ends, *([floor.upper] if floor else [])]
     # Squares are compared with the tolerance as gaps, which are printed too.
     beside = (tolerance,) if scale.power == 1 else ()
     value, low, high, *upper = distinct_numbers(values, beside, places=_PLACES)
     gap = ""
     if scale.power > 1:
         gaps = [scale.gap(interval.low), scale.gap(interval.high)]
-        ends = distinct_numbers(gaps, (tolerance,), places=_PLACES)
-        gap = f", as a gap in every bin {ends[0]} to {ends[1]}"
+        least, most = distinct_numbers(gaps, (tolerance,), places=_PLACES)
+        gap = f", as a gap in every bin {least} to {most}"
     text = f"{label} {value} ({percent(interval.level)} CI {low} to {high}{gap})"
     if interval.comment:
         text = f"{text}; {interval.comment}"

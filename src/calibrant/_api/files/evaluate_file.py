@@ -98,9 +98,10 @@ def evaluate_file(
         Columns whose values split the rows into `slices`, in the first pass.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
-    format : {"parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval", "inspect"}, optional
-        Format of the files; by default it follows from their names, and of records from their
-        fields: a JSON list, a log of lm-evaluation-harness, a log of Inspect AI.
+    format : str, optional
+        Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
+        "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
+        records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
     filter : str, optional
         Which filter of a log of lm-evaluation-harness is meant, where it has several.
     percent : bool, default False

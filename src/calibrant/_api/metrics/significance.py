@@ -411,9 +411,16 @@ def cox_calibration(
     problem, clusters = _scalar_problem(
         y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
     )
+    return cox_of(problem, clusters, float(level), eps)
+
+
+def cox_of(
+    problem: Problem, clusters: NDArray[np.intp] | None, level: float, eps: float
+) -> CoxCalibration:
+    """Cox's fit of a scalar problem; predictions nearer to 0 or 1 than eps are moved there."""
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
-    fit = _cox(problem, logit(u), clusters, float(level))
+    fit = _cox(problem, logit(u), clusters, level)
     n_moved = int(np.count_nonzero(moved))
     if n_moved == 0:
         return fit
@@ -422,7 +429,7 @@ def cox_calibration(
     without = None
     if kept.any():
         some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
-        without = _cox(_rows(problem, kept), logit(u[kept]), some, float(level))
+        without = _cox(_rows(problem, kept), logit(u[kept]), some, level)
     notes = "; ".join(filter(None, (note, fit.note)))
     return replace(fit, note=notes, n_clipped=n_moved, without_clipped=without)
 

@@ -116,7 +116,7 @@ def lin_ce(
     if not samples.multiclass:
         if phi is not None:
             raise InputError("phi needs y_proba of the shape (n, k): a value for each class")
-        table = summary.table("binary", rule)
+        table = summary.table("binary", rule, squares=False)
         return binned_error(table) if norm == "l1" else linear_error(table)
     vectors = summary.vectors(_property(phi, samples.n_classes))
     return vector_absolute_error(vectors) if norm == "l1" else vector_linear_error(vectors)
@@ -207,7 +207,7 @@ def classwise_ce(
             "classwise_ce needs y_proba of the shape (n, k); it is (n,): use lin_ce(...), which "
             "is the same error for one class"
         )
-    return linear_error(Summary(samples).table("classwise", rule))
+    return linear_error(Summary(samples).table("classwise", rule, squares=False))
 
 
 @public
@@ -283,5 +283,5 @@ def confidence_ce(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
-    table = Summary(samples).table("confidence", rule)
+    table = Summary(samples).table("confidence", rule, squares=False)
     return linear_error(table) + (confidence_correction(table) if corrected else 0.0)

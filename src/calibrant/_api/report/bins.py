@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.metrics.smooth import smooth_curve
+from calibrant._api.reliability_curve import scalar_problem
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import is_small_over_classes
+from calibrant._inference.curves import isotonic_curve, local_curve
 from calibrant._measures.catalogue import Measure, Shape, catalogue, listed
 from calibrant._measures.proportions import design_effects
 from calibrant._measures.statistics import STATISTICS, OneTable
 from calibrant._summaries.bin_counts import RULES, BinCounts, Runs
 from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._report import BinView, MeasureOverBins
 
 # Numbers of bins that a reader may choose from.
@@ -38,6 +42,7 @@ def bin_views(
     extra: int | None,
     truthful: Rule = Quantile(15),
     groups: NDArray[np.intp] | None = None,
+    level: float = 0.95,
 ) -> tuple[BinView, ...]:
     """The view of the labels as they are, and of their likeliest outcomes if they are soft; bars of
     bins take clusters into account.
@@ -47,9 +52,10 @@ def bin_views(
     """
     counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
     kind = _kind(truthful)
-    views = [_view(samples, notion, counts, "labels as given", kind, groups)]
+    views = [_view(samples, notion, counts, "labels as given", kind, groups, level)]
     if not views[0].tables["equal-width"][0].is_hard:
-        views.append(_view(_hardened(samples), notion, counts, "likeliest label", kind, groups))
+        hard = _hardened(samples)
+        views.append(_view(hard, notion, counts, "likeliest label", kind, groups, level))
     return tuple(views)
 
 
@@ -67,6 +73,7 @@ def _view(
     labels: str,
     truthful: str | None,
     groups: NDArray[np.intp] | None,
+    level: float,
 ) -> BinView:
     with explained(samples):
         u, z, w, _ = whole_problem(samples, notion)
@@ -89,7 +96,22 @@ def _view(
         for rule in RULES
     }
     curve = smooth_curve(problem, "binary")
-    return BinView(labels, counts, tables, values, replace(curve, notion=notion))
+    return BinView(
+        labels, counts, tables, values, replace(curve, notion=notion),
+        _curves(problem, notion, groups, level),
+    )  # fmt: skip
+
+
+def _curves(
+    samples: Samples, notion: Notion, groups: NDArray[np.intp] | None, level: float
+) -> dict[str, ReliabilityCurve]:
+    """The curves that follow the rows, the one that is drawn unasked first."""
+    problem = scalar_problem(samples, "binary")
+    blocks = blocks_of(problem.n, groups, 0)
+    return {
+        "isotonic": isotonic_curve(problem, blocks, notion, "consistency", level, 0),
+        "local": local_curve(problem, notion, level, groups),
+    }
 
 
 def _measures(shape: Shape, *, in_truthful_bins: bool) -> list[Measure]:

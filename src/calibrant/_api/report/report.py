@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.conventions import conventions_of
+from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
@@ -19,13 +21,19 @@ from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.curves import PLACES
 from calibrant._inference.selective import curve_of
 from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Conventions
+from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._report import Report, entry
 from calibrant.results._risk_coverage import RiskCoverage
+
+# Rows that a page's decision curve is of: more change nothing that a reader would see.
+MOST_DECIDED = 50_000
 
 
 @public
@@ -135,12 +143,14 @@ def report(
         samples,
         Options(
             bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
-            level=level, groups=index, votes=votes, seed=seed, by=by, data=data,
+            level=level, groups=index, votes=votes, seed=seed, by=by, data=data, clinical=True,
         ),
     )  # fmt: skip
     shape = samples.shape
     fixed, quantile = both_rules(bins, samples.n)
-    views = bin_views(samples, resolve_notion(samples, None), _count(fixed), quantile, index)
+    views = bin_views(
+        samples, resolve_notion(samples, None), _count(fixed), quantile, index, float(level)
+    )
     change = side_by_side(
         samples, fixed, quantile, groups=index, level=float(level), seed=int(seed), names=maps
     )
@@ -173,6 +183,8 @@ def report(
         {section: why for section, why in absent.items() if isinstance(why, str)},
         {"options": options, "source": origin, "versions": versions()},
         _risk(samples, float(level), index),
+        _decisions(samples, float(level), index, int(seed)),
+        _histogram(samples),
         recalibrations=change.maps,
     )
 
@@ -181,6 +193,28 @@ def _risk(samples: Samples, level: float, groups: Any) -> RiskCoverage:
     """The risk-coverage curve of the scalar problem."""
     notion = resolve_notion(samples, None)
     return curve_of(samples, notion, Summary(samples).table(notion, LevelSets()), level, groups)
+
+
+def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
+    """The decision curve of a binary outcome; of so many rows as show it well."""
+    if samples.multiclass:
+        return None
+    if samples.n > MOST_DECIDED:
+        rows = np.sort(np.random.default_rng((seed, 17)).permutation(samples.n)[:MOST_DECIDED])
+        samples = samples.take(rows)
+        groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+    return curve_of_samples(
+        {"model": samples}, np.array(THRESHOLDS), "default", level, groups, seed
+    )
+
+
+def _histogram(samples: Samples) -> tuple[list[float], list[float], list[float]]:
+    """Weights by prediction and outcome; a soft label is both outcomes in part."""
+    u, z, w, _ = whole_problem(samples, resolve_notion(samples, None))
+    weights = np.ones(u.size) if w is None else w
+    edges = np.linspace(0.0, 1.0, PLACES + 1)
+    events, rest = (np.histogram(u, edges, weights=x)[0] for x in (weights * z, weights * (1 - z)))
+    return edges.tolist(), events.tolist(), rest.tolist()
 
 
 def _with_ece(measures: Iterable[str] | None) -> list[str] | None:

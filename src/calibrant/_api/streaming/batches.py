@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.streaming.accumulator import Accumulator
+from calibrant._api.streaming.batch import Batch
+from calibrant._api.streaming.lazy_windows import lazy_batch
 from calibrant._api.streaming.spans import Rows, WindowWidth, split
 from calibrant._core.errors import InputError
 from calibrant._data.columns import is_lazy, pick
@@ -19,15 +21,6 @@ from calibrant._data.samples import BadRow, Samples
 from calibrant._data.times import Times, microseconds
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._engines.arrays.streams import StreamSums
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """The sums of a batch by the start of their window; columns of y_proba; rows without a time."""
-
-    parts: list[tuple[int, StreamSums]]
-    columns: int
-    n_without_time: int = 0
 
 
 def batch_of(
@@ -41,6 +34,10 @@ def batch_of(
     data: Any,
 ) -> Batch:
     """What a stream like this one would add to each window for these rows."""
+    if is_lazy(data) and isinstance(time, str):
+        return lazy_batch(
+            stream, every, y_true, y_proba, time, sample_weight=sample_weight, data=data
+        )
     times = _times(time, data, stream.missing)
     given = {
         "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "data": data,

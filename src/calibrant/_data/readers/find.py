@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,22 @@ SUFFIXES = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "arrow": (".arrow", ".arrows", ".ipc", ".feather"),
     "npz": (".npz",),
+    "excel": (".xlsx", ".xlsm"),
+    "stata": (".dta",),
+    "sas": (".sas7bdat", ".xpt"),
+    "r": (".rds", ".rda", ".rdata"),
+}
+# What is not read, and how it becomes something that is.
+CONVERTED = {
+    ".xls": "in Excel, save it as .xlsx or CSV",
+    ".ods": "in LibreOffice, save it as .xlsx or CSV",
+    ".sav": "in R, write.csv(haven::read_sav(file), ...); in Python, pandas.read_spss",
+    ".mat": "in Python, scipy.io.loadmat and numpy.savez; in MATLAB, writetable",
+    ".pkl": "load it where it was written, and save a frame with to_parquet",
+    ".pickle": "load it where it was written, and save a frame with to_parquet",
+    ".pt": "load it with torch, and save arrays with numpy.savez",
+    ".h5": "in Python, pandas.read_hdf or h5py, and to_parquet",
+    ".npy": "save labels and predictions together, with numpy.savez",
 }
 # Logs of evaluations of language models, and lists of records: known by what they hold.
 LOGS = {"lm-eval": "jsonl", "inspect": "jsonl"}
@@ -86,6 +103,14 @@ def list_files(path: Any, format: str | None = None) -> list[File]:
 
 def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     text = os.path.expanduser(os.fspath(path))
+    scheme = re.match(r"([a-z][a-z0-9+.-]+)://", text)
+    if scheme:
+        raise InputError(
+            f"{text} is in a store ({scheme[1]}), and files are read from disks: mount or copy it, "
+            "or sum it where it lies with a frame that reads the store, such as "
+            f"evaluate('label', 'p', data=polars.scan_parquet({text!r})) or "
+            f"pyarrow.dataset.dataset({text!r}).to_table()"
+        )
     location = Path(text)
     try:
         if location.is_dir():
@@ -158,11 +183,15 @@ def _file(path: Path, format: str | None) -> File:
     """A file that can be opened, and what it is."""
     guess = _guess(path)
     if format is None and guess is None:
-        if _is_state(path):
+        if is_state(path):
             raise InputError(
                 f"{path} is a state that Accumulator.save or Monitor.save wrote, sums and not "
-                "rows: calibrant merge evaluates it; in Python, Accumulator.load or Monitor.load"
+                "rows: calibrant merge evaluates it, report and check take it alone; in Python, "
+                "Accumulator.load or Monitor.load"
             )
+        how = CONVERTED.get(path.suffix.lower())
+        if how is not None:
+            raise InputError(f"{path} is of a format that is not read: {how}")
         raise InputError(
             f"{path} has a name that does not say what it is: it ends in "
             f"{path.suffix or 'no suffix'}. Say what it is with format=, one of "
@@ -180,7 +209,7 @@ def _file(path: Path, format: str | None) -> File:
     return File(path, name, packing(start) if name in ("csv", "jsonl", *HELD) else None)
 
 
-def _is_state(path: Path) -> bool:
+def is_state(path: Path) -> bool:
     """Whether a file begins as saved states do."""
     try:
         with path.open("rb") as file:

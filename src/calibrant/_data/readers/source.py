@@ -29,6 +29,7 @@ _READERS = {
     "json": ("records", "JsonListReader"),
     "lm-eval": ("lm_eval", "LmEvalReader"),
     "inspect": ("inspect_log", "InspectReader"),
+    **dict.fromkeys(("excel", "stata", "sas", "r"), ("tables", "TableReader")),
 }
 # Numbers of a chunk: enough to outweigh what a chunk costs, few enough to be summed in one thread.
 CHUNK = 1 << 19

@@ -9,22 +9,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-ctypedef fused prediction_t:
-    float
-    double
-
-# Columns of a bin's row of sums, in the order of calibrant._core.bin_tables.FIELDS.
-cdef enum:
-    N = 0
-    W = 1
-    W2 = 2
-    WU = 3
-    WZ = 4
-    WU2 = 5
-    WUZ = 6
-    WZ2 = 7
-    W2Z = 8
-    FIELDS = 9
+from calibrant._engines.arrays._common cimport (
+    FIELDS, N, W, W2, W2Z, WU, WU2, WUZ, WZ, WZ2, prediction_t, unit,
+)
 
 cdef extern from "_columns.h" nogil:
     enum:
@@ -222,9 +209,3 @@ def add_residuals(
                 q = &targets[i, 0]
                 for r in range(k):
                     out[r] += w * (unit(p[r]) - q[r])
-
-
-cdef inline double unit(double x) noexcept nogil:
-    """A number that passed the check, without what rounding added to it."""
-    x = x if x > 0.0 else 0.0
-    return x if x < 1.0 else 1.0

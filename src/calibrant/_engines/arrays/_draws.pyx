@@ -36,37 +36,33 @@ def count_outcomes(
                 at += n
 
 
+cdef inline uint16_t label_of(int32_t x, const int32_t* lasts, Py_ssize_t k) noexcept nogil:
+    """How many of the k rising `lasts` are below x."""
+    cdef Py_ssize_t r, a = 0, b = k, middle
+    cdef int32_t y = 0
+    if k <= FEW:
+        for r in range(k):
+            y += x > lasts[r]
+        return <uint16_t> y
+    while a < b:
+        middle = (a + b) >> 1
+        if x > lasts[middle]:
+            a = middle + 1
+        else:
+            b = middle
+    return <uint16_t> a
+
+
 def draw_labels(
     uint16_t[:, ::1] labels, const int32_t[:, ::1] lasts, const int32_t[:, ::1] numbers
 ):
     """Write the class that each number falls into: `lasts` (n, k - 1) are those of each class."""
-    cdef Py_ssize_t d, i, r, block, start, end, n = lasts.shape[0], k = lasts.shape[1]
-    cdef Py_ssize_t a, b, middle
-    cdef int32_t x, y
-    cdef const int32_t* row
+    cdef Py_ssize_t d, i, start, n = lasts.shape[0], k = lasts.shape[1]
     with nogil:
-        for block in range((n + STEP - 1) // STEP):
-            start = block * STEP
-            end = min(start + STEP, n)
+        for start from 0 <= start < n by STEP:
             for d in range(labels.shape[0]):
-                for i in range(start, end):
-                    x = numbers[d, i]
-                    row = &lasts[i, 0]
-                    if k <= FEW:
-                        y = 0
-                        for r in range(k):
-                            y += x > row[r]
-                        labels[d, i] = <uint16_t> y
-                        continue
-                    a = 0
-                    b = k
-                    while a < b:
-                        middle = (a + b) >> 1
-                        if x > row[middle]:
-                            a = middle + 1
-                        else:
-                            b = middle
-                    labels[d, i] = <uint16_t> a
+                for i in range(start, min(start + STEP, n)):
+                    labels[d, i] = label_of(numbers[d, i], &lasts[i, 0], k)
 
 
 def count_labels(
@@ -74,15 +70,13 @@ def count_labels(
     const double[::1] weights,
 ):
     """Add the weight (or 1) of each row to the bin that its label has there; below 0 is none."""
-    cdef Py_ssize_t d, i, block, start, end, n = index.shape[0]
+    cdef Py_ssize_t d, i, start, n = index.shape[0]
     cdef int32_t at
     cdef bint weighted = weights is not None
     with nogil:
-        for block in range((n + STEP - 1) // STEP):
-            start = block * STEP
-            end = min(start + STEP, n)
+        for start from 0 <= start < n by STEP:
             for d in range(labels.shape[0]):
-                for i in range(start, end):
+                for i in range(start, min(start + STEP, n)):
                     at = index[i, labels[d, i]]
                     if at >= 0:
                         sums[d, at] += weights[i] if weighted else 1.0
@@ -91,15 +85,12 @@ def count_labels(
 def fit_isotonic(double[:, ::1] fits, const double[:, ::1] w, const double[:, ::1] wz):
     """Write the rising means that fit wz / w best, of each draw; 0 where a cell has no weight."""
     cdef Py_ssize_t d, c, i, size = w.shape[1], top
-    cdef double* weight = <double*> malloc((size + 1) * sizeof(double))
-    cdef double* total = <double*> malloc((size + 1) * sizeof(double))
-    cdef Py_ssize_t* first = <Py_ssize_t*> malloc((size + 1) * sizeof(Py_ssize_t))
-    cdef double mean
-    if weight == NULL or total == NULL or first == NULL:
-        free(weight)
-        free(total)
-        free(first)
+    cdef double* weight = <double*> malloc((size + 1) * (2 * sizeof(double) + sizeof(Py_ssize_t)))
+    if weight == NULL:
         raise MemoryError
+    cdef double* total = weight + size + 1
+    cdef Py_ssize_t* first = <Py_ssize_t*> (total + size + 1)
+    cdef double mean
     with nogil:
         for d in range(w.shape[0]):
             top = 0
@@ -123,8 +114,6 @@ def fit_isotonic(double[:, ::1] fits, const double[:, ::1] w, const double[:, ::
                     if w[d, c] > 0.0:
                         fits[d, c] = mean
     free(weight)
-    free(total)
-    free(first)
 
 
 cdef inline double place_of(double doubled, double m, double twice, double less) noexcept nogil:
@@ -160,16 +149,13 @@ def rising_bins(
     The number of bins is raised until the first fall, draw by draw.
     """
     cdef Py_ssize_t d, c, size = w.shape[1], n, m, j, at, last, best
-    cdef double* doubled = <double*> malloc((size + 1) * sizeof(double))
-    cdef double* weight = <double*> malloc((size + 1) * sizeof(double))
-    cdef double* target = <double*> malloc((size + 1) * sizeof(double))
+    cdef double* doubled = <double*> malloc(3 * (size + 1) * sizeof(double))
+    if doubled == NULL:
+        raise MemoryError
+    cdef double* weight = doubled + size + 1
+    cdef double* target = weight + size + 1
     cdef double twice, before, mean, less = 1.0 - rounding
     cdef bint falls, some
-    if doubled == NULL or weight == NULL or target == NULL:
-        free(doubled)
-        free(weight)
-        free(target)
-        raise MemoryError
     with nogil:
         for d in range(w.shape[0]):
             n = 0
@@ -211,5 +197,3 @@ def rising_bins(
                     bins[d, c] = <int32_t> j
                     at += 1
     free(doubled)
-    free(weight)
-    free(target)

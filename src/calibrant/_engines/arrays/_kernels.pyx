@@ -11,44 +11,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-ctypedef fused prediction_t:
-    float
-    double
-
-ctypedef fused target_t:
-    uint8_t
-    int32_t
-    int64_t
-    double
-
-# Slots of `status`; calibrant._engines.protocol names them for Python.
-cdef enum:
-    BAD_ROW = 0
-    N_CLIPPED = 1
-    N_ROWS_OFF = 2
-    SOFT = 3
-    N_LOG_CLIPPED = 4
-
-# Columns of a bin's row of sums, in the order of calibrant._core.bin_tables.FIELDS.
-cdef enum:
-    N = 0
-    W = 1
-    W2 = 2
-    WU = 3
-    WZ = 4
-    WU2 = 5
-    WUZ = 6
-    WZ2 = 7
-    W2Z = 8
-    FIELDS = 9
-
-# Columns of the loss sums, in the order of calibrant._core.loss_sums.FIELDS.
-cdef enum:
-    LOSS_BRIER = 2
-    LOSS_LOG = 3
-    LOSS_SPHERICAL = 4
-    LOSS_CLASS = 5
-    LOSS_CONFIDENCE = 6
+from calibrant._engines.arrays._common cimport (
+    BAD_ROW, FIELDS, LOSS_BRIER, LOSS_CLASS, LOSS_CONFIDENCE, LOSS_LOG, LOSS_SPHERICAL, N,
+    N_CLIPPED, N_LOG_CLIPPED, N_ROWS_OFF, OVERSHOOT, SOFT, W, W2, W2Z, WU, WU2, WUZ, WZ, WZ2,
+    clip_overshoot, is_weight, prediction_t, target_t, unit,
+)
 
 cdef extern from *:
     """
@@ -76,10 +43,6 @@ cdef inline Py_ssize_t first_at_least(
     else:
         return first_at_least_double(row, r, k, bound)
 
-
-cdef extern from "_tolerance.h" nogil:
-    const double OVERSHOOT
-    bint clip_overshoot(double* x, int64_t* n_clipped) noexcept
 
 cdef extern from "_bins.h" nogil:
     ctypedef struct cuts_t:
@@ -258,8 +221,8 @@ def add_weighted(
             z = t[i]
             w = wp[i]
             if not ((x >= 0.0) & (x <= 1.0) & (z >= 0.0) & (z <= 1.0)
-                    & (w - w == 0.0) & (w >= 0.0)):  # w - w is NaN for an infinite weight
-                if not (w - w == 0.0 and w >= 0.0 and clip_overshoot(&z, &n_clipped)
+                    & is_weight(w)):
+                if not (is_weight(w) and clip_overshoot(&z, &n_clipped)
                         and clip_overshoot(&x, &n_clipped)):
                     status[BAD_ROW] = i
                     break
@@ -396,7 +359,7 @@ def add_rows(
                 y = labels[i]
             else:
                 q_row = &targets[i, 0]
-            if (not (w - w == 0.0 and w >= 0.0) or (hard and (y < 0 or y >= k))
+            if (not is_weight(w) or (hard and (y < 0 or y >= k))
                     or (not hard and not simplex_row(q_row, k, label_tolerance, &soft))
                     or not check_row(row, k, tolerance, clipped, &total, &top, &n_clipped)):
                 status[BAD_ROW] = i
@@ -471,11 +434,6 @@ def add_rows(
     status[N_LOG_CLIPPED] += n_log_clipped
     status[SOFT] |= soft
     free(scratch)
-
-
-cdef inline double unit(double z) noexcept nogil:
-    """A soft label that passed the check, without what rounding added to it."""
-    return 1.0 if z > 1.0 else (0.0 if z < 0.0 else z)
 
 
 cdef inline bint simplex_row(

@@ -5,35 +5,12 @@
 The twin in plain NumPy is ``numpy_kernels.add_losses``.
 """
 from libc.math cimport log, sqrt
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t
 
-ctypedef fused prediction_t:
-    float
-    double
-
-ctypedef fused target_t:
-    uint8_t
-    int32_t
-    int64_t
-    double
-
-cdef enum:
-    BAD_ROW = 0  # slots of `status`, as in calibrant._engines.protocol
-    N_CLIPPED = 1
-    SOFT = 3
-    N_LOG_CLIPPED = 4
-    ROWS_AT_ONCE = 256
-
-# Columns of the loss sums, in the order of calibrant._core.loss_sums.FIELDS.
-cdef enum:
-    BRIER = 2
-    LOG = 3
-    SPHERICAL = 4
-    CLASS = 5
-    CONFIDENCE = 6
-
-cdef extern from "_tolerance.h" nogil:
-    bint clip_overshoot(double* x, int64_t* n_clipped) noexcept
+from calibrant._engines.arrays._common cimport (
+    BAD_ROW, LOSS_BRIER, LOSS_CLASS, LOSS_CONFIDENCE, LOSS_LOG, LOSS_SPHERICAL, N_CLIPPED,
+    N_LOG_CLIPPED, ROWS_AT_ONCE, SOFT, prediction_t, read_rows, target_t,
+)
 
 cdef extern from "_losses.h" nogil:
     double sum_in_lanes(const double*, Py_ssize_t) noexcept
@@ -60,45 +37,29 @@ def add_losses(
 
     Rows and weights are always counted.
     """
-    cdef Py_ssize_t n = predictions.shape[0], start = 0, rows, i
-    cdef bint weighted = weights is not None, odd, soft
+    cdef Py_ssize_t n = predictions.shape[0], start, rows, i, bad
+    cdef bint weighted = weights is not None, soft
     cdef int64_t n_clipped = 0, n_floored = 0, any_soft = 0
     cdef Rows r
-    cdef double x, z
+    cdef const double* wp = NULL
     with nogil:
-        while start < n:
+        for start from 0 <= start < n by ROWS_AT_ONCE:
             rows = min(n - start, <Py_ssize_t> ROWS_AT_ONCE)
-            odd = soft = False
-            for i in range(rows):
-                x = predictions[start + i]
-                z = <double> targets[start + i]
-                odd |= not ((x >= 0.0) & (x <= 1.0) & (z >= 0.0) & (z <= 1.0))
-                soft |= (z != 0.0) & (z != 1.0)
-                r.u[i] = x
-                r.z[i] = z
-            if odd:
-                soft = False
-                for i in range(rows):
-                    if not (clip_overshoot(&r.z[i], &n_clipped)
-                            and clip_overshoot(&r.u[i], &n_clipped)):
-                        status[BAD_ROW] = start + i
-                        break
-                    soft |= (r.z[i] != 0.0) & (r.z[i] != 1.0)
             if weighted:
-                for i in range(rows):
-                    x = weights[start + i]
-                    if not (x - x == 0.0 and x >= 0.0) and (
-                            status[BAD_ROW] < 0 or start + i < status[BAD_ROW]):
-                        status[BAD_ROW] = start + i
-            if status[BAD_ROW] >= 0:
+                wp = &weights[start]
+            bad = read_rows(r.u, r.z, &predictions[start], &targets[start], wp, rows, False,
+                            &n_clipped)
+            if bad < rows:
+                status[BAD_ROW] = start + bad
                 break
+            soft = False
+            for i in range(rows):
+                soft |= (r.z[i] != 0.0) & (r.z[i] != 1.0)
             any_soft |= soft
             if soft or weighted:
-                n_floored += add_each(&losses[0], &r, &weights[start] if weighted else NULL, rows,
-                                      log_floor, wanted)
+                n_floored += add_each(&losses[0], &r, wp, rows, log_floor, wanted)
             else:
                 n_floored += add_together(&losses[0], &r, rows, log_floor, wanted)
-            start += rows
     status[N_CLIPPED] += n_clipped
     status[N_LOG_CLIPPED] += n_floored
     status[SOFT] |= any_soft
@@ -111,16 +72,16 @@ cdef inline int64_t add_together(
     cdef int64_t n_floored = 0
     losses[0] += rows
     losses[1] += rows
-    if wanted & (1 << BRIER):
-        losses[BRIER] += sum_of_squared_gaps(r.u, r.z, rows)
-    if wanted & (1 << LOG | 1 << SPHERICAL):
+    if wanted & (1 << LOSS_BRIER):
+        losses[LOSS_BRIER] += sum_of_squared_gaps(r.u, r.z, rows)
+    if wanted & (1 << LOSS_LOG | 1 << LOSS_SPHERICAL):
         of_outcomes(r.at, r.u, r.z, rows)
-    if wanted & (1 << SPHERICAL):
-        losses[SPHERICAL] += sum_of_spherical(r.other, r.u, r.at, rows)
-    if wanted & (1 << LOG):
+    if wanted & (1 << LOSS_SPHERICAL):
+        losses[LOSS_SPHERICAL] += sum_of_spherical(r.other, r.u, r.at, rows)
+    if wanted & (1 << LOSS_LOG):
         n_floored = lift(r.at, rows, log_floor)
-        losses[LOG] += minus_logs(r.at, rows)
-    if wanted & (1 << CLASS | 1 << CONFIDENCE):
+        losses[LOSS_LOG] += minus_logs(r.at, rows)
+    if wanted & (1 << LOSS_CLASS | 1 << LOSS_CONFIDENCE):
         of_top_label(r.at, r.other, r.u, r.z, rows)
         add_top_label(losses, r, NULL, rows)
     return n_floored
@@ -141,18 +102,18 @@ cdef inline int64_t add_each(
             w = weights[i]
         losses[0] += w > 0.0
         losses[1] += w
-        losses[BRIER] += w * ((u - z) * (u - z))
-        if wanted & (1 << SPHERICAL):
-            losses[SPHERICAL] += w * (
+        losses[LOSS_BRIER] += w * ((u - z) * (u - z))
+        if wanted & (1 << LOSS_SPHERICAL):
+            losses[LOSS_SPHERICAL] += w * (
                 1.0 - ((1.0 - z) * below + z * u) / sqrt(below * below + u * u))
-        if wanted & (1 << LOG):
+        if wanted & (1 << LOSS_LOG):
             if z < 1.0:
                 n_floored += below < log_floor
-                losses[LOG] -= w * ((1.0 - z) * log(below if below > log_floor else log_floor))
+                losses[LOSS_LOG] -= w * ((1.0 - z) * log(below if below > log_floor else log_floor))
             if z > 0.0:
                 n_floored += u < log_floor
-                losses[LOG] -= w * (z * log(u if u > log_floor else log_floor))
-    if wanted & (1 << CLASS | 1 << CONFIDENCE):
+                losses[LOSS_LOG] -= w * (z * log(u if u > log_floor else log_floor))
+    if wanted & (1 << LOSS_CLASS | 1 << LOSS_CONFIDENCE):
         of_top_label(r.at, r.other, r.u, r.z, rows)
         add_top_label(losses, r, weights, rows)
     return n_floored
@@ -171,5 +132,5 @@ cdef inline void add_top_label(
         gap = r.other[i] - r.at[i]
         r.at[i] = w * miss
         r.other[i] = w * (miss + gap * gap)
-    losses[CLASS] += sum_in_lanes(r.at, rows)
-    losses[CONFIDENCE] += sum_in_lanes(r.other, rows)
+    losses[LOSS_CLASS] += sum_in_lanes(r.at, rows)
+    losses[LOSS_CONFIDENCE] += sum_in_lanes(r.other, rows)

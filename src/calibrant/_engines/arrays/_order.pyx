@@ -4,26 +4,12 @@
 
 `calibrant._engines.arrays.ordering` says how the passes fit together.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
-ctypedef fused prediction_t:
-    float
-    double
-
-ctypedef fused target_t:
-    uint8_t
-    int32_t
-    int64_t
-    double
-
-cdef enum:
-    BAD_ROW = 0  # slots of `status`, as in calibrant._engines.protocol
-    N_CLIPPED = 1
-    SOFT = 3
-
-cdef extern from "_tolerance.h" nogil:
-    bint clip_overshoot(double* x, int64_t* n_clipped) noexcept
+from calibrant._engines.arrays._common cimport (
+    BAD_ROW, N_CLIPPED, SOFT, clip_overshoot, is_weight, prediction_t, target_t, unit,
+)
 
 cdef extern from "_order.h" nogil:
     ctypedef struct keyed_t:
@@ -42,11 +28,6 @@ def n_cells():
     return N_CELLS
 
 
-cdef inline double unit(double x) noexcept nogil:
-    """A number that passed the check, without what rounding added to it, or the sign of -0.0."""
-    return 1.0 if x > 1.0 else (x if x > 0.0 else 0.0)
-
-
 def count_cells(
     int64_t[::1] counts, const prediction_t[::1] predictions, const target_t[::1] targets,
     const double[::1] weights, int64_t[::1] status,
@@ -55,7 +36,7 @@ def count_cells(
     cdef Py_ssize_t n = predictions.shape[0], i
     cdef bint weighted = weights is not None
     cdef int64_t n_clipped = 0, soft = 0
-    cdef double x, z, w
+    cdef double x, z
     with nogil:
         for i in range(n):
             x = predictions[i]
@@ -64,11 +45,9 @@ def count_cells(
                 if not (clip_overshoot(&z, &n_clipped) and clip_overshoot(&x, &n_clipped)):
                     status[BAD_ROW] = i
                     break
-            if weighted:
-                w = weights[i]
-                if not (w - w == 0.0 and w >= 0.0):
-                    status[BAD_ROW] = i
-                    break
+            if weighted and not is_weight(weights[i]):
+                status[BAD_ROW] = i
+                break
             soft |= (z != 0.0) & (z != 1.0)
             counts[cell_of(unit(x))] += 1
     status[N_CLIPPED] += n_clipped

@@ -7,15 +7,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-ctypedef fused prediction_t:
-    float
-    double
-
-cdef enum:
-    BAD_ROW = 0  # a slot of `status`, as in calibrant._engines.protocol
-
-cdef extern from "_tolerance.h" nogil:
-    bint clip_overshoot(double* x, int64_t* n_clipped) noexcept
+from calibrant._engines.arrays._common cimport BAD_ROW, clip_overshoot, is_weight, prediction_t
 
 
 cdef inline uint64_t key_of(double x) noexcept nogil:
@@ -44,7 +36,7 @@ def add_cells(double[::1] mass, const prediction_t[::1] predictions, const doubl
                     break
             if weighted:
                 w = weights[i]
-                if not (w - w == 0.0 and w >= 0.0):
+                if not is_weight(w):
                     status[BAD_ROW] = i
                     break
                 mass[<Py_ssize_t> (x * scale)] += w

@@ -6,61 +6,17 @@ A sample's mass goes to the four nodes around it with the weights of cubic inter
 sums over nodes of anything smooth are as exact as if the sample had stayed where it was.
 """
 from libc.math cimport floor
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t
 
-ctypedef fused prediction_t:
-    float
-    double
-
-ctypedef fused target_t:
-    uint8_t
-    int32_t
-    int64_t
-    double
-
-cdef enum:
-    BAD_ROW = 0  # slots of `status`, as in calibrant._engines.protocol
-    N_CLIPPED = 1
-    SOFT = 3
-    N_LOGIT_CLIPPED = 5
-    ROWS_AT_ONCE = 256
-
-cdef extern from "_tolerance.h" nogil:
-    bint clip_overshoot(double* x, int64_t* n_clipped) noexcept
+from calibrant._engines.arrays._common cimport (
+    BAD_ROW, N_CLIPPED, N_LOGIT_CLIPPED, ROWS_AT_ONCE, SOFT, prediction_t, read_rows, target_t,
+)
 
 cdef extern from "_logit.h" nogil:
     void logits_in_place(double* x, int64_t n) noexcept
 
-
 cdef extern from "_deposit.h" nogil:
     void deposit(double* node, double t, double mass) noexcept
-
-
-cdef inline bint load(
-    double* u, double* z, const prediction_t* predictions, const target_t* targets, Py_ssize_t n
-) noexcept nogil:
-    """Rows as doubles; whether all of them lie in [0, 1]."""
-    cdef bint inside = True
-    cdef Py_ssize_t i
-    for i in range(n):
-        u[i] = predictions[i]
-        z[i] = <double> targets[i]
-        inside &= (u[i] >= 0.0) & (u[i] <= 1.0) & (z[i] >= 0.0) & (z[i] <= 1.0)
-    return inside
-
-
-cdef inline Py_ssize_t first_bad(
-    double* u, double* z, const double* weights, Py_ssize_t n, bint from_logits, int64_t* n_clipped
-) noexcept nogil:
-    """Bring back what overshot [0, 1]; the first row that cannot be, or n."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        if not (clip_overshoot(&z[i], n_clipped)
-                and (u[i] - u[i] == 0.0 if from_logits else clip_overshoot(&u[i], n_clipped))):
-            return i
-        if weights != NULL and not (weights[i] - weights[i] == 0.0 and weights[i] >= 0.0):
-            return i
-    return n
 
 
 def deposit_logits(
@@ -80,7 +36,7 @@ def deposit_logits(
     cdef double places[ROWS_AT_ONCE]
     cdef double happened[ROWS_AT_ONCE]
     cdef int64_t n_clipped = 0, any_soft = 0, n_logit_clipped = 0
-    cdef bint weighted = weights is not None, inside
+    cdef bint weighted = weights is not None
     cdef const double* wp = NULL
     grids[0], grids[1] = &minus[0], &plus[0]
     with nogil:
@@ -88,12 +44,11 @@ def deposit_logits(
             rows = min(n - start, <Py_ssize_t> ROWS_AT_ONCE)
             if weighted:
                 wp = &weights[start]
-            inside = load(places, happened, &predictions[start], &targets[start], rows)
-            if weighted or from_logits or not inside:
-                bad = first_bad(places, happened, wp, rows, from_logits, &n_clipped)
-                if bad < rows:
-                    status[BAD_ROW] = start + bad
-                    break
+            bad = read_rows(places, happened, &predictions[start], &targets[start], wp, rows,
+                            from_logits, &n_clipped)
+            if bad < rows:
+                status[BAD_ROW] = start + bad
+                break
             for i in range(rows):
                 x = places[i]
                 n_logit_clipped += (x < low) | (x > high)
@@ -134,7 +89,7 @@ def deposit_units(
     cdef double cells = nodes.shape[1] - 4, x, z, w = 1.0, t
     cdef bint residual_only = nodes.shape[0] == 1
     cdef int64_t n_clipped = 0, any_soft = 0
-    cdef bint weighted = weights is not None, inside
+    cdef bint weighted = weights is not None
     cdef double u[ROWS_AT_ONCE]
     cdef double happened[ROWS_AT_ONCE]
     cdef const double* wp = NULL
@@ -143,12 +98,11 @@ def deposit_units(
             rows = min(n - start, <Py_ssize_t> ROWS_AT_ONCE)
             if weighted:
                 wp = &weights[start]
-            inside = load(u, happened, &predictions[start], &targets[start], rows)
-            if weighted or not inside:
-                bad = first_bad(u, happened, wp, rows, False, &n_clipped)
-                if bad < rows:
-                    status[BAD_ROW] = start + bad
-                    break
+            bad = read_rows(u, happened, &predictions[start], &targets[start], wp, rows, False,
+                            &n_clipped)
+            if bad < rows:
+                status[BAD_ROW] = start + bad
+                break
             for i in range(rows):
                 x = u[i]
                 z = happened[i]

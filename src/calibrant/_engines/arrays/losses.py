@@ -31,13 +31,12 @@ def loss_sums(
         total = matrix_sums(samples, losses=True)
         assert total.losses is not None
         return LossSums(total.losses, samples.n_classes), total.findings
-    lane = _lane_of_rows if samples.multiclass else _lane_of_scalars
     fields = tuple(range(N_PROPER)) if only is None else (FIELDS.index(only),)
     parts = in_lanes(
         samples.n,
         samples.n_classes,
         _block_rows(samples, distribution),
-        lambda spans: lane(samples, spans, fields, distribution),
+        lambda spans: _lane(samples, spans, fields, distribution),
     )
     sums, findings = parts[0]
     for more, more_findings in parts[1:]:
@@ -55,40 +54,27 @@ def _block_rows(samples: Samples, distribution: bool) -> int:
     return max(1, samples.n) if whole_lanes else BLOCK_ENTRIES
 
 
-def _lane_of_scalars(
+def _lane(
     samples: Samples, spans: list[Span], fields: tuple[int, ...], distribution: bool
 ) -> tuple[NDArray[np.float64], Findings]:
-    engine = kernels()
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
         block = samples.block(start, stop)
-        u, z = block.predictions, block.targets
+        p, q, w = block.predictions, block.targets, block.weights
         part = np.zeros(len(FIELDS))
-        engine.add_losses(part, u, z, block.weights, fields, status)
+        if samples.multiclass:
+            u, z = np.empty(stop - start), np.empty(stop - start)
+            kernels().add_rows(
+                p, q, w, u, z, None, part, NO_CUTS,
+                False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
+            )  # fmt: skip
+        else:
+            kernels().add_losses(part, p, q, w, fields, status)
         raise_bad(status, start)
-        if distribution:
-            _add_distribution(part, two_columns(u), two_columns(z), block.weights)
-        sums += part
-    return sums, Findings.from_status(status)
-
-
-def _lane_of_rows(
-    samples: Samples, spans: list[Span], fields: tuple[int, ...], distribution: bool
-) -> tuple[NDArray[np.float64], Findings]:
-    engine = kernels()
-    sums, status = np.zeros(len(FIELDS)), new_status()
-    for start, stop in spans:
-        block = samples.block(start, stop)
-        p, q = block.predictions, block.targets
-        part = np.zeros(len(FIELDS))
-        u, z = np.empty(stop - start), np.empty(stop - start)
-        engine.add_rows(
-            p, q, block.weights, u, z, None, part, NO_CUTS,
-            False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
-        )  # fmt: skip
-        raise_bad(status, start)
-        if distribution:
-            _add_distribution(part, p, q, block.weights)
+        if distribution and samples.multiclass:
+            _add_distribution(part, p, q, w)
+        elif distribution:
+            _add_distribution(part, two_columns(p), two_columns(q), w)
         sums += part
     return sums, Findings.from_status(status)
 

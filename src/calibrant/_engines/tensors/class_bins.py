@@ -7,10 +7,9 @@ of it. The memory that this takes does not grow with the rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
-import triton
 import triton.language as tl
 from torch import Tensor
 
@@ -23,8 +22,12 @@ MOST_BINS = 16
 PARTS, CELLS = 512, 4096
 # Threads of a program, each with a class; and programs, if there are rows for as many.
 LANES = 128
-UNROLL = 2
 PROGRAMS = 132 * 16
+# Rows that a thread asks for at once, and rows that are summed in single precision.
+DEPTH, RUN = 8, 64
+# From so many rows on, one of some rows tells where borders lie, with a slack of so many standard
+# deviations.
+MANY_ROWS, ONE_OF, SURE = 1 << 18, 8, 7.0
 NOTHING = -1
 # Classes times copies of a table to which labels are added.
 COPIED_CELLS = 2048
@@ -46,13 +49,15 @@ class Entries:
     def __post_init__(self) -> None:
         self.n, self.k = self.x.shape
         self.device = self.x.device
-        self.cols = min(LANES, triton.next_power_of_2(self.k))
+        # Of few classes as many threads as leave few of them without one.
+        self.lanes = max((LANES, 2 * LANES, 4 * LANES), key=lambda lanes: lanes // self.k / lanes)
+        self.cols = min(self.lanes, self.k)
         self.blocks = -(-self.k // self.cols)
-        rows = LANES // self.cols
+        rows = self.lanes // self.cols
         self.rows_each = rows * max(1, -(-self.n // (rows * max(1, PROGRAMS // self.blocks))))
         self.grid = (self.blocks, -(-self.n // self.rows_each))
         self.shape = {
-            "LOGITS": self.logits, "COLS": self.cols, "LANES": LANES, "UNROLL": UNROLL,
+            "LOGITS": self.logits, "COLS": self.cols, "LANES": self.lanes, "DEPTH": DEPTH,
         }  # fmt: skip
 
     @property
@@ -69,7 +74,7 @@ class Entries:
     def in_equal_mass(self, m: int, *, squares: bool) -> Tensor:
         """The fields of every class in m bins of equal mass, (classes, m, fields)."""
         edges, n = self._edges(m)
-        u, u2, _ = self._sums(edges, m, squares=squares, counts=False)
+        u, u2 = self._sums(edges, m, squares=squares)
         return fields_of_labels(n.double(), u, u2, *self._labels(edges, m))
 
     def between(self, inner: Tensor) -> Tensor:
@@ -77,54 +82,108 @@ class Entries:
         m = inner.numel() + 1
         edges = self.top.new_full((self.k, MOST_BINS), 3.0)
         edges[:, : m - 1] = inner
-        u, u2, n = self._sums(edges, m, squares=False, counts=True)
-        return fields_of_labels(n, u, u2, *self._labels(edges, m))
+        u, n = self._sums(edges, m, counts=True)
+        return fields_of_labels(n, u, torch.full_like(u, torch.nan), *self._labels(edges, m))
 
-    def _sums(self, edges: Tensor, m: int, *, squares: bool, counts: bool) -> Tensor:
-        """u, u^2 and 1 of every class and bin, (3, classes, m)."""
-        sums = torch.zeros((3, self.k, MOST_BINS), dtype=torch.float64, device=self.device)
+    def _sums(
+        self, edges: Tensor, m: int, *, squares: bool = False, counts: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """u of every class and bin, and u^2 (NaN, if not asked for) or 1, (classes, m) each."""
+        below = torch.zeros((2, self.k, MOST_BINS), dtype=torch.float64, device=self.device)
         # Logits become single numbers with an error of some 2e-7: so may their sums of some rows.
         kernels.add_to_class_bins[self.grid](
-            *self._rows, edges, sums, *self._sizes, self.rows_each, self.above,
-            SUM=tl.float32 if self.logits else tl.float64, SQUARES=squares, COUNTS=counts,
-            **self.shape, num_warps=4,
+            *self._rows, edges, below, *self._sizes, self.rows_each, self.above,
+            M=m, SUM=tl.float32 if self.logits else tl.float64, SQUARES=squares, COUNTS=counts,
+            RUN=RUN, **self.shape, num_warps=self.lanes // 32,
         )  # fmt: skip
-        bins = torch.nn.functional.pad(sums[:, :, :m], (1, 0)).diff(dim=2)
-        if not squares:
-            bins[1] = torch.nan
-        return bins
+        u, more = torch.nn.functional.pad(below[:, :, :m], (1, 0)).diff(dim=2)
+        return u, more if squares or counts else torch.full_like(u, torch.nan)
 
     def _labels(self, edges: Tensor, m: int) -> Tensor:
         """z and uz of every class and bin, (2, classes, m)."""
         copies = max(1, COPIED_CELLS // self.k)
-        own = torch.zeros((copies, 2, self.k, MOST_BINS), dtype=torch.float64, device=self.device)
+        own = torch.zeros((copies, self.k, MOST_BINS, 2), dtype=torch.float64, device=self.device)
         kernels.add_labels[(-(-self.n // 256),)](
             *self._rows, self.y, edges, own, *self._sizes, self.above,
             LOGITS=self.logits, BLOCK=256, COPIES=copies,
         )  # fmt: skip
-        return own.sum(dim=0)[:, :, :m]
+        return own.sum(dim=0)[:, :m].permute(2, 0, 1)
+
+    def _leading_bits(self, j: Tensor, m: int) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+        """The rank that decides each border, the number of entries, and the leading bits there:
+        see `_picked`. A part of the rows tells where to look, so that most entries need not be
+        written down; should it mislead, all are.
+        """
+        if self.n >= MANY_ROWS and m > 1:
+            part = slice(None, None, ONE_OF)
+            some = replace(
+                self, x=self.x[part], y=self.y[part],
+                top=self.top[part].contiguous(), share=self.share[part].contiguous(),
+            )  # fmt: skip
+            found = self._within(*some._windows(j, m), j, m)
+            if found is not None:
+                return found
+        through = self._cells().cumsum(1)
+        total = through[:, -1:].double()
+        rank = _ranks(j, m, total)
+        return rank, total, _picked(through, rank)
+
+    def _cells(self) -> Tensor:
+        counts = self._counts(self.k, CELLS)
+        kernels.count_cells[self.grid](
+            *self._rows, counts, *self._sizes, self.rows_each, self.above, **self.shape,
+            num_warps=self.lanes // 32,
+        )  # fmt: skip
+        return counts
+
+    def _windows(self, j: Tensor, m: int) -> tuple[Tensor, Tensor]:
+        """The first and last cell in which a border of a larger sample surely lies."""
+        through = self._cells().cumsum(1)
+        total = through[:, -1:].double()
+        middle = j * total / m
+        slack = SURE * (middle * (1 - j / m)).sqrt() + SURE
+        first, last = (
+            torch.searchsorted(through, at.long().clamp(min=0), right=True)
+            for at in (middle - slack, middle + slack)
+        )
+        return first.cummax(dim=1).values, last.clamp(max=CELLS - 1).cummax(dim=1).values
+
+    def _within(
+        self, first: Tensor, last: Tensor, j: Tensor, m: int
+    ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]] | None:
+        """As `_leading_bits`, from entries in some cells; None if a border is elsewhere."""
+        low, high = self._counts(2, self.k, MOST_BINS)
+        low[:, : m - 1], high[:, : m - 1] = first << 18, (last + 1) << 18
+        counts = self._counts(self.k, CELLS)
+        reached = self.top.new_zeros((self.k, MOST_BINS + 1), dtype=torch.float64)
+        kernels.count_windows[self.grid](
+            *self._rows, low.view(torch.float32), high.view(torch.float32), counts, reached,
+            *self._sizes, self.rows_each, self.above, M=m - 1, **self.shape,
+            num_warps=self.lanes // 32,
+        )  # fmt: skip
+        through = counts.cumsum(1)
+        total = reached[:, m - 1 : m]
+        rank = _ranks(j, m, total)
+        # Entries below a window that are in none.
+        upto = torch.nn.functional.pad(through, (1, 0)).gather(1, first)
+        elsewhere = (total - reached[:, : m - 1]).long() - upto
+        cell, before, equal = _picked(through, rank - elsewhere)
+        sound = (rank >= elsewhere) & (cell >= first) & (cell <= last) | (total == 0)
+        return (rank, total, (cell, before + elsewhere, equal)) if bool(sound.all()) else None
 
     def _edges(self, m: int) -> tuple[Tensor, Tensor]:
         """Inner edges (classes, MOST_BINS), with some that nothing reaches, and the entries of each
         bin. `quantiles.quantile_edges` finds the same by a sort.
         """
-        counts = self._counts(self.k, CELLS)
-        kernels.count_cells[self.grid](
-            *self._rows, counts, *self._sizes, self.rows_each, self.above, **self.shape,
-            num_warps=4,
-        )  # fmt: skip
-        through = counts.cumsum(1)
-        total = through[:, -1:].double()
         j = torch.arange(1, m, dtype=torch.float64, device=self.device)
-        rank = ((j * total / m).ceil() - 1).clamp(min=0).long()
-        bits, before, equal = _picked(through, rank)
+        rank, total, (bits, before, equal) = self._leading_bits(j, m)
         for shift in (18, 9):
             prefixes = torch.full((self.k, MOST_BINS), 2**31 - 1, dtype=torch.int32).to(self.device)
             prefixes[:, : m - 1] = bits
             parts = self._counts(self.k, MOST_BINS, PARTS)
             kernels.count_parts[self.grid](
                 *self._rows, prefixes, parts, *self._sizes, self.rows_each, self.above,
-                SHIFT=shift, **self.shape, num_warps=4,
+                M=m - 1, SHIFT=shift, **self.shape, num_warps=self.lanes // 32,
             )  # fmt: skip
             place = torch.searchsorted(bits, bits)
             mine = parts.gather(1, place[:, :, None].expand(-1, -1, PARTS)).cumsum(2)
@@ -140,6 +199,11 @@ class Entries:
         borders = torch.where(in_lower, before + equal, before).cummax(dim=1).values
         ends = torch.zeros_like(total).long()
         return edges, torch.cat([ends, borders, total.long()], dim=1).diff(dim=1)
+
+
+def _ranks(j: Tensor, m: int, total: Tensor) -> Tensor:
+    """The rank (from 0) that decides where the bin j of m begins."""
+    return ((j * total / m).ceil() - 1).clamp(min=0).long()
 
 
 def _picked(through: Tensor, rank: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,19 +1,25 @@
 """Triton kernels over every entry of (n, k) predictions, for bins of equal mass in each class.
 `class_quantiles` calls them; nothing else knows them.
 
-A thread owns a class: what it compares with and what it sums stay in its registers from row to row.
-A probability in single precision is 30 bits, which order it; they are counted 12, 9 and 9 at a
-time.
+A thread owns a class: what it compares with and what it sums stay in its registers from row to row,
+one tensor of threads for each edge, in tuples. (A tensor of edges and threads would be spread over
+threads by both, and every row would cross between them.) Several rows are asked for before the
+first is used. A probability in single precision is 30 bits, which order it; they are counted 12, 9
+and 9 at a time.
 """
 
 import triton
 import triton.language as tl
+
+from calibrant._engines.tensors.short_kernels import copies_of
 
 LOG2E = tl.constexpr(1.4426950408889634)
 # Edges of a class, at most.
 EDGES = tl.constexpr(16)
 PARTS = tl.constexpr(512)
 CELLS = tl.constexpr(4096)
+# What stands in the place of an entry that does not count: above every edge.
+NO_ENTRY = tl.constexpr(9.0)
 
 
 @triton.jit
@@ -35,107 +41,190 @@ def lanes(K, COLS: tl.constexpr, LANES: tl.constexpr):
     """The class of each thread, and how many rows it is from the first."""
     lane = tl.arange(0, LANES)
     col = tl.program_id(0) * COLS + lane % COLS
-    return col, lane // COLS, col < K
+    return col, lane // COLS, (col < K) & (lane < LANES // COLS * COLS)
+
+
+@triton.jit
+def some_entries(
+    x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
+    STRIDE, LOGITS: tl.constexpr, ROWS: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """DEPTH entries of each thread's class above a number (as bits)."""
+    out = ()
+    for t in tl.static_range(DEPTH):
+        row = start + t * ROWS + offset
+        there = known & (row < last)
+        p = probability(x_ptr, top_ptr, share_ptr, row, col, there, STRIDE, LOGITS)
+        counts = there & (p.to(tl.int32, bitcast=True) > above)
+        out = out + (tl.where(counts, p, NO_ENTRY),)
+    return out
+
+
+@triton.jit
+def of_each_edge(ptr, col, known, other, N: tl.constexpr):
+    """The first N numbers of each thread's class in a table (classes, EDGES)."""
+    out = ()
+    for j in tl.static_range(N):
+        out = out + (tl.load(ptr + col * EDGES + j, mask=known, other=other),)
+    return out
 
 
 @triton.jit
 def count_cells(
     x_ptr, top_ptr, share_ptr, counts_ptr, n, K, STRIDE, rows_each, above,
-    LOGITS: tl.constexpr, COLS: tl.constexpr, LANES: tl.constexpr,
-    UNROLL: tl.constexpr,
+    LOGITS: tl.constexpr, COLS: tl.constexpr, LANES: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
     """Entries of each class above a number (as bits), by the leading 12 bits: (classes, CELLS)."""
     col, offset, known = lanes(K, COLS, LANES)
     ROWS: tl.constexpr = LANES // COLS
     first = tl.program_id(1) * rows_each
-    for start in tl.range(first, tl.minimum(first + rows_each, n), ROWS, loop_unroll_factor=UNROLL):
-        row = start + offset
-        there = known & (row < n)
-        p = probability(x_ptr, top_ptr, share_ptr, row, col, there, STRIDE, LOGITS)
-        bits = p.to(tl.int32, bitcast=True)
-        cell = counts_ptr + col * CELLS + (bits >> 18)
-        tl.atomic_add(cell, 1, mask=there & (bits > above), sem="relaxed")
+    last = tl.minimum(first + rows_each, n)
+    for start in range(first, last, ROWS * DEPTH):
+        ps = some_entries(
+            x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
+            STRIDE, LOGITS, ROWS, DEPTH,
+        )  # fmt: skip
+        for t in tl.static_range(DEPTH):
+            cell = counts_ptr + col * CELLS + (ps[t].to(tl.int32, bitcast=True) >> 18)
+            tl.atomic_add(cell, 1, mask=ps[t] < NO_ENTRY, sem="relaxed")
+
+
+@triton.jit
+def count_windows(
+    x_ptr, top_ptr, share_ptr, low_ptr, high_ptr, counts_ptr, reached_ptr,
+    n, K, STRIDE, rows_each, above,
+    M: tl.constexpr, LOGITS: tl.constexpr, COLS: tl.constexpr, LANES: tl.constexpr,
+    DEPTH: tl.constexpr,
+):  # fmt: skip
+    """As `count_cells`, of entries within windows [low, high), M of each class, both increasing;
+    and how many entries reach each low, and how many there are, (classes, EDGES + 1).
+    """
+    col, offset, known = lanes(K, COLS, LANES)
+    ROWS: tl.constexpr = LANES // COLS
+    lows = of_each_edge(low_ptr, col, known, 0.0, M)
+    reached = copies_of(tl.zeros([LANES], tl.float32), M + 1)
+    first = tl.program_id(1) * rows_each
+    last = tl.minimum(first + rows_each, n)
+    for start in range(first, last, ROWS * DEPTH):
+        ps = some_entries(
+            x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
+            STRIDE, LOGITS, ROWS, DEPTH,
+        )  # fmt: skip
+        for t in tl.static_range(DEPTH):
+            there = ps[t] < NO_ENTRY
+            p = tl.where(there, ps[t], -1.0)
+            passed = tl.zeros([LANES], tl.float32)
+            new = ()
+            for j in tl.static_range(M):
+                reaches = p >= lows[j]
+                passed = tl.where(reaches, passed + 1.0, passed)
+                new = new + (tl.where(reaches, reached[j] + 1.0, reached[j]),)
+            reached = new + (tl.where(there, reached[M] + 1.0, reached[M]),)
+            window = col * EDGES + passed.to(tl.int32) - 1
+            high = tl.load(high_ptr + window, mask=passed > 0.0, other=-1.0)
+            cell = counts_ptr + col * CELLS + (p.to(tl.int32, bitcast=True) >> 18)
+            tl.atomic_add(cell, 1, mask=p < high, sem="relaxed")
+    for j in tl.static_range(M + 1):
+        out = reached_ptr + col * (EDGES + 1) + j
+        tl.atomic_add(out, reached[j].to(tl.float64), mask=known, sem="relaxed")
 
 
 @triton.jit
 def count_parts(
     x_ptr, top_ptr, share_ptr, prefixes_ptr, counts_ptr, n, K, STRIDE, rows_each, above,
-    SHIFT: tl.constexpr, LOGITS: tl.constexpr, COLS: tl.constexpr, LANES: tl.constexpr,
-    UNROLL: tl.constexpr,
+    M: tl.constexpr, SHIFT: tl.constexpr, LOGITS: tl.constexpr, COLS: tl.constexpr,
+    LANES: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
-    """Entries that share their leading bits with an edge of their class, by the next 9 bits:
+    """Entries that share their leading bits with one of M edges of their class, by the next 9 bits:
     (classes, EDGES, PARTS), where equal leading bits share the place of the first.
     """
     col, offset, known = lanes(K, COLS, LANES)
     ROWS: tl.constexpr = LANES // COLS
-    edge = tl.arange(0, EDGES)
-    prefixes = tl.load(
-        prefixes_ptr + col[None, :] * EDGES + edge[:, None],
-        mask=known[None, :] & (edge < EDGES)[:, None], other=2147483647,
-    )  # fmt: skip
+    # Numbers above all that share an edge's leading bits.
+    beyond = ()
+    for j in tl.static_range(M):
+        prefix = tl.load(prefixes_ptr + col * EDGES + j, mask=known, other=0)
+        beyond = beyond + (((prefix + 1) << SHIFT).to(tl.float32, bitcast=True),)
     first = tl.program_id(1) * rows_each
-    for start in tl.range(first, tl.minimum(first + rows_each, n), ROWS, loop_unroll_factor=UNROLL):
-        row = start + offset
-        there = known & (row < n)
-        p = probability(x_ptr, top_ptr, share_ptr, row, col, there, STRIDE, LOGITS)
-        bits = p.to(tl.int32, bitcast=True)
-        prefix = bits >> SHIFT
-        place = tl.sum((prefixes < prefix[None, :]).to(tl.int32), axis=0)
-        following = tl.load(prefixes_ptr + col * EDGES + place, mask=there, other=-1)
-        beside = following == prefix
-        part = (bits >> (SHIFT - 9)) & (PARTS - 1)
-        cell = counts_ptr + (col * EDGES + place) * PARTS + part
-        tl.atomic_add(cell, 1, mask=there & beside & (bits > above), sem="relaxed")
+    last = tl.minimum(first + rows_each, n)
+    for start in range(first, last, ROWS * DEPTH):
+        ps = some_entries(
+            x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
+            STRIDE, LOGITS, ROWS, DEPTH,
+        )  # fmt: skip
+        for t in tl.static_range(DEPTH):
+            there = ps[t] < NO_ENTRY
+            bits = ps[t].to(tl.int32, bitcast=True)
+            passed = tl.zeros([LANES], tl.float32)
+            for j in tl.static_range(M):
+                passed = tl.where(ps[t] >= beyond[j], passed + 1.0, passed)
+            place = col * EDGES + passed.to(tl.int32)
+            following = tl.load(prefixes_ptr + place, mask=there, other=-1)
+            part = (bits >> (SHIFT - 9)) & (PARTS - 1)
+            beside = there & (following == bits >> SHIFT)
+            tl.atomic_add(counts_ptr + place * PARTS + part, 1, mask=beside, sem="relaxed")
 
 
 @triton.jit
 def add_to_class_bins(
     x_ptr, top_ptr, share_ptr, edges_ptr, sums_ptr, n, K, STRIDE, rows_each, above,
-    SUM: tl.constexpr, SQUARES: tl.constexpr, COUNTS: tl.constexpr, LOGITS: tl.constexpr,
-    COLS: tl.constexpr, LANES: tl.constexpr, UNROLL: tl.constexpr,
+    M: tl.constexpr, SUM: tl.constexpr, SQUARES: tl.constexpr, COUNTS: tl.constexpr,
+    LOGITS: tl.constexpr, COLS: tl.constexpr, LANES: tl.constexpr, DEPTH: tl.constexpr,
+    RUN: tl.constexpr,
 ):  # fmt: skip
-    """Sums of u, u^2 and 1 below each edge of each class, (3, classes, EDGES). The differences of
-    neighbours are sums of bins, and exact: what is below an edge is the smaller part.
+    """Sums below each of M edges of each class, (2, classes, EDGES): of u, and of u^2 or 1. Sums of
+    bins are the differences of neighbours. Where neither's sum of some rows has more, they are
+    equal to the last bit: an empty bin is 0.
 
-    Sums are taken in SUM over some rows, and in float64 over all.
+    Sums are taken in SUM over some rows, and in float64 over all; numbers of entries are exact.
     """
     col, offset, known = lanes(K, COLS, LANES)
     ROWS: tl.constexpr = LANES // COLS
-    edge = tl.arange(0, EDGES)[:, None]
-    high = tl.load(
-        edges_ptr + col[None, :] * EDGES + edge, mask=known[None, :] & (edge >= 0), other=-1.0
-    )
-    total_u = tl.zeros([EDGES, LANES], tl.float64)
-    total_u2 = tl.zeros([EDGES, LANES], tl.float64)
-    count = tl.zeros([EDGES, LANES], tl.int32)
+    edges = of_each_edge(edges_ptr, col, known, -1.0, M)
+    total_u = copies_of(tl.zeros([LANES], tl.float64), M)
+    total_u2 = copies_of(tl.zeros([LANES], tl.float64), M)
+    counts = copies_of(tl.zeros([LANES], tl.float32), M)
     first = tl.program_id(1) * rows_each
     last = tl.minimum(first + rows_each, n)
-    for run in range(first, last, ROWS * 64):
-        sum_u = tl.zeros([EDGES, LANES], SUM)
-        sum_u2 = tl.zeros([EDGES, LANES], SUM)
-        end = tl.minimum(run + ROWS * 64, last)
-        for start in tl.range(run, end, ROWS, loop_unroll_factor=UNROLL):
-            row = start + offset
-            there = known & (row < last)
-            p = probability(x_ptr, top_ptr, share_ptr, row, col, there, STRIDE, LOGITS)
-            there = there & (p.to(tl.int32, bitcast=True) > above)
-            p = tl.where(there, p, 9.0)
-            u = p.to(SUM)
-            below = p[None, :] < high
-            sum_u += tl.where(below, u[None, :], 0.0)
+    for run in range(first, last, ROWS * RUN):
+        sum_u = copies_of(tl.zeros([LANES], SUM), M)
+        sum_u2 = copies_of(tl.zeros([LANES], SUM), M)
+        for start in range(run, tl.minimum(run + ROWS * RUN, last), ROWS * DEPTH):
+            ps = some_entries(
+                x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
+                STRIDE, LOGITS, ROWS, DEPTH,
+            )  # fmt: skip
+            for t in tl.static_range(DEPTH):
+                u = ps[t].to(SUM)
+                new_u, new_u2, new_n = (), (), ()
+                for j in tl.static_range(M):
+                    below = ps[t] < edges[j]
+                    # So written, an addition that is left out costs nothing.
+                    new_u = new_u + (tl.where(below, sum_u[j] + u, sum_u[j]),)
+                    if SQUARES:
+                        new_u2 = new_u2 + (tl.where(below, sum_u2[j] + u * u, sum_u2[j]),)
+                    if COUNTS:
+                        new_n = new_n + (tl.where(below, counts[j] + 1.0, counts[j]),)
+                sum_u = new_u
+                if SQUARES:
+                    sum_u2 = new_u2
+                if COUNTS:
+                    counts = new_n
+        all_u, all_u2 = (), ()
+        for j in tl.static_range(M):
+            all_u = all_u + (total_u[j] + sum_u[j].to(tl.float64),)
             if SQUARES:
-                sum_u2 += tl.where(below, (u * u)[None, :], 0.0)
-            if COUNTS:
-                count += below.to(tl.int32)
-        total_u += sum_u
-        total_u2 += sum_u2
-    out = sums_ptr + col[None, :] * EDGES + edge
-    tl.atomic_add(out, total_u, mask=known[None, :] & (edge >= 0), sem="relaxed")
-    there = known[None, :] & (edge >= 0)
-    if SQUARES:
-        tl.atomic_add(out + K * EDGES, total_u2, mask=there, sem="relaxed")
-    if COUNTS:
-        tl.atomic_add(out + 2 * K * EDGES, count.to(tl.float64), mask=there, sem="relaxed")
+                all_u2 = all_u2 + (total_u2[j] + sum_u2[j].to(tl.float64),)
+        total_u = all_u
+        if SQUARES:
+            total_u2 = all_u2
+    for j in tl.static_range(M):
+        out = sums_ptr + col * EDGES + j
+        tl.atomic_add(out, total_u[j], mask=known, sem="relaxed")
+        if SQUARES:
+            tl.atomic_add(out + K * EDGES, total_u2[j], mask=known, sem="relaxed")
+        if COUNTS:
+            tl.atomic_add(out + K * EDGES, counts[j].to(tl.float64), mask=known, sem="relaxed")
 
 
 @triton.jit
@@ -143,8 +232,9 @@ def add_labels(
     x_ptr, top_ptr, share_ptr, y_ptr, edges_ptr, sums_ptr, n, K, STRIDE, above,
     LOGITS: tl.constexpr, BLOCK: tl.constexpr, COPIES: tl.constexpr,
 ):  # fmt: skip
-    """Labels' own entries by class and bin: how many, and their u, (copies, 2, classes, EDGES);
-    copies, because of few classes many labels meet in one place.
+    """Labels' own entries by class and bin: how many, and their u, (copies, classes, EDGES, 2);
+    copies, because of few classes many labels meet in one place. Both numbers lie side by side, in
+    neighbouring threads: the memory adds them in one step.
     """
     row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = row < n
@@ -156,6 +246,8 @@ def add_labels(
         edge = tl.load(edges_ptr + y * EDGES + j, mask=there, other=3.0)
         bin_ += (p >= edge).to(tl.int32)
     copy = (tl.program_id(0) % COPIES) * (2 * K * EDGES)
-    out = sums_ptr + copy + y * EDGES + bin_
-    tl.atomic_add(out, 1.0, mask=there, sem="relaxed")
-    tl.atomic_add(out + K * EDGES, p.to(tl.float64), mask=there, sem="relaxed")
+    cell = copy + (y * EDGES + bin_) * 2
+    o = tl.arange(0, 2)[None, :]
+    value = tl.where(o == 0, 1.0, p[:, None]).to(tl.float64)
+    mask = there[:, None] & (o >= 0)
+    tl.atomic_add(sums_ptr + cell[:, None] + o, value, mask=mask, sem="relaxed")

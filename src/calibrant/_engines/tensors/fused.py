@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 import triton
+import triton.language as tl
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -24,19 +25,23 @@ from calibrant._data.samples import BadRow
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.protocol import Findings
-from calibrant._engines.tensors import kernels
+from calibrant._engines.tensors import kernels, short_kernels
 from calibrant._engines.tensors.class_bins import MOST_BINS, Entries
 from calibrant._engines.tensors.sums import fields_of_labels
 
-# Rows of one launch: places in lists and tables stay within 32 bits.
-ROWS = 1 << 26
+# Rows of one launch: places in lists and tables stay within 32 bits, also of entries; of rows of
+# few classes there are no lists of entries.
+ROWS, MOST_SHORT_ROWS = 1 << 26, 1 << 30
 LONGEST_IN_REGISTERS = 4096
 LONGEST = 1 << 18
 # Rows that a thread reads by itself; and, with bins of every class, where a thread owns a class.
-SHORT, SHORT_CLASSES = 128, 32
+SHORT, SHORT_CLASSES = 128, 128
+SHORTEST = 32
 # Programs that share the rows: several for each multiprocessor of a large device.
 PROGRAMS = 132 * 16
 FEW_BINS = 16
+# Rows that a thread sums in single precision, at most.
+MOST_LOOPS = 256
 # Confidences this close to an edge are computed again: five times the error seen.
 MARGIN = 1e-6
 # Programs that do so.
@@ -67,8 +72,10 @@ def row_pass(
 ) -> MatrixSums:
     """The sums of a read, in as many launches as there are runs of ROWS rows."""
     total: MatrixSums | None = None
-    for start in range(0, samples.n, ROWS):
-        stop = min(start + ROWS, samples.n)
+    short = samples.n_classes <= (SHORT if classwise is None else SHORT_CLASSES)
+    step = MOST_SHORT_ROWS if short else ROWS
+    for start in range(0, samples.n, step):
+        stop = min(start + step, samples.n)
         read = _Read(samples, start, stop, classwise=classwise)
         part = read.sums(classwise, confidence, losses)
         total = part if total is None else total + part
@@ -114,16 +121,17 @@ class _Read:
         self.device = self.x.device
         self.width = 16 // self.x.element_size()
         self.groups = triton.next_power_of_2(-(-self.k // self.width))
-        # What a row leaves: its confidence, whether it is right, the label's probability, the sum
-        # of squares, and how far the label's logit is below the largest.
-        # Of few classes the last three are not needed.
-        long = 1 if self._short(self.classwise) else self.n
-        self.u = self._empty(self.n, torch.float32)
-        self.p_y, self.p2, self.gap = (self._empty(long, torch.float32) for _ in range(3))
+        # What a row leaves: its confidence, the label's probability, the sum of squares, and how
+        # far the label's logit is below the largest; and whether it is right. Of few classes the
+        # middle three are not needed.
+        if self._short(self.classwise):
+            self.u = self.p_y = self.p2 = self.gap = self._empty(self.n, torch.float32)
+        else:
+            self.u, self.p_y, self.p2, self.gap = self._empty(4, self.n, torch.float32).unbind(0)
         self.hit = self._empty(self.n, torch.uint8)
-        # The first bad row, clips, rows off the simplex.
-        self.found = torch.zeros(3, dtype=torch.int64, device=self.device)
-        self.found[:1] = self.n
+        # How far the first bad row is from the end, clips, rows off the simplex; rows near an edge.
+        status = torch.zeros(4, dtype=torch.int64, device=self.device)
+        self.found, self.near_n = status[:3], status[3:]
 
     @property
     def scalars(self) -> tuple[Tensor, ...]:
@@ -148,32 +156,33 @@ class _Read:
 
     def sums(self, classwise: Cuts | None, confidence: Cuts | None, losses: bool) -> MatrixSums:
         """Everything asked for, brought to the host in one piece."""
-        by_class, loss_sums = None, None
+        by_class, loss_sums, bins = None, None, None
         if self.k > LONGEST_IN_REGISTERS:
             self._long_rows()
         elif self._short(classwise):
             self.norms = self.norms or classwise is not None
-            loss_sums = self._short_rows(losses)
+            loss_sums, bins = self._short_rows(losses, confidence)
             by_class = self._short_classes(classwise) if classwise is not None else None
         else:
             by_class = self._rows(classwise)
         pieces = [self.found.double()]
         if losses:
             pieces.append(self._losses() if loss_sums is None else loss_sums)
-        pieces += [self._top_label(confidence)] if confidence is not None else []
+        if confidence is not None:
+            pieces.append(self._top_label(confidence) if bins is None else bins)
         pieces += [by_class] if by_class is not None else []
         host = iter(_brought(pieces))
         bad, n_clipped, n_off = next(host)
-        if bad < self.n:
-            raise BadRow(self.start + int(bad))
+        if bad:
+            raise BadRow(self.stop - int(bad))
         loss, n_log = np.zeros(len(LOSS_FIELDS)), 0.0
         if losses:
             loss[:2] = self.n
             *loss[2:7], n_log = next(host)
-        bins = next(host) if confidence is not None else None
+        top_label = next(host) if confidence is not None else None
         table = next(host) if classwise is not None else None
         findings = Findings(int(n_clipped), int(n_off), int(n_log))
-        return MatrixSums(table, bins, loss if losses else None, findings)
+        return MatrixSums(table, top_label, loss if losses else None, findings)
 
     def _rows(self, classwise: Cuts | None) -> Tensor | None:
         """Rows that fit the registers; with classes, n, u, u^2, z and uz of each class and bin."""
@@ -184,12 +193,15 @@ class _Read:
         # No row of probabilities has m entries above 1/m; other edges may be lower.
         first_edge = _at_least(float(classwise.inner[0])) if classwise and m > 1 else 2.0
         room = rows_each * min(self.groups, int(1.001 / first_edge) + 1)
-        each = self.n if classwise is not None or self.norms else 1
-        self.top, self.share = (self._empty(each, torch.float32) for _ in range(2))
-        top, share = self.top, self.share
-        column = self._empty(programs, wide, torch.float32) if classwise is not None else top
-        listed = self._empty(programs, torch.int32)
-        entries = self._empty(programs * room if classwise is not None else 1, torch.int32)
+        norms = classwise is not None or self.norms
+        if norms:
+            self.top, self.share = self._empty(2, self.n, torch.float32).unbind(0)
+        top, share = (self.top, self.share) if norms else (self.u, self.u)
+        column, entries, listed = top, self.u, self.u
+        if classwise is not None:
+            column = self._empty(programs, wide, torch.float32)
+            listed = self._empty(programs, torch.int32)
+            entries = self._empty(programs * room, torch.int32)
         logits, stride = self.samples.from_logits, self.x.stride(0)
         kernels.read_rows[(programs,)](
             self.x, self.y, *self.scalars, self.found[1:], self.found,
@@ -198,7 +210,7 @@ class _Read:
             K=self.k, STRIDE=stride, GROUPS=self.groups, WIDTH=self.width, ALIGNED=self._aligned,
             LOGITS=logits, CLASSWISE=classwise is not None,
             MASKED=wide != self.k and self.x.dtype == torch.float16,
-            NORMS=classwise is not None or self.norms,
+            NORMS=norms,
             num_warps=max(1, wide // 1024),
         )  # fmt: skip
         if classwise is None:
@@ -218,27 +230,44 @@ class _Read:
         )
         return self._by_class(table, sums[: self.k])
 
-    def _short_rows(self, losses: bool) -> Tensor:
-        """Rows of few classes, a thread each; the sums of losses, if they are asked for."""
+    def _short_rows(self, losses: bool, cuts: Cuts | None) -> tuple[Tensor, Tensor | None]:
+        """Rows of few classes, a thread each: the sums of losses, if they are asked for, and of
+        logits those of few bins of the top label.
+        """
+        logits = self.samples.from_logits
         rows, warps = (128, 4) if self.k <= 32 else (32, 1)
         width = min(self.width, self.k & -self.k, self.x.stride(0) & -self.x.stride(0))
-        programs = min(-(-self.n // rows), PROGRAMS)
-        each = self.n if self.norms else 1
-        self.top, self.share = (self._empty(each, torch.float32) for _ in range(2))
+        loops = max(1, min(MOST_LOOPS, -(-self.n // (rows * PROGRAMS))))
+        programs = -(-self.n // (rows * loops))
+        self.top = self.share = self.u
+        if self.norms:
+            self.top, self.share = self._empty(2, self.n, torch.float32).unbind(0)
         parts = self._empty(programs, N_LOSSES, torch.float64)
-        kernels.read_short_rows[(programs,)](
-            self.x, self.y, self.u, self.hit, self.top, self.share, parts, self.found,
-            self.n, self.samples.row_sum_tolerance, programs * rows,
-            K=self.k, STRIDE=self.x.stride(0), WIDTH=width, ROWS=rows,
-            LOGITS=self.samples.from_logits, NORMS=self.norms, LOSSES=losses, num_warps=warps,
+        # Of the shortest rows the sums of bins would take more room than the rows: they come after.
+        fused = logits and self.k > SHORTEST
+        m = cuts.m if cuts is not None and fused and cuts.m <= FEW_BINS else 0
+        table = self._empty(programs, m, N_SUMS, torch.float64)
+        inner = single_edges(cuts.inner.tobytes()) if cuts is not None and m else np.empty(0)
+        near = self._near()
+        short_kernels.read_short_rows[(programs,)](
+            self.x, self.y, self.u, self.hit, self.top, self.share, parts, table, near, self.near_n,
+            edges_on(self.device, inner.tobytes()), self.found,
+            self.n, self.samples.row_sum_tolerance, MARGIN, loops,
+            K=self.k, STRIDE=self.x.stride(0), WIDTH=width, ROWS=rows, LOGITS=logits,
+            NORMS=self.norms, LOSSES=losses, M=m, EVEN_BINS=are_even(inner.tobytes()),
+            SUM=tl.float32 if logits else tl.float64, num_warps=warps,
         )  # fmt: skip
-        return parts.sum(dim=0)
+        bins = None
+        if cuts is not None and m:
+            self._refine(cuts, table, near)
+            bins = fields_of_labels(*table.sum(dim=0).unbind(1))
+        return parts.sum(dim=0), bins
 
     def _short_classes(self, cuts: Cuts) -> Tensor:
         """Rows of few classes, a thread for a class: n, u, z and uz of each class and bin."""
         entries = Entries(self.x, self.y, self.samples.from_logits, self.top, self.share)
-        inner = [_at_least(float(edge)) for edge in cuts.inner]
-        return entries.between(torch.tensor(inner, dtype=torch.float32, device=self.device))
+        inner = edges_on(self.device, single_edges(cuts.inner.tobytes()).tobytes())
+        return entries.between(inner[:-1].float())
 
     def _losses(self) -> Tensor:
         block, loops = 256, 8
@@ -260,7 +289,7 @@ class _Read:
 
     def _long_rows(self) -> None:
         kernels.read_long_rows[(self.n,)](
-            self.x, self.y, *self.scalars, self.found,
+            self.x, self.y, *self.scalars, self.found, self.n,
             K=self.k, STRIDE=self.x.stride(0), GROUPS=4096 // self.width, WIDTH=self.width,
             ALIGNED=self._aligned, num_warps=8,
         )  # fmt: skip
@@ -269,33 +298,52 @@ class _Read:
         """Inner edges, and one that nothing reaches, so that there always is one."""
         return edges_on(self.device, cuts.inner.tobytes())
 
+    def _near(self) -> Tensor:
+        """Room for the numbers of rows whose confidence is near an edge."""
+        return self._empty(self.n, torch.int32)
+
+    def _refine(self, cuts: Cuts, table: Tensor, near: Tensor) -> None:
+        """Confidences of logits near an edge, in float64: the counts of a table become exact."""
+        kernels.refine_near[(REFINERS,)](
+            self.x, self.u, self.hit, table, near, self.near_n, self._edges(cuts), cuts.m, REFINERS,
+            K=self.k, STRIDE=self.x.stride(0),
+            CHUNK=min(1024, triton.next_power_of_2(self.k)), STEPS=cuts.m.bit_length(),
+        )  # fmt: skip
+
     def _top_label(self, cuts: Cuts) -> Tensor:
         """n, u, u^2, z and uz of the top label in bins."""
         m, edges = cuts.m, self._edges(cuts)
         margin = MARGIN if self.samples.from_logits else 0.0
-        near_n = torch.zeros(1, dtype=torch.int32, device=self.device)
-        near = self._empty(self.n, torch.int32)
+        near = self._near()
         scalars = self.scalars[:2]
-        if m <= FEW_BINS:
+        if m <= FEW_BINS and margin:
+            block, depth = 128, 4
+            most = PROGRAMS // 4  # the end of a program, where threads meet, is its longest part
+            loops = max(1, min(MOST_LOOPS // depth, -(-self.n // (block * depth * most))))
+            programs = -(-self.n // (block * depth * loops))
+            table = self._empty(programs, m, N_SUMS, torch.float64)
+            inner = single_edges(cuts.inner.tobytes())
+            short_kernels.add_confidences[(programs,)](
+                *scalars, table, near, self.near_n, edges_on(self.device, inner.tobytes()),
+                self.n, margin, loops,
+                M=m, EVEN_BINS=are_even(inner.tobytes()), BLOCK=block, DEPTH=depth, num_warps=4,
+            )  # fmt: skip
+        elif m <= FEW_BINS:
             block = 128
             programs = min(-(-self.n // block), PROGRAMS)
             table = self._empty(programs, FEW_BINS, N_SUMS, torch.float64)
             kernels.add_to_few_bins[(programs,)](
-                *scalars, table, near, near_n, edges, self.n, m, margin, programs * block,
-                NEAR=margin > 0, BLOCK=block, BINS=FEW_BINS, num_warps=4,
+                *scalars, table, edges, self.n, m, programs * block,
+                BLOCK=block, BINS=FEW_BINS, num_warps=4,
             )  # fmt: skip
         else:
             table = self._zeros(64, m, N_SUMS)
             kernels.add_to_bins[(-(-self.n // 512),)](
-                *scalars, table, near, near_n, edges, self.n, m, margin,
+                *scalars, table, near, self.near_n, edges, self.n, m, margin,
                 BLOCK=512, STEPS=m.bit_length(), COPIES=64,
             )  # fmt: skip
         if margin:
-            kernels.refine_near[(REFINERS,)](
-                self.x, *scalars, table, near, near_n, edges, m, REFINERS,
-                K=self.k, STRIDE=self.x.stride(0),
-                CHUNK=min(1024, triton.next_power_of_2(self.k)), STEPS=m.bit_length(),
-            )  # fmt: skip
+            self._refine(cuts, table, near)
         return fields_of_labels(*table.sum(dim=0)[:m].unbind(1))
 
 
@@ -306,6 +354,12 @@ def edges_on(device: torch.device, inner: bytes) -> Tensor:
     return torch.tensor(np.append(np.frombuffer(inner), np.inf), device=device)
 
 
+@lru_cache(maxsize=16)
+def single_edges(inner: bytes) -> NDArray[np.float64]:
+    """The smallest single numbers at or above inner edges."""
+    return np.array([_at_least(edge) for edge in np.frombuffer(inner).tolist()])
+
+
 def _brought(pieces: list[Tensor]) -> list[NDArray[np.float64]]:
     """Tensors as arrays on the host, in one transfer."""
     ends = np.cumsum([part.numel() for part in pieces])[:-1]
@@ -313,6 +367,14 @@ def _brought(pieces: list[Tensor]) -> list[NDArray[np.float64]]:
     return [
         array.reshape(part.shape) for array, part in zip(np.split(whole, ends), pieces, strict=True)
     ]
+
+
+@lru_cache(maxsize=16)
+def are_even(edges: bytes) -> bool:
+    """Whether inner edges are those of equal-width bins, but for rounding."""
+    inner = np.frombuffer(edges)
+    even = np.arange(1, inner.size + 1) / (inner.size + 1)
+    return bool((np.abs(inner - even) < 1e-7).all())
 
 
 def _at_least(edge: float) -> float:

@@ -110,7 +110,7 @@ def read_rows(
             n_clipped += moved
             n_off += (off > ROW_SUM_TOLD).to(tl.int32)
         if (good & known) == 0:
-            tl.atomic_min(bad_ptr, row.to(tl.int64))
+            tl.atomic_max(bad_ptr, (n - row).to(tl.int64), sem="relaxed")
         # The label is on top if it is the first of the largest.
         hit = x_y == top
         if hit:
@@ -143,107 +143,6 @@ def read_rows(
     if not LOGITS:
         tl.atomic_add(found_ptr, n_clipped.to(tl.int64), sem="relaxed")
         tl.atomic_add(found_ptr + 1, n_off.to(tl.int64), sem="relaxed")
-
-
-@triton.jit
-def read_short_rows(
-    x_ptr, y_ptr, u_ptr, hit_ptr, top_ptr, share_ptr, parts_ptr, found_ptr, n, tolerance, step,
-    K: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
-    LOGITS: tl.constexpr, NORMS: tl.constexpr, LOSSES: tl.constexpr,
-):  # fmt: skip
-    """As `read_rows`, for few classes: a thread owns a row, and reads WIDTH neighbours at a time.
-    Losses are summed on the way, so that only the confidence and the hit are written.
-    """
-    program = tl.program_id(0)
-    j = tl.arange(0, WIDTH)
-    nothing = tl.zeros([ROWS], tl.float64)
-    brier, log, spherical, wrong, confident, n_log = (
-        nothing, nothing, nothing, nothing, nothing, nothing
-    )  # fmt: skip
-    bad = tl.zeros([ROWS], tl.int32) + n
-    n_clipped = tl.zeros([ROWS], tl.int32)
-    n_off = tl.zeros([ROWS], tl.int32)
-    for first in range(program * ROWS, n, step):
-        row = first + tl.arange(0, ROWS)
-        there = row < n
-        start = row.to(tl.int64) * STRIDE
-        y_raw = tl.load(y_ptr + row, mask=there, other=0)
-        known = (y_raw >= 0) & (y_raw < K)
-        y = tl.where(known, y_raw, 0).to(tl.int32)
-        x_y = tl.load(x_ptr + start + y, mask=there, other=0.0).to(tl.float32)
-        top = tl.zeros([ROWS], tl.float32) + NOTHING
-        place = tl.zeros([ROWS], tl.int32)
-        total = tl.zeros([ROWS], tl.float32)
-        squares = tl.zeros([ROWS], tl.float32)
-        lowest = tl.zeros([ROWS], tl.float32) + 3.0e38
-        for at in tl.static_range(0, K, WIDTH):
-            col = at + j
-            x = tl.load(x_ptr + start[:, None] + col[None, :], mask=there[:, None], other=0.0)
-            x = x.to(tl.float32)
-            here = tl.max(x, axis=1)
-            # The first of the largest: `argmax` is dearer.
-            first_here = tl.min(tl.where(x == here[:, None], col[None, :], K), axis=1)
-            place = tl.where(here > top, first_here, place)
-            if LOGITS:
-                higher = tl.maximum(top, here)
-                shrunk = tl.exp2((top - higher) * LOG2E)
-                # NaN where anything is not finite.
-                e = tl.exp2((x - higher[:, None]) * LOG2E) + x * 0.0
-                total = total * shrunk + tl.sum(e, axis=1)
-                squares = squares * shrunk * shrunk + tl.sum(e * e, axis=1)
-                top = higher
-            else:
-                e = tl.minimum(tl.maximum(x, 0.0), 1.0)
-                total += tl.sum(x, axis=1)
-                squares += tl.sum(e * e, axis=1)
-                lowest = tl.minimum(lowest, tl.min(x, axis=1))
-                n_clipped += tl.where(there, tl.sum((x != e).to(tl.int32), axis=1), 0)
-                top = tl.maximum(top, here)
-        if LOGITS:
-            share = 1.0 / total
-            u = share
-            p_y = tl.exp2((x_y - top) * LOG2E) * share
-            good = (total == total) & (top < 3.0e38)
-        else:
-            share = tl.zeros([ROWS], tl.float32) + 1.0
-            u = tl.minimum(tl.maximum(top, 0.0), 1.0)
-            p_y = tl.minimum(tl.maximum(x_y, 0.0), 1.0)
-            off = tl.abs(total - 1.0)
-            good = (lowest >= -OVERSHOOT) & (top <= 1.0 + OVERSHOOT) & (off <= tolerance)
-            n_off += (there & (off > ROW_SUM_TOLD)).to(tl.int32)
-        bad = tl.minimum(bad, tl.where(there & ((good & known) == 0), row, n))
-        hit = place == y
-        tl.store(u_ptr + row, u, mask=there)
-        tl.store(hit_ptr + row, hit.to(tl.uint8), mask=there)
-        if NORMS:
-            tl.store(top_ptr + row, top, mask=there)
-            tl.store(share_ptr + row, share, mask=there)
-        if LOSSES:
-            p2 = squares * share * share
-            z = hit.to(tl.float32)
-            if LOGITS:
-                nll = top - x_y - tl.log(u)
-            else:
-                nll = -tl.log(tl.maximum(p_y, 1.0e-20))
-            miss = (1.0 - z) + (u - z) * (u - z)
-            brier += tl.where(there, p2 - 2.0 * p_y + 1.0, 0.0).to(tl.float64)
-            log += tl.where(there, tl.minimum(nll, LOG_LIMIT), 0.0).to(tl.float64)
-            n_log += tl.where(there & (nll > LOG_LIMIT), 1.0, 0.0).to(tl.float64)
-            spherical += tl.where(there, 1.0 - p_y / tl.sqrt(p2), 0.0).to(tl.float64)
-            wrong += tl.where(there, 1.0 - z, 0.0).to(tl.float64)
-            confident += tl.where(there, miss, 0.0).to(tl.float64)
-    tl.atomic_min(found_ptr, tl.min(bad, axis=0).to(tl.int64), sem="relaxed")
-    if not LOGITS:
-        tl.atomic_add(found_ptr + 1, tl.sum(n_clipped, axis=0).to(tl.int64), sem="relaxed")
-        tl.atomic_add(found_ptr + 2, tl.sum(n_off, axis=0).to(tl.int64), sem="relaxed")
-    if LOSSES:
-        out = parts_ptr + program * N_LOSSES
-        tl.store(out, tl.sum(brier, axis=0))
-        tl.store(out + 1, tl.sum(log, axis=0))
-        tl.store(out + 2, tl.sum(spherical, axis=0))
-        tl.store(out + 3, tl.sum(wrong, axis=0))
-        tl.store(out + 4, tl.sum(confident, axis=0))
-        tl.store(out + 5, tl.sum(n_log, axis=0))
 
 
 @triton.jit
@@ -286,7 +185,7 @@ def add_losses(
 
 @triton.jit
 def read_long_rows(
-    x_ptr, y_ptr, u_ptr, hit_ptr, p_y_ptr, p2_ptr, gap_ptr, bad_ptr,
+    x_ptr, y_ptr, u_ptr, hit_ptr, p_y_ptr, p2_ptr, gap_ptr, bad_ptr, n,
     K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
     ALIGNED: tl.constexpr,
 ):  # fmt: skip
@@ -329,7 +228,7 @@ def read_long_rows(
     u = 1.0 / total
     p2 = tl.sum(squares * shrunk * shrunk, axis=0) * u * u
     if ((total == total) & (top < 3.0e38) & known) == 0:
-        tl.atomic_min(bad_ptr, row.to(tl.int64))
+        tl.atomic_max(bad_ptr, (n - row).to(tl.int64), sem="relaxed")
     # The label is on top if it is the first of the largest: in the first group that has them.
     first_of = tl.min(tl.where(high == top, place, K), axis=0)
     in_group = tl.load(x_ptr + start + first_of + j, mask=first_of + j < K, other=NOTHING)
@@ -428,12 +327,9 @@ def at_least(edges):
 
 @triton.jit
 def add_to_few_bins(
-    u_ptr, hit_ptr, table_ptr, near_ptr, near_n_ptr, edges_ptr, n, m, margin, step,
-    NEAR: tl.constexpr, BLOCK: tl.constexpr, BINS: tl.constexpr,
-):  # fmt: skip
-    """Rows to at most BINS bins, each thread with all bins of its own in registers until the end;
-    and a list of those so near an edge that they must be looked at again.
-    """
+    u_ptr, hit_ptr, table_ptr, edges_ptr, n, m, step, BLOCK: tl.constexpr, BINS: tl.constexpr
+):
+    """Rows to at most BINS bins, each thread with all bins of its own in registers."""
     program = tl.program_id(0)
     bin_ = tl.arange(0, BINS)
     low = tl.load(edges_ptr + bin_ - 1, mask=(bin_ > 0) & (bin_ < m), other=-9.0)
@@ -457,11 +353,6 @@ def add_to_few_bins(
         sum_u += tl.where(mine, exact[None, :], 0.0)
         sum_u2 += tl.where(mine, (exact * exact)[None, :], 0.0)
         sum_uz += tl.where(mine, tl.where(z, exact, 0.0)[None, :], 0.0)
-        if NEAR:
-            beside = (u[None, :] - low[:, None] < margin) | (high[:, None] - u[None, :] < margin)
-            near = tl.max((mine & beside).to(tl.int32), axis=0) > 0
-            slot = tl.atomic_add(near_n_ptr + rows * 0, 1, mask=near, sem="relaxed")
-            tl.store(near_ptr + slot, rows, mask=near)
     out = table_ptr + (program * BINS + bin_) * N_SUMS
     tl.store(out, tl.sum(counts & 65535, axis=1).to(tl.float64))
     tl.store(out + 1, tl.sum(sum_u, axis=1))

@@ -8,6 +8,8 @@ taken in float64.
 import triton
 import triton.language as tl
 
+from calibrant._engines.tensors.short_kernels import copies_of
+
 OVERSHOOT = tl.constexpr(1e-4)
 LOG_FLOOR = tl.constexpr(1e-12)
 # Slots of the status: the first bad row, clips, targets that are no labels, clipped logarithms or
@@ -27,6 +29,12 @@ def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.con
     """
     u = tl.load(u_ptr + rows, mask=there, other=0.5)
     z = tl.load(z_ptr + rows, mask=there, other=0)
+    return checked_row(u, z, CONFIDENCE, DOUBLE)
+
+
+@triton.jit
+def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
+    """What `load_row` returns, of numbers that were loaded."""
     if DOUBLE:
         u = u.to(tl.float64)
     else:
@@ -152,15 +160,16 @@ def add_losses(
 
 @triton.jit
 def deposit(
-    u_ptr, z_ptr, nodes_ptr, status_ptr, numbers_ptr, n, n_nodes, middle, step,
+    u_ptr, z_ptr, moments_ptr, status_ptr, numbers_ptr, n, n_nodes, middle, step,
     CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, LOGITS: tl.constexpr,
     COPIES: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """A row's mass to the four nodes around it, by cubic interpolation: 1 at its logit, in the
-    first row of nodes if its target is 1 and in the second if it is 0; or z - u at its prediction.
+    """Of each cell between two nodes the moments of its masses: a row's mass times 1, t, t^2 and
+    t^3, where t is how far it is into the cell. The mass is 1 at the row's logit, in the first
+    table if its target is 1 and in the second if it is 0; or z - u at its prediction.
 
-    The four lie side by side, in neighbouring threads: the memory adds them in one or two steps.
-    Tables are kept in several copies, so that predictions that crowd wait less for each other.
+    The four lie in one sector, in neighbouring threads: the memory adds them in one step. Tables
+    are kept in several copies, so that predictions that crowd wait less for each other.
     """
     program = tl.program_id(0)
     offset = tl.arange(0, 4)
@@ -172,7 +181,7 @@ def deposit(
     n_fractions = tl.zeros([BLOCK], tl.int32)
     n_moved = tl.zeros([BLOCK], tl.int32)
     ROWS: tl.constexpr = 2 if LOGITS else 1
-    table = nodes_ptr + (program % COPIES) * (ROWS * n_nodes)
+    table = moments_ptr + (program % COPIES) * (ROWS * n_nodes * 4)
     for first in range(program * BLOCK, n, step):
         rows = first + tl.arange(0, BLOCK)
         there = rows < n
@@ -192,18 +201,51 @@ def deposit(
             row = tl.where(one, 0, 0)
         j = tl.floor(position)
         t = position - j
-        a, b, c = t + 1.0, t - 1.0, t - 2.0
-        before, here = -t * b * c / 6.0 * mass, a * b * c / 2.0 * mass
-        after, last = -a * t * c / 2.0 * mass, a * t * b / 6.0 * mass
+        cell = (row + j.to(tl.int32)) * 4
         o = offset[None, :]
-        share = tl.where(
-            o < 2,
-            tl.where(o == 0, before[:, None], here[:, None]),
-            tl.where(o == 2, after[:, None], last[:, None]),
+        power = t[:, None]
+        moment = tl.where(o < 2, tl.where(o == 0, 1.0, power), power * power)
+        moment = tl.where(o == 3, moment * power, moment) * mass[:, None]
+        tl.atomic_add(
+            table + cell[:, None] + o, moment, mask=there[:, None] & (o >= 0), sem="relaxed"
         )
-        at = (row + j.to(tl.int32) - 1)[:, None] + o
-        tl.atomic_add(table + at, share, mask=there[:, None] & (o >= 0), sem="relaxed")
     note(status_ptr, bad, n_clipped, n_fractions, n_moved)
+
+
+@triton.jit
+def moments_of(moments_ptr, table, cell, n_cells, n_nodes, COPIES: tl.constexpr):
+    """The four moments of some cells, over all copies; 0 of cells that are not there."""
+    there = (cell >= 0) & (cell < n_nodes)
+    one = tl.zeros(cell.shape, tl.float64)
+    t, t2, t3 = one, one, one
+    for copy in range(COPIES):
+        at = moments_ptr + (copy * n_cells + table * n_nodes + cell) * 4
+        one += tl.load(at, mask=there, other=0.0)
+        t += tl.load(at + 1, mask=there, other=0.0)
+        t2 += tl.load(at + 2, mask=there, other=0.0)
+        t3 += tl.load(at + 3, mask=there, other=0.0)
+    return one, t, t2, t3
+
+
+@triton.jit
+def masses_at_nodes(
+    moments_ptr, masses_ptr, n_nodes, tables, COPIES: tl.constexpr, BLOCK: tl.constexpr
+):
+    """The masses at nodes (tables, nodes), from the moments of the cells around them, with the
+    weights of cubic interpolation: those of `grids._deposit`, multiplied out.
+    """
+    node = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    table = tl.program_id(1)
+    cells = tables * n_nodes
+    one, t, t2, t3 = moments_of(moments_ptr, table, node + 1, cells, n_nodes, COPIES)
+    mass = t2 / 2.0 - t / 3.0 - t3 / 6.0
+    one, t, t2, t3 = moments_of(moments_ptr, table, node, cells, n_nodes, COPIES)
+    mass += one - t / 2.0 - t2 + t3 / 2.0
+    one, t, t2, t3 = moments_of(moments_ptr, table, node - 1, cells, n_nodes, COPIES)
+    mass += t + t2 / 2.0 - t3 / 2.0
+    one, t, t2, t3 = moments_of(moments_ptr, table, node - 2, cells, n_nodes, COPIES)
+    mass += (t3 - t) / 6.0
+    tl.store(masses_ptr + table * n_nodes + node, mass, mask=node < n_nodes)
 
 
 @triton.jit
@@ -224,6 +266,82 @@ def pack(
     if (tl.min(bad, axis=0) < n) | (tl.max((there & (clipped | (label == 0))).to(tl.int32), 0) > 0):
         fractions = (there & (label == 0)).to(tl.int32)
         note(status_ptr, bad, (there & clipped).to(tl.int32), fractions, fractions * 0)
+
+
+@triton.jit
+def split_by_windows(
+    u_ptr, z_ptr, windows_ptr, parts_ptr, keys_ptr, status_ptr, n, step, room,
+    CONFIDENCE: tl.constexpr, M: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """Rows in none of M windows [low, high), as sums of those below each low, and of all: n, z, u
+    and uz, (M + 1, 4) a program; and the keys of those within, in a program's own room. Lows and
+    highs are single numbers, (2, M).
+    """
+    program = tl.program_id(0)
+    lows, highs = (), ()
+    for j in tl.static_range(M):
+        lows = lows + (tl.load(windows_ptr + j),)
+        highs = highs + (tl.load(windows_ptr + M + j),)
+    # Rows in the lower half of a word, targets in the upper: no thread sees 32,768 rows.
+    counts = copies_of(tl.zeros([BLOCK], tl.int32), M + 1)
+    sums_u = copies_of(tl.zeros([BLOCK], tl.float64), M + 1)
+    sums_uz = copies_of(tl.zeros([BLOCK], tl.float64), M + 1)
+    bad = tl.zeros([BLOCK], tl.int32) + n
+    n_clipped = tl.zeros([BLOCK], tl.int32)
+    n_fractions = tl.zeros([BLOCK], tl.int32)
+    n_within = 0
+    for first in range(program * (BLOCK * DEPTH), n, step):
+        # All are on their way before the first is used.
+        raw_u, raw_z = (), ()
+        for d in tl.static_range(DEPTH):
+            rows = first + d * BLOCK + tl.arange(0, BLOCK)
+            raw_u = raw_u + (tl.load(u_ptr + rows, mask=rows < n, other=0.5),)
+            raw_z = raw_z + (tl.load(z_ptr + rows, mask=rows < n, other=0),)
+        keys, flags = (), ()
+        inside = tl.zeros([BLOCK], tl.int32)
+        for d in tl.static_range(DEPTH):
+            rows = first + d * BLOCK + tl.arange(0, BLOCK)
+            there = rows < n
+            u, exact, one, label, sound, clipped = checked_row(
+                raw_u[d], raw_z[d], CONFIDENCE, False
+            )
+            bad = tl.minimum(bad, tl.where(there & (sound == 0), rows, n))
+            n_clipped += (there & clipped).to(tl.int32)
+            n_fractions += (there & (label == 0)).to(tl.int32)
+            within = rows < 0
+            for j in tl.static_range(M):
+                within = within | ((u >= lows[j]) & (u < highs[j]))
+            within = within & there
+            v = tl.where(within | (there == 0), 9.0, u)
+            uz = tl.where(one, exact, 0.0)
+            counted = tl.where(one, 65537, 1)
+            new_n, new_u, new_uz = (), (), ()
+            for j in tl.static_range(M + 1):
+                if j < M:
+                    mine = v < lows[j]
+                else:
+                    mine = v < 9.0
+                new_n = new_n + (counts[j] + tl.where(mine, counted, 0),)
+                new_u = new_u + (sums_u[j] + tl.where(mine, exact, 0.0),)
+                new_uz = new_uz + (sums_uz[j] + tl.where(mine, uz, 0.0),)
+            counts, sums_u, sums_uz = new_n, new_u, new_uz
+            keys = keys + (u.to(tl.int32, bitcast=True) * 2 + tl.where(one, 1, 0),)
+            flags = flags + (within,)
+            inside += within.to(tl.int32)
+        place = n_within + tl.cumsum(inside, axis=0) - inside
+        n_within += tl.sum(inside, axis=0)
+        for d in tl.static_range(DEPTH):
+            tl.store(keys_ptr + program * room + place, keys[d], mask=flags[d] & (place < room))
+            place += flags[d].to(tl.int32)
+    for j in tl.static_range(M + 1):
+        out = parts_ptr + (program * (M + 1) + j) * 4
+        tl.store(out, tl.sum(counts[j] & 65535, axis=0).to(tl.float64))
+        tl.store(out + 1, tl.sum(counts[j] >> 16, axis=0).to(tl.float64))
+        tl.store(out + 2, tl.sum(sums_u[j], axis=0))
+        tl.store(out + 3, tl.sum(sums_uz[j], axis=0))
+    # What found no room is told as rows that were moved.
+    lost = tl.where(tl.arange(0, BLOCK) == 0, tl.maximum(n_within - room, 0), 0)
+    note(status_ptr, bad, n_clipped, n_fractions, lost)
 
 
 @triton.jit

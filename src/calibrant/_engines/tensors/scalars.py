@@ -36,6 +36,8 @@ FEW_BINS = 16
 PROGRAMS = 132 * 8
 # Copies of a grid, in which predictions that crowd wait less for each other.
 COPIES = 16
+# Nodes of a program that sums them.
+NODES = 128
 N_SUMS, N_LOSSES, N_STATUS = 5, 5, 4
 
 
@@ -62,8 +64,8 @@ class Column:
     def flags(self) -> dict[str, bool]:
         return {"CONFIDENCE": self.confidence, "DOUBLE": self.double}
 
-    def programs(self, block: int) -> int:
-        return min(-(-self.n // block), PROGRAMS)
+    def programs(self, block: int, most: int | None = None) -> int:
+        return min(-(-self.n // block), PROGRAMS if most is None else most)
 
     def new_status(self) -> Tensor:
         """The first bad row, or n; then counters."""
@@ -213,18 +215,23 @@ def unit_masses(column: Column, cells: int) -> tuple[NDArray[np.float64], Findin
 def _deposited(
     column: Column, rows: int, n_nodes: int, per_unit: float, middle: int, low: float, high: float
 ) -> tuple[NDArray[np.float64], Findings, int] | None:
-    block = 128
-    programs, status = column.programs(block), column.new_status()
+    # One warp a program: what a row's thread computes reaches its four neighbours without a wait.
+    block = 32
+    programs, status = column.programs(block, 4 * PROGRAMS), column.new_status()
     copies = min(COPIES, programs)
     device = column.u.device
-    nodes = torch.zeros((copies, rows, n_nodes), dtype=torch.float64, device=device)
+    moments = torch.zeros((copies, rows, n_nodes, 4), dtype=torch.float64, device=device)
     # Numbers in double precision: as plain arguments they would be single.
     numbers = _doubles(device, per_unit, low, high)
     kernels.deposit[(programs,)](
-        column.u, column.z, nodes, status, numbers, column.n, n_nodes, middle, programs * block,
-        **column.flags, LOGITS=rows == 2, COPIES=copies, BLOCK=block, num_warps=4,
+        column.u, column.z, moments, status, numbers, column.n, n_nodes, middle, programs * block,
+        **column.flags, LOGITS=rows == 2, COPIES=copies, BLOCK=block, num_warps=1,
     )  # fmt: skip
-    found = column.resolved(status, nodes.sum(dim=0))
+    masses = _empty(column, rows, n_nodes)
+    kernels.masses_at_nodes[(-(-n_nodes // NODES), rows)](
+        moments, masses, n_nodes, rows, COPIES=copies, BLOCK=NODES, num_warps=4
+    )
+    found = column.resolved(status, masses)
     if found is None:
         return None
     findings, moved, (sums,) = found

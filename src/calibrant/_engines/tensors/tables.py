@@ -65,7 +65,7 @@ def bin_table(
     if samples.n == 0:
         raise InputError(NO_WEIGHT)
     if has_kernels(samples.predictions):
-        fast = _by_keys(samples, notion, rule)
+        fast = _by_keys(samples, notion, rule, squares)
         if fast is not None:
             return fast
     tally = Tally(samples.place)
@@ -81,13 +81,20 @@ def bin_table(
 
 
 def _by_keys(
-    samples: TensorSamples, notion: Notion, rule: Quantile | LevelSets
+    samples: TensorSamples, notion: Notion, rule: Quantile | LevelSets, squares: bool
 ) -> tuple[BinTable, Cuts, Findings] | None:
     """The table from keys in order on the device; None where kernels cannot make them."""
+    from calibrant._engines.tensors.column_quantiles import quantile_table
     from calibrant._engines.tensors.order import DeviceLevels, LevelCuts, order_of
+    from calibrant._engines.tensors.scalars import column_of, kept
 
     if isinstance(rule, Quantile) and rule.ties == "rank":
         return None
+    if isinstance(rule, Quantile) and not squares and notion not in kept(samples).orders:
+        whole = column_of(samples, notion)
+        found = None if whole is None else quantile_table(whole, rule.m)
+        if found is not None:
+            return found
     keys = order_of(samples, notion)
     if keys is None:
         return None

@@ -190,7 +190,40 @@ def band_and_line(x_title: str, y_title: str) -> Spec:
                y=_number("lo"), y2={"field": "hi"}),
         _marks("points", "line", {"color": ONE, "strokeWidth": 2}, x=x, y=y, order=_number("c")),
         _marks("points", "circle", {"size": 70, "opacity": 0.01}, x=x, y=y, tooltip=details),
-    ]}, height=260)  # fmt: skip
+    ]}, height=280)  # fmt: skip
+
+
+def net_benefits(low: float, high: float) -> Spec:
+    """Named `points`: values v over thresholds t, a line for each name; limits in `band`."""
+    x = _number("t", axis={"title": "threshold probability", "format": ".0%", "tickCount": 6},
+                scale={"nice": False})  # fmt: skip
+    y = _number("v", axis={"title": "net benefit", "tickCount": 5},
+                scale={"domain": [low, high], "nice": False})  # fmt: skip
+    colour = _name("colour", scale=None)
+    details = _names("name", "threshold", "net benefit")
+    return finished({"layer": [
+        _marks("band", "area", {"color": ONE, "opacity": 0.14, "clip": True}, x=x,
+               y=_number("lo"), y2={"field": "hi"}),
+        _marks("points", "line", {"strokeWidth": 1.8, "clip": True}, x=x, y=y, color=colour,
+               detail=_name("name"), order=_number("t")),
+        _marks("points", "circle", {"size": 60, "opacity": 0.01}, x=x, y=y, color=colour,
+               tooltip=details),
+    ]}, height=280)  # fmt: skip
+
+
+def mirrored() -> Spec:
+    """Named `bars` from a to b: shares v of rows, up for one outcome and down for the other."""
+    axis = {
+        "title": "share of rows",
+        "tickCount": 4,
+        "labelExpr": "format(abs(datum.value), '.0%')",
+    }
+    bars = _marks(
+        "bars", "rect", {"opacity": 0.55}, x=_unit("a", "prediction"), x2={"field": "b"},
+        y=_number("v", axis=axis), y2={"datum": 0}, color=_name("colour", scale=None),
+        tooltip=_names("predictions", "outcome", "rows"),
+    )  # fmt: skip
+    return finished(bars, height=170)
 
 
 def spans(x_title: str, *, whole: bool) -> Spec:
@@ -214,3 +247,40 @@ def spans(x_title: str, *, whole: bool) -> Spec:
             0, _marks([{"value": 0}], "rule", {"color": MUTED, "strokeDash": [4, 3]}, x=x)
         )
     return finished({"layer": layers})
+
+
+def over_time(measure: str) -> Spec:
+    """A measure of windows in the order of time, with its noise floor."""
+    x = {"field": "start", "type": "temporal", "scale": {"type": "utc"},
+         "axis": {"title": None, "grid": False}}  # fmt: skip
+    y = _number("value", axis={"title": measure, "format": "~g"}, scale={"zero": True})
+    details = [
+        {"field": "start", "type": "temporal", "format": "%Y-%m-%d %H:%M", "title": "start"},
+        _number("n", title="rows"), _number("value", title=measure),
+        _number("noise", title="noise floor"), _number("predicted", title="mean prediction"),
+        _number("target", title="mean target"),
+    ]  # fmt: skip
+    return finished({"layer": [
+        _marks("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=_number("noise")),
+        _marks("rows", "line", {"color": ONE}, x=x, y=y),
+        _marks("rows", "point", {"color": ONE, "filled": True, "opacity": 1, "size": 40}, x=x, y=y,
+               tooltip=details),
+    ]}, height=260)  # fmt: skip
+
+
+def evidence(alarm_at: float) -> Spec:
+    """The e-value up to each window on a logarithmic axis, with the line of the alarm."""
+    x = {"field": "start", "type": "temporal", "scale": {"type": "utc"},
+         "axis": {"title": None, "grid": False}}  # fmt: skip
+    scale = {"type": "log", "nice": False}
+    y = _number("e", axis={"title": "e-value", "format": "~e", "tickCount": 5}, scale=scale)
+    details = [
+        {"field": "start", "type": "temporal", "format": "%Y-%m-%d %H:%M", "title": "start"},
+        _number("e", title="e-value", format=".3g"),
+    ]  # fmt: skip
+    return finished({"layer": [
+        _marks([{"e": alarm_at}], "rule", {"color": TWO, "strokeDash": [4, 3]}, y=y),
+        _marks("rows", "line", {"color": ONE}, x=x, y=y),
+        _marks("rows", "point", {"color": ONE, "filled": True, "opacity": 1, "size": 40}, x=x, y=y,
+               tooltip=details),
+    ]}, height=220)  # fmt: skip

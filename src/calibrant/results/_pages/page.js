@@ -137,8 +137,8 @@
       ? Object.entries(data.given.shown)
       : Object.entries(data.views[state.view].shown[state.rule]).map(([name, v]) => [name, v[state.at]]);
     const curveRows = () => {
-      const curve = data.views[state.view].curve;
-      if (!byId("show-curve").checked) return [];
+      const curve = data.views[state.view].curves[byId("curve").value];
+      if (!curve) return [];
       return curve.u.map((u, i) => ({ u, z: curve.z[i], lo: curve.lo?.[i], hi: curve.hi?.[i] }));
     };
     const rowsNow = () => {
@@ -196,8 +196,10 @@
         return pair;
       }));
       const view = data.views[state.view];
-      byId("sigma").textContent = `Bandwidth of the curve: ${view.sigma}. ${view.curve_notes}`;
-      byId("curve-key").hidden = !byId("show-curve").checked;
+      const chosen = byId("curve");
+      byId("sigma").textContent = view.curves[chosen.value]?.words ?? "";
+      byId("curve-key").hidden = !chosen.value;
+      byId("curve-name").textContent = chosen.options[chosen.selectedIndex].textContent;
       fillTable(table());
       const bins = rowsNow();
       diagram.data("bins", bins).data("curve", curveRows()).runAsync();
@@ -226,7 +228,7 @@
     for (const input of document.querySelectorAll("input[name=view]")) {
       input.addEventListener("change", () => { state.view = Number(input.value); show(); });
     }
-    byId("show-curve").addEventListener("change", show);
+    byId("curve").addEventListener("change", show);
     byId("show-limits").addEventListener("change", show);
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
     show();
@@ -304,6 +306,13 @@
     show();
   };
 
-  const started = data.kind === "report" ? startReport() : startComparison();
+  // --- windows of time ---
+  const startWindows = async () => {
+    await draw(byId("over-time"), data.specs.windows, { rows: data.rows });
+    if (data.evidence) await draw(byId("evidence"), data.specs.evidence, { rows: data.rows });
+  };
+
+  const starts = { report: startReport, comparison: startComparison, windows: startWindows };
+  const started = starts[data.kind]();
   started.then(() => { root.dataset.ready = "yes"; });
 })();

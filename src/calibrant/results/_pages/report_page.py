@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import all_shown, assembled, curve_columns, table_columns
+from calibrant.results._pages.page import all_shown, assembled, curve_columns, short, table_columns
 from calibrant.results._pages.rows import AS_THEY_ARE, class_rows, map_rows, measure_row, slice_rows
-from calibrant.results._pages.sections import ranking_section
+from calibrant.results._pages.sections import (
+    clinical_section,
+    decision_section,
+    histogram_section,
+    ranking_section,
+)
 from calibrant.results._pages.typing import ReportData
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
@@ -22,7 +27,9 @@ def report_page(report: ReportData) -> str:
     """The page of a report, as one text."""
     evaluation = report.evaluation
     ranking = ranking_section(report.risk)
-    more = [part[1] for part in (ranking,) if part is not None]
+    decisions = decision_section(report.decisions)
+    histogram = histogram_section(report.histogram, evaluation.reliability.notion)
+    more = [part[1] for part in (ranking, decisions, histogram) if part is not None]
     tolerance = float(report.recipe["options"]["tolerance"])
     rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
     return assembled(
@@ -43,8 +50,11 @@ def report_page(report: ReportData) -> str:
         maps=map_rows(report.recalibrations),
         series=_series(report),
         slices=slice_rows(report),
+        clinical=clinical_section(evaluation.clinical),
         means=_means(report),
         ranking=None if ranking is None else ranking[0],
+        decisions=None if decisions is None else decisions[0],
+        histogram=None if histogram is None else histogram[0],
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
@@ -131,10 +141,23 @@ def _view(view: Any, level: float) -> dict[str, Any]:
             rule: {name: all_shown(values) for name, values in measures.items()}
             for rule, measures in view.values.items()
         },
-        "curve": curve_columns(view.curve, level),
-        "sigma": shown(view.curve.sigma),
-        "curve_notes": " ".join(view.curve.notes),
+        "curves": {
+            **{name: _curve(curve) for name, curve in view.curves.items()},
+            "smooth": {
+                **curve_columns(view.curve, level),
+                "words": f"Bandwidth of the curve: {shown(view.curve.sigma)}. "
+                + " ".join(view.curve.notes),
+            },
+        },
     }
+
+
+def _curve(curve: Any) -> dict[str, Any]:
+    """A curve that follows the rows; a band about the diagonal has points of its own."""
+    columns = {key: short(values) for key, values in curve.columns().items()}
+    words = f"{curve.called[0].upper()}{curve.called[1:]}; {curve.band_words}."
+    out = {"u": columns["prediction"], "z": columns["mean_target"], "words": words}
+    return {**out, "lo": columns["low"], "hi": columns["high"], "band": curve.band}
 
 
 def _strip(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:

@@ -104,7 +104,7 @@ def legend(ax: Axes) -> None:
     handles += [line for line in ax.get_lines() if line.get_gid() == OUTSIDE][:1]
     limits = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
     for label in sorted(limits):
-        if label.endswith("pointwise"):
+        if label.endswith(("pointwise", "simultaneous")):
             handles.append(Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=label))
         else:
             handles.append(

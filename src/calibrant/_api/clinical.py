@@ -1,0 +1,271 @@
+"""clinical_summary(): what clinical papers report of predicted risks; ici(), by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._api.metrics.significance import cox_of
+from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.slices import slice_labels
+from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._core.engine_choice import n_threads
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
+from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._engines.arrays.passes import in_threads
+from calibrant._inference.budget import THREADS_FROM
+from calibrant._inference.clinical import (
+    cox_values,
+    measured,
+    not_estimable,
+    observed_expected,
+    scaled_brier,
+)
+from calibrant._inference.uncertainty import Uncertainty
+from calibrant._measures.catalogue import Measure, catalogue, listed
+from calibrant._summaries.samples import Summary
+from calibrant.results._clinical import ClinicalSummary
+
+# Predictions nearer to 0 or 1 than this have no logit to speak of.
+EPS = 1e-6
+# What the AUROC is called here.
+C_STATISTIC = "c_statistic"
+
+
+@public
+def clinical_summary(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    by: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ClinicalSummary:
+    """What clinical papers report of predicted risks: slope, O:E, C-statistic, ICI and others.
+
+    Each value has its interval; what these rows do not give (one outcome alone, outcomes separated
+    by the predictions) is "not estimable", with the reason, and no number.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or str
+        Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or str
+        Predicted risks, P(y = 1); with `data`, a column's name.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns, by which rows are split into subgroups.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, hospital); rows of one cluster are resampled together.
+    level : float in (0, 1), default 0.95
+        Level of the intervals.
+    n_resamples : int, default 1000
+        Number of resamples behind the intervals of ICI, E50, E90 and Emax.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    ClinicalSummary
+        A mapping of names to floats with `low`, `high`, `method` and `note`: `slope`, `intercept`,
+        `intercept_in_the_large`, `observed_expected`, `c_statistic`, `brier`, `scaled_brier`,
+        `ici`, `e50`, `e90`, `emax`. `subgroups` has the same of each subgroup.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as outcomes and risks, or has several classes.
+
+    Notes
+    -----
+    Slope and intercepts are `cox_calibration`'s, with Wald limits (robust with weights, soft labels
+    and clusters). The interval of the C-statistic is DeLong's, on the logit scale. ICI, E50, E90
+    and Emax are the mean, the median, the 90% quantile and the maximum of the distance between the
+    risks and a local regression of the outcomes on them, as in R's ``loess(y ~ p)``: span 0.75,
+    degree 2; their intervals are found by test inversion, for a sample's distance is above the true
+    one.
+
+    References
+    ----------
+    Van Calster et al. (2019), doi:10.1186/s12916-019-1466-7. Austin and Steyerberg (2019),
+    doi:10.1002/sim.8281.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> found = cal.clinical_summary(y, p)
+    >>> round(found["scaled_brier"], 3), found["c_statistic"]
+    (0.196, 0.7500 [0.6622, 0.8211])
+    >>> cal.clinical_summary([0, 0, 0], [0.1, 0.2, 0.3])["c_statistic"].estimable
+    False
+    """
+    check_level(level)
+    check_resamples(n_resamples, seed)
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    if samples.multiclass:
+        raise InputError(
+            f"clinical_summary is of one outcome, with y_proba of the shape (n,); it is (n, "
+            f"{samples.n_classes}). Give one class's column as y_proba and (y_true == class) as "
+            "y_true"
+        )
+    Summary(samples).bins  # noqa: B018 - every row is sound, and some have weight
+    index = group_index(groups, samples, data)
+    plain = summary_of(samples, index, float(level), int(n_resamples), int(seed))
+    if by is None:
+        return plain
+    return with_subgroups(plain, samples, by, data, index, int(n_resamples), int(seed))
+
+
+def summary_of(
+    samples: Samples, groups: NDArray[np.intp] | None, level: float, n_resamples: int, seed: int
+) -> ClinicalSummary:
+    """The summary of binary samples; `groups` as numbers."""
+    chosen = listed("clinical", "binary")
+    uncertainty = Uncertainty(
+        samples, EqualWidth(15), Quantile(15), chosen, level, n_resamples, seed, groups
+    )
+    problem, own = uncertainty.plain_problem, uncertainty.groups
+    values = cox_values(cox_of(problem, own, level, EPS))
+    values["observed_expected"] = observed_expected(problem, own, level)
+    for measure in chosen:
+        is_c = C_STATISTIC in measure.aliases
+        name = C_STATISTIC if is_c else measure.name
+        title = "C-statistic: area under the ROC curve" if is_c else measure.title
+        values[name] = measured(measure, uncertainty, title)
+        if measure.loss == "brier":
+            values["scaled_brier"] = scaled_brier(problem, own, level)
+    events = float(problem.weights @ problem.z)
+    return ClinicalSummary(values, samples.n, events, level, "", {})
+
+
+def with_subgroups(
+    plain: ClinicalSummary,
+    samples: Samples,
+    by: Any,
+    data: Any,
+    groups: NDArray[np.intp] | None,
+    n_resamples: int,
+    seed: int,
+) -> ClinicalSummary:
+    """The summary, and the same of every subgroup."""
+    labels, name = slice_labels(by, samples, data)
+
+    def summary(label: Any) -> ClinicalSummary:
+        rows = np.flatnonzero(labels == label)
+        subset = samples.take(rows)
+        own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        if subset.weights is not None and not (subset.weights > 0).any():
+            return _empty(plain, subset.n, "no row has any weight")
+        if own is not None and int(own.max()) == 0:
+            return _empty(plain, subset.n, "one cluster alone cannot be resampled")
+        return summary_of(subset, own, plain.level, n_resamples, seed)
+
+    subgroups = list(dict.fromkeys(np.sort(labels).tolist()))
+    threads = n_threads() if samples.n >= THREADS_FROM else 1
+    parts = dict(zip(map(str, subgroups), in_threads(summary, subgroups, threads), strict=True))
+    return ClinicalSummary(plain.values_, plain.n, plain.events, plain.level, name, parts)
+
+
+def _empty(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
+    values = {name: not_estimable(value.title, why) for name, value in plain.items()}
+    return ClinicalSummary(values, n, math.nan, plain.level, "", {})
+
+
+@public
+def ici(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    part: str = "mean",
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Integrated calibration index: the mean distance between a local regression and the risks.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, | \hat f(u_i) - u_i |
+
+    where the curve is a local regression of the outcomes on the predictions, as R's ``loess`` has
+    it (span 0.75, degree 2, interpolated between vertices). Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or str
+        Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or str
+        Predicted risks, P(y = 1); with `data`, a column's name.
+    part : {"mean", "e50", "e90", "emax"}, default "mean"
+        The mean distance (ICI), its median, its 90% quantile, or its maximum.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The distance, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    Neighbourhoods are shares of weight, where R counts rows: the two differ by at most one row. Up
+    to three distinct predictions have the mean outcomes themselves.
+
+    References
+    ----------
+    Austin and Steyerberg (2019), doi:10.1002/sim.8281. Cleveland and Grosse (1991), Statistics and
+    Computing 1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> round(cal.ici(y, p), 4), round(cal.ici(y, p, part="emax"), 4)
+    (0.351, 0.7)
+    """
+    parts = _parts()
+    one_of("part", part, parts)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    if samples.multiclass:
+        raise InputError(
+            f"ici is of one outcome, with y_proba of the shape (n,); it is (n, {samples.n_classes})"
+            ". Give one class's column as y_proba and (y_true == class) as y_true"
+        )
+    return parts[part].compute(Summary(samples))
+
+
+def _parts() -> dict[str, Measure]:
+    """The measures that are a part of this function, by its option."""
+    own = (m for m in catalogue("binary") if m.function.partition("(")[0] == ici.__name__)
+    return {m.function.partition("part='")[2].rstrip("')") or "mean": m for m in own}

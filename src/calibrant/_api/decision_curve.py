@@ -1,0 +1,285 @@
+"""decision_curve(): the net benefit of acting on predictions, and what recalibration adds to it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.reliability_curve import scalar_problem
+from calibrant._core.errors import CalibrantError, InputError, one_of
+from calibrant._core.validation import check_count, check_level, public
+from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.decisions import Outcomes, apart, benefit, limits
+from calibrant._inference.means import Influences
+from calibrant.results._decision_curve import ALL, NONE, DecisionCurve, NetBenefit
+from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._platt import PlattScaling
+
+Array = NDArray[np.float64]
+
+THRESHOLDS = tuple(j / 100 for j in range(1, 100))
+MAPS = {"isotonic": IsotonicCalibration, "platt": PlattScaling}
+FOLDS = 5
+# Outcomes of the rarer kind from which on an isotonic map is chosen unasked.
+ENOUGH_EVENTS = 200
+
+
+@public
+def decision_curve(
+    y_true: ArrayLike,
+    y_proba: ArrayLike | Mapping[str, ArrayLike],
+    *,
+    thresholds: Iterable[float] | None = None,
+    recalibration: str | None = "default",
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> DecisionCurve:
+    r"""Decision curves: the net benefit of acting where a prediction reaches a threshold.
+
+    .. math:: \frac{1}{W} \sum_i w_i 1[p_i \ge t] \Bigl( y_i - \frac{t}{1 - t} (1 - y_i) \Bigr)
+
+    in units of events found: at the threshold t a false alarm costs t / (1 - t) of an event found.
+    Beside the models stand acting on everyone and acting on no one (net benefit 0), paired
+    differences with intervals, and what recalibration would add.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or str
+        Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
+    y_proba : mapping of str to array-like or str, array-like of shape (n,) or str
+        Predicted risks of each model by its name, P(y = 1); or of one.
+    thresholds : iterable of float in [0, 1), optional
+        The thresholds; by default 0.01 to 0.99.
+    recalibration : {"default", "isotonic", "platt"} or None, default "default"
+        The map that predictions are recalibrated by, each row by a map that was fitted to the other
+        folds; by default isotonic with 200 or more of the rarer outcome, else Platt's.
+    level : float in (0, 1), default 0.95
+        Level of the intervals, at each threshold by itself.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, hospital); rows of one cluster scatter together.
+    seed : int, default 0
+        Seed of the folds; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    DecisionCurve
+        `net_benefit(model)`, `difference(first, second)`, `decision_loss(model)`, a row per model
+        and threshold (`to_frame`), and a diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as outcomes and risks, or has several classes.
+
+    Notes
+    -----
+    Limits are those of means of rows or clusters (see `interval`); a recalibrated model is taken as
+    it is.
+
+    References
+    ----------
+    Vickers and Elkin (2006), doi:10.1177/0272989X06295361. Hu and Wu (2024), Calibration Error for
+    Decision Making, arXiv:2404.13503 (calibration decision loss).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+    >>> found = cal.decision_curve(y, {"model": p}, thresholds=[0.3, 0.5])
+    >>> found.to_frame("pandas")["net_benefit"].round(4).tolist()
+    [0.3929, 0.5, 0.2857, 0.0, 0.0, 0.0]
+    """
+    check_level(level)
+    check_count("seed", seed, 0, "a whole number, 0 or more")
+    if recalibration is not None:
+        one_of("recalibration", recalibration, ("default", *MAPS))
+    places = _thresholds(thresholds)
+    given = dict(y_proba) if isinstance(y_proba, Mapping) else {"model": y_proba}
+    samples = _samples(y_true, given, sample_weight, from_logits, classes, data)
+    first = next(iter(samples.values()))
+    return curve_of_samples(
+        samples, places, recalibration, float(level), group_index(groups, first, data), int(seed)
+    )
+
+
+def curve_of_samples(
+    samples: Mapping[str, Samples],
+    thresholds: Array,
+    recalibration: str | None,
+    level: float,
+    groups: NDArray[np.intp] | None,
+    seed: int,
+) -> DecisionCurve:
+    """The curves of models on the same rows; `groups` as numbers."""
+    problems = {}
+    for name, each in samples.items():
+        with _about(name):
+            problems[name] = scalar_problem(each, "binary")
+    some = next(iter(problems.values()))
+    outcomes = Outcomes(some.z, some.w, groups)
+    name_of_map = _map_of(recalibration, outcomes)
+    predictions = {name: problem.u for name, problem in problems.items()}
+    mapped = {
+        name: _cross_fitted(name_of_map, u, outcomes, seed) for name, u in predictions.items()
+    } if name_of_map else {}  # fmt: skip
+    strategies = {**predictions, ALL: np.ones(some.n), NONE: np.full(some.n, -1.0)}
+    parts: dict[str, dict[str, list[float]]] = {name: {} for name in strategies}
+    pairs = {pair: ([], [], []) for pair in combinations(strategies, 2)}  # type: ignore[var-annotated]
+    for t in thresholds.tolist():
+        _at(t, strategies, mapped, outcomes, level, parts, pairs)
+    benefits = {
+        name: NetBenefit(**{key: np.array(values) for key, values in part.items()})
+        for name, part in parts.items()
+    }
+    words = f"{name_of_map}, {FOLDS}-fold cross-fitted" if name_of_map else ""
+    return DecisionCurve(
+        tuple(samples), thresholds, benefits,
+        {pair: tuple(np.array(v) for v in values) for pair, values in pairs.items()},  # type: ignore[misc]
+        level, some.n, outcomes.mean(some.z), words,
+    )  # fmt: skip
+
+
+def _at(
+    t: float,
+    strategies: Mapping[str, Array],
+    mapped: Mapping[str, Array],
+    outcomes: Outcomes,
+    level: float,
+    parts: dict[str, dict[str, list[float]]],
+    pairs: dict[tuple[str, str], tuple[list[float], list[float], list[float]]],
+) -> None:
+    """Add what is known at one threshold to the columns of every strategy and pair."""
+    z, values, moved = outcomes.z, {}, {}
+    for name, u in strategies.items():
+        positive = u >= t
+        rows = benefit(z, positive, t)
+        values[name], moved[name] = outcomes.mean(rows), outcomes.moved(rows)
+        low, high = limits(values[name], moved[name], level)
+        found = {
+            "tp_rate": outcomes.mean(np.where(positive, z, 0.0)),
+            "fp_rate": outcomes.mean(np.where(positive, 1.0 - z, 0.0)),
+            "value": values[name], "low": low, "high": high,
+        }  # fmt: skip
+        if name in mapped:
+            after = benefit(z, mapped[name] >= t, t)
+            gain = outcomes.mean(after) - values[name]
+            low, high = limits(gain, apart(outcomes.moved(after), moved[name]), level)
+            found |= {"recalibrated": values[name] + gain, "gain": gain, "gain_low": low,
+                      "gain_high": high}  # fmt: skip
+        for key, value in found.items():
+            parts[name].setdefault(key, []).append(value)
+    for (one, other), columns in pairs.items():
+        difference = values[one] - values[other]
+        both: Influences = apart(moved[one], moved[other])
+        for column, value in zip(
+            columns, (difference, *limits(difference, both, level)), strict=True
+        ):
+            column.append(value)
+
+
+def _map_of(recalibration: str | None, outcomes: Outcomes) -> str | None:
+    """The map's name; None for none, and where half the folds could lack an outcome."""
+    if recalibration is None or outcomes.z.size < 2 * FOLDS:
+        return None
+    rarer = min(float(outcomes.z.sum()), float((1.0 - outcomes.z).sum()))
+    if rarer < FOLDS:
+        return None
+    if recalibration != "default":
+        return recalibration
+    return "isotonic" if rarer >= ENOUGH_EVENTS else "platt"
+
+
+def _cross_fitted(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
+    """Each row's prediction through a map that was fitted to the other folds."""
+    rng = np.random.default_rng((seed, 13))
+    units = np.arange(u.size) if outcomes.groups is None else outcomes.groups
+    fold = rng.permutation(int(units.max()) + 1)[units] % FOLDS
+    out = u.copy()
+    for j in range(FOLDS):
+        here, rest = fold == j, fold != j
+        if not here.any() or not rest.any():
+            continue
+        weights = None if outcomes.w is None else outcomes.w[rest]
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                scaler = MAPS[name]().fit(outcomes.z[rest], u[rest], sample_weight=weights)
+                out[here] = scaler.transform(u[here])
+        except CalibrantError:  # one outcome alone in the other folds: as they are
+            continue
+    return out
+
+
+@contextmanager
+def _about(name: str) -> Iterator[None]:
+    """Errors of one model begin with its name."""
+    try:
+        yield
+    except CalibrantError as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def _thresholds(given: Any) -> Array:
+    """The thresholds, increasing; at 1 nothing is worth a false alarm."""
+    if given is None:
+        return np.array(THRESHOLDS)
+    try:
+        places = np.unique(np.asarray(list(given), dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError(f"thresholds must be numbers in [0, 1); got {given!r}") from None
+    if not places.size:
+        raise InputError("thresholds must hold one number or more; got none")
+    if not ((places >= 0.0) & (places < 1.0)).all():
+        bad = places[~((places >= 0.0) & (places < 1.0))][0]
+        raise InputError(
+            f"thresholds must lie in [0, 1): {bad:g} does not. If they are percentages, divide "
+            "them by 100"
+        )
+    return places
+
+
+def _samples(
+    y_true: Any,
+    given: Mapping[str, Any],
+    sample_weight: Any,
+    from_logits: bool,
+    classes: Sequence[Any] | None,
+    data: Any,
+) -> dict[str, Samples]:
+    """Every model's samples, all of one binary outcome."""
+    if not given:
+        raise InputError("y_proba must hold the predictions of one model or more; got none")
+    out: dict[str, Samples] = {}
+    for name, predictions in given.items():
+        if str(name) in (ALL, NONE):
+            raise InputError(f"{name!r} is what acting on {name} is called: name the model apart")
+        with _about(str(name)):
+            each = to_samples(y_true, predictions, sample_weight, from_logits, classes, data)
+        if each.multiclass:
+            raise InputError(
+                f"{name}: a decision curve is of one outcome, with predictions of the shape (n,); "
+                f"they are (n, {each.n_classes}). Give one class's column, and (y_true == class)"
+            )
+        out[str(name)] = each
+    return out

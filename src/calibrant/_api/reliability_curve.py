@@ -1,0 +1,162 @@
+"""reliability_curve(): a curve that follows the rows, isotonic or local, with its band."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._api.metrics.uncertainty import group_index
+from calibrant._core.binning import EqualWidth
+from calibrant._core.errors import InputError, check_weight_total, one_of
+from calibrant._core.validation import check_count, check_level, public
+from calibrant._data.explain import explained
+from calibrant._data.samples import Notion, Samples
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.blocks import blocks_of
+from calibrant._inference.cells import Problem, problem_of
+from calibrant._inference.curves import isotonic_curve, local_curve
+from calibrant._summaries.samples import resolve_notion
+from calibrant.results._reliability_curve import ReliabilityCurve
+
+METHODS = ("isotonic", "local")
+BANDS_OF = {"isotonic": ("consistency", "confidence"), "local": ("pointwise",)}
+
+
+@public
+def reliability_curve(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    method: str = "isotonic",
+    band: str | None = "default",
+    span: float | None = None,
+    notion: str | None = None,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ReliabilityCurve:
+    """A reliability curve without bins that follows the rows, with a band.
+
+    ``method="isotonic"`` is the increasing curve nearest to the labels (CORP): it steps where the
+    frequencies step, however few rows that takes. ``method="local"`` is a local regression
+    (parabolas) that looks as far as a share of the rows lies, a share that is chosen by generalised
+    cross validation. Neither has a bandwidth that is the same everywhere, as the curve of
+    `smooth_reliability` has.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    method : {"isotonic", "local"}, default "isotonic"
+        How the curve is fitted.
+    band : {"default", "consistency", "confidence", "pointwise"} or None, default "default"
+        For the isotonic curve `"consistency"` (the default: where the curves of calibrated
+        predictions lie, by redrawing outcomes) or `"confidence"` (limits that hold everywhere
+        together, at any number of rows; of hard labels without weights or clusters); for the local
+        one `"pointwise"` limits.
+    span : float in (0, 1], optional
+        The share of rows that a local regression looks at; chosen by default.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    level : float in (0, 1), default 0.95
+        Level of the band.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster scatter together.
+    seed : int, default 0
+        Seed of a consistency band's draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    ReliabilityCurve
+        The curve with its band, its table (`columns`), its height anywhere (`at`) and its diagram
+        (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118 (isotonic curve,
+    consistency band). Dimitriadis, Duembgen, Henzi, Puke and Ziegel (2023),
+    doi:10.1093/biomet/asac068 (confidence band). Cleveland and Grosse (1991), Statistics and
+    Computing 1 (local regression).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> curve = cal.reliability_curve([0, 1, 0, 1] * 9, [0.2, 0.7, 0.8, 0.9] * 9)
+    >>> curve.at([0.2, 0.75, 0.9]).tolist(), curve.band
+    ([0.0, 0.5, 1.0], 'consistency')
+    """
+    check_level(level)
+    one_of("method", method, METHODS)
+    check_count("seed", seed, 0, "a whole number, 0 or more")
+    known = ("default", *BANDS_OF[method])
+    if band is not None:
+        one_of("band", band, known)
+    _check_span(span, method)
+    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    resolved = resolve_notion(samples, notion)
+    if resolved in ("classwise", "full"):
+        raise InputError(
+            f"a curve is of one problem, so notion={notion!r} has none: give one class's column as "
+            "y_proba and (y_true == class) as y_true"
+        )
+    problem = scalar_problem(samples, resolved)
+    index = group_index(groups, samples, data)
+    if method == "local":
+        curve = local_curve(problem, resolved, float(level), index, span)
+        return curve if band is not None else curve.without_band()
+    if band == "confidence":
+        _check_plain(problem, index)
+    chosen = "consistency" if band == "default" else band
+    blocks = blocks_of(problem.n, index, int(seed))
+    return isotonic_curve(problem, blocks, resolved, chosen, float(level), int(seed))
+
+
+def scalar_problem(samples: Samples, notion: Notion) -> Problem:
+    """The scalar problem, every row checked; rows without weight are not there."""
+    with explained(samples):
+        problem = problem_of(samples, notion, EqualWidth(15))
+    assert problem is not None
+    check_weight_total(float(problem.weights.sum()), samples.n)
+    return problem
+
+
+def _check_span(span: Any, method: str) -> None:
+    if span is None:
+        return
+    real = isinstance(span, numbers.Real) and not isinstance(span, bool)
+    if not real or not 0.0 < span <= 1.0:
+        raise InputError(f"span must be a share of the rows above 0 and at most 1; got {span!r}")
+    if method != "local":
+        raise InputError("span is of a local regression: an isotonic curve looks at no share")
+
+
+def _check_plain(problem: Problem, groups: NDArray[np.intp] | None) -> None:
+    if not problem.hard or problem.w is not None or groups is not None:
+        raise InputError(
+            "band='confidence' counts outcomes: it needs hard labels, without weights and clusters."
+            " band='consistency' takes them all"
+        )

@@ -1,0 +1,127 @@
+"""`calibrant decide`: the net benefit of acting on predictions, by threshold."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli import inputs
+from calibrant._cli.output import print_json, tell
+from calibrant._cli.parsing import add_json
+from calibrant._core.errors import InputError
+
+if TYPE_CHECKING:
+    from calibrant._data.readers.read_rows import Rows
+
+MAPS = ("default", "isotonic", "platt", "none")
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "decide",
+        help="net benefit of acting on predictions, by threshold",
+        description="Decision curves of a binary outcome: the net benefit of acting where a "
+        "prediction reaches a threshold, for models, for everyone and for no one, and what "
+        "recalibration would add. One file with one model, one file with the predictions of "
+        "several (--models), or one file per model with the same rows. " + inputs.DESCRIPTION,
+    )
+    parser.add_argument(
+        "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
+    )
+    parser.add_argument("-o", "--out", metavar="PICTURE", help="also draw it (.png, .svg, .pdf)")
+    parser.add_argument(
+        "--models", nargs="+", metavar="NAME=COLUMN",
+        help="models in one file: a column each, or a pattern such as big_*",
+    )  # fmt: skip
+    parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
+    parser.add_argument(
+        "--thresholds", type=thresholds, metavar="LIST",
+        help="numbers such as 0.05,0.1,0.2, or FROM:TO:STEP; default 0.01:0.99:0.01",
+    )  # fmt: skip
+    parser.add_argument(
+        "--recalibration", choices=MAPS, default="default",
+        help="map behind the gain; default: isotonic with 200 or more of the rarer outcome, else "
+        "platt",
+    )  # fmt: skip
+    inputs.add_columns(parser)
+    parser.add_argument(
+        "--groups", metavar="COLUMN", help="column that names the cluster of each row"
+    )
+    inputs.add_chance(parser)
+    add_json(parser)
+    # What `compare` knows of models beyond this: labels of their own, long tables.
+    parser.set_defaults(run=run, own_labels=False, model_column=None, labels=None)
+
+
+def thresholds(text: str) -> list[float]:
+    """Numbers with commas between them, or a range with its step."""
+    try:
+        if ":" not in text:
+            return [float(part) for part in text.split(",")]
+        first, last, step = (float(part) for part in text.split(":"))
+        n = round((last - first) / step)
+        if step <= 0 or n < 0 or n > 10_000:
+            raise ValueError
+        return [round(first + j * step, 12) for j in range(n + 1)]
+    except (ValueError, ZeroDivisionError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no list of thresholds: give 0.05,0.1,0.2, or 0.05:0.5:0.05"
+        ) from None
+
+
+def run(options: argparse.Namespace) -> None:
+    from calibrant._api.decision_curve import decision_curve
+    from calibrant._cli.terminal import working
+
+    _check_picture(options.out)
+    rows, predictions, messages = _read(options)
+    with working("net benefits"):
+        curve = decision_curve(
+            rows.y_true, predictions, thresholds=options.thresholds,
+            recalibration=None if options.recalibration == "none" else options.recalibration,
+            level=options.level, groups=inputs.groups_of(rows, options.groups), seed=options.seed,
+            sample_weight=rows.sample_weight, from_logits=options.from_logits,
+            classes=rows.class_names,
+        )  # fmt: skip
+    if options.out is not None:
+        curve.plot(recalibrated=options.recalibration != "none").save(options.out)
+        tell(f"written: {options.out}")
+    if options.json:
+        print_json(curve.to_dict())
+        return
+    import sys
+
+    from calibrant._cli.tables import print_table
+    from calibrant._cli.terminal import PLAIN, print_styled
+
+    print_styled(curve.title, "bold", file=sys.stdout)
+    for line in (*messages, *curve._messages()):
+        print_styled(f"  {line}", PLAIN, file=sys.stdout)
+    print()
+    print_table(curve.display_columns(), "Net benefit by threshold (acting on none: 0)")
+
+
+def _read(options: argparse.Namespace) -> tuple[Rows, dict[str, Any], tuple[str, ...]]:
+    """The outcomes, the models by name, and what was inferred about the files."""
+    from calibrant._cli.models import named_files, read_models
+    from calibrant._data.readers.read_rows import read_rows
+
+    files = named_files(options)
+    if options.models is not None or len(files) > 1:
+        models = read_models(options)
+        return models.first, models.predictions, (*models.messages, *models.notes)
+    name, path = next(iter(files.items()))
+    rows = read_rows(inputs.request_of(options, [path]), at_most=10_000_000)
+    return rows, {name: rows.y_proba}, tuple(rows.messages)
+
+
+def _check_picture(out: str | None) -> None:
+    """Whether a picture can be drawn, before the work."""
+    if out is None:
+        return
+    from calibrant._core.optional import need
+
+    if not out.lower().endswith(PICTURES):
+        raise InputError(f"-o {out}: a picture ends in .png, .svg or .pdf")
+    need("matplotlib", "drawing a diagram")

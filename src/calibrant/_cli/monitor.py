@@ -1,0 +1,189 @@
+"""`calibrant monitor`: a state that files are added to, window by window, and what it says."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli import inputs
+from calibrant._cli.output import check_page_possible, check_writable, say, tell
+from calibrant._cli.parsing import add_json, distinct, whole
+from calibrant._cli.words import in_options
+from calibrant._core.errors import InputError
+
+if TYPE_CHECKING:
+    from calibrant._api.streaming.monitor import Monitor
+    from calibrant._data.readers.read_rows import Rows
+    from calibrant.results._windows import Windows
+
+ALARMED = 1
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "monitor",
+        help="calibration over time, in a state that grows",
+        description="Add files to the state of a Monitor, and show its windows: errors, what "
+        "chance alone would show, and evidence against calibration that may be looked at as often "
+        "as one likes. A state that is not there yet is begun; rows are summed and forgotten, so "
+        "add each file once. " + inputs.DESCRIPTION,
+    )
+    parser.add_argument("state", metavar="STATE", help="file of the state")
+    parser.add_argument(
+        "--update", nargs="+", metavar="FILE", help="files, folders or patterns to add"
+    )
+    parser.add_argument("--time", metavar="COLUMN", help="column of times, for --update")
+    parser.add_argument(
+        "-o", "--out", metavar="PAGE", help="also write a page with a time axis (.html)"
+    )
+    begun = parser.add_argument_group("of a state that is begun")
+    begun.add_argument("--every", metavar="WIDTH", help="width of windows: 1d (default), 6h, 15m")
+    begun.add_argument(
+        "--keep", type=whole, metavar="N", help="windows to keep; older ones are merged"
+    )
+    begun.add_argument("--measures", type=distinct, metavar="NAME,...", help="what to sum for")
+    inputs.add_columns(parser)
+    parser.add_argument("--bins", type=_bins, help="of a state that is begun; default 15")
+    parser.add_argument("--start", metavar="TIME", help="start of the first window to show")
+    parser.add_argument("--stop", metavar="TIME", help="start of the first window not to show")
+    parser.add_argument(
+        "--baseline", type=whole, metavar="N", help="compare each window with the N before it"
+    )
+    parser.add_argument(
+        "--alarm", action="store_true", help="end with 1 where there is an alarm, for a scheduler"
+    )
+    parser.add_argument("--title", help="title of the page")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def _bins(text: str) -> Any:
+    from calibrant._cli.parsing import bins
+
+    return bins(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    check_page_possible(options.out)
+    check_writable(options.out, options.update or (), options.format)
+    monitor = _state(options)
+    if options.update is not None:
+        check_writable(options.state, options.update, options.format)
+        before = 0 if monitor is None else monitor.n_rows
+        monitor = _updated(monitor, options)
+        monitor.save(options.state)
+        tell(f"written: {options.state}, {monitor.n_rows - before:,} rows added")
+    assert monitor is not None
+    if not monitor.n_rows:
+        raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
+    windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=options.baseline)
+    return _show(windows, monitor, options)
+
+
+def _recipe(options: argparse.Namespace) -> dict[str, Any]:
+    """What a state is begun with, as far as it was given."""
+    given = {
+        "every": options.every, "keep": options.keep, "bins": options.bins,
+        "measures": options.measures, "from_logits": options.from_logits or None,
+    }  # fmt: skip
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _state(options: argparse.Namespace) -> Monitor | None:
+    """The monitor of the file; None where one is to be begun."""
+    from calibrant._api.streaming.monitor import Monitor
+    from calibrant._core.errors import StateError
+
+    if not os.path.exists(options.state):
+        if options.update is None:
+            raise InputError(
+                f"there is no state {options.state!r} yet: begin it with --update FILE --time "
+                "COLUMN"
+            )
+        return None
+    try:
+        found = Monitor.load(options.state)
+    except OSError as error:
+        raise StateError(f"{options.state} cannot be read: {error.strerror}") from error
+    asked = Monitor(**_recipe(options))
+    own, other = ({**each.recipe(), "bins": str(each.rule)} for each in (found, asked))
+    for name in _recipe(options):
+        if own[name] != other[name]:
+            raise InputError(
+                f"--{name.replace('_', '-')}: {options.state} was begun with {own[name]!r}, and "
+                "sums cannot be changed: leave it out, or begin another state"
+            )
+    return found
+
+
+def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
+    """Add the rows of each file; one file at a time is in memory."""
+    from calibrant._api.streaming.monitor import Monitor
+    from calibrant._cli.terminal import working
+    from calibrant._data.readers.read_rows import read_rows
+    from calibrant._data.readers.recognise import find_files
+
+    if options.time is None:
+        raise InputError("--update needs the times of the rows: --time COLUMN")
+    own = argparse.Namespace(**vars(options))
+    own.keep = None  # a number of windows here, columns elsewhere
+    for file in find_files(options.update, options.format):
+        if monitor is not None and own.classes is None:
+            own.classes = monitor.recipe()["classes"]
+        with working(str(file.path)):
+            rows = read_rows(inputs.request_of(own, str(file.path)))
+            if monitor is None:
+                # The first file's order of classes is that of all.
+                classes = rows.chosen.classes
+                named = None if classes is None else [str(name) for name in classes]
+                monitor = Monitor(classes=named, missing=options.missing, **_recipe(options))
+            _add(monitor, rows, options.time, str(file.path))
+    assert monitor is not None
+    return monitor
+
+
+def _add(monitor: Monitor, rows: Rows, column: str, path: str) -> None:
+    import numpy as np
+
+    times, labels = rows.other("--time", column), rows.y_true
+    classes = monitor.recipe()["classes"]
+    if classes is not None and labels.ndim == 1 and labels.dtype.kind in "iu":
+        labels = np.array(classes)[labels]
+    try:
+        monitor.update(
+            labels, rows.y_proba, time=_as_times(times), sample_weight=rows.sample_weight
+        )
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _as_times(values: Any) -> Any:
+    """Times as they were written: ISO texts, or seconds since 1970."""
+    import numpy as np
+
+    texts = [str(value) for value in values.tolist()]
+    try:
+        return np.array([float(text) for text in texts])
+    except ValueError:
+        return texts
+
+
+def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> int:
+    from calibrant._cli.tables import print_table
+
+    alarmed = options.alarm and windows.alarm is not None
+    options.code = ALARMED if alarmed else 0
+    if options.out is not None:
+        source = {"state": os.path.basename(options.state), "rows": f"{monitor.n_rows:,}"}
+        windows.save(options.out, name=options.title, source=source)
+        tell(f"written: {options.out}")
+    if options.json:
+        print(windows.to_json())
+        return int(options.code)
+    say(f"{options.state}: {monitor.n_rows:,} rows")
+    for note in windows.notes:
+        say(f"  {in_options(note)}")
+    say()
+    print_table(windows.display_columns(), windows.title)
+    return int(options.code)

@@ -1,0 +1,222 @@
+"""Reliability curves that follow the rows: isotonic (CORP), and local regression, with bands.
+
+Neither has a bandwidth that is the same everywhere. The isotonic curve steps where the frequencies
+step; the local one looks as far as a share of the rows lies, and that share is chosen by cross
+validation.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._inference.blocks import Blocks
+from calibrant._inference.cells import Problem
+from calibrant._inference.null import null_drawn
+from calibrant._measures.local_regression import SPAN, curve_matrix, local_fit
+from calibrant._measures.proportions import wilson
+from calibrant.results._reliability_curve import ReliabilityCurve
+
+Array = NDArray[np.float64]
+
+# Cells of equal mass that a local regression is made of, and runs of rows that a confidence band
+# is made of: their number is what such a band pays for.
+CELLS, RUNS = 512, 120
+# Points at which a curve is drawn, and redrawn samples behind a consistency band.
+POINTS, DRAWS = 256, 400
+# Places of equal width in which rows are counted, for the strip over a diagram.
+PLACES = 40
+# Shares of rows that a local regression may look at; each needs so many cells and rows.
+SPANS = (SPAN, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.055, 0.04, 0.028, 0.02)
+FEWEST_CELLS, FEWEST_ROWS = 10, 40
+
+
+def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
+    """Mean prediction, weight and weighted target of rows in order: every distinct prediction, or
+    cells of about equal mass of them.
+    """
+    levels, at = np.unique(problem.u, return_inverse=True)
+    w = np.bincount(at, problem.weights).astype(np.float64)
+    wz = np.bincount(at, problem.weights * problem.z).astype(np.float64)
+    kept = w > 0
+    u, w, wz = levels[kept], w[kept], wz[kept]
+    if u.size <= most:
+        return u, w, wz
+    through = np.cumsum(w)
+    cell = np.minimum((most * (through - w / 2.0) / through[-1]).astype(np.intp), most - 1)
+    firsts = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    weight = np.add.reduceat(w, firsts)
+    return np.add.reduceat(w * u, firsts) / weight, weight, np.add.reduceat(wz, firsts)
+
+
+def _shares(problem: Problem) -> Array:
+    counts, _ = np.histogram(problem.u, bins=PLACES, range=(0.0, 1.0), weights=problem.weights)
+    out: Array = counts / counts.sum()
+    return out
+
+
+# --- isotonic -------------------------------------------------------------------------------------
+
+
+def isotonic_curve(
+    problem: Problem, blocks: Blocks, notion: str, band: str | None, level: float, seed: int
+) -> ReliabilityCurve:
+    """The increasing curve nearest to the targets, from block to block of its steps."""
+    from scipy.optimize import isotonic_regression
+
+    u, w, wz = _pooled(problem, problem.n)
+    fit = isotonic_regression(wz / w, weights=w)
+    ends = np.append(fit.blocks[1:], u.size) - 1 if fit.blocks[-1] != u.size else fit.blocks[1:] - 1
+    firsts = fit.blocks[: ends.size]
+    at = np.unique(np.concatenate([firsts, ends]))
+    x, y = u[at], fit.x[at]
+    n = np.add.reduceat(w, firsts)
+    points = {"prediction": x, "mean_target": y, "weight": np.repeat(n, 1 + (ends > firsts))}
+    if band == "consistency":
+        points |= _consistency(problem, blocks, x, level, seed)
+    elif band == "confidence":
+        points |= _confidence(problem, x, y, level)
+    return ReliabilityCurve(
+        points, "isotonic", band, level, notion, problem.hard, problem.n, _shares(problem)
+    )
+
+
+def _consistency(
+    problem: Problem, blocks: Blocks, x: Array, level: float, seed: int
+) -> dict[str, Array]:
+    """Where the curves of calibrated predictions would lie, at each place by itself."""
+    cells = problem.fine_cells
+    rng = np.random.default_rng((seed, 11))
+    curves = null_drawn(problem, cells, blocks, DRAWS, rng).isotonic()
+    order = np.argsort(cells.u)
+    tails = (1.0 - level) / 2.0
+    low, high = np.quantile(curves[:, order], [tails, 1.0 - tails], axis=0)
+    where = cells.u[order]
+    return {"low": np.interp(x, where, low), "high": np.interp(x, where, high)}
+
+
+def _confidence(problem: Problem, x: Array, y: Array, level: float) -> dict[str, Array]:
+    """Limits that hold everywhere at once, at any number of rows.
+
+    Outcomes of rows whose chances never exceed c come up no more often than those of chance c: what
+    any run of rows shows is a lower limit for all that lie above the run, and an upper one for all
+    below. Every run of cells is looked at, which Bonferroni's correction pays for (Dimitriadis,
+    Duembgen, Henzi, Puke and Ziegel, 2023).
+    """
+    from scipy.special import betaincinv
+
+    u, w, wz = _pooled(problem, RUNS)
+    m = u.size
+    rows, hits = np.append(0.0, np.cumsum(w)), np.append(0.0, np.cumsum(wz))
+    first, last = np.triu_indices(m)
+    n, k = rows[last + 1] - rows[first], np.rint(hits[last + 1] - hits[first])
+    tail = (1.0 - level) / 2.0 / first.size
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1.0), n - k + 1.0, tail), 0.0)
+    high = np.where(k < n, betaincinv(k + 1.0, np.maximum(n - k, 1e-9), 1.0 - tail), 1.0)
+    lower, upper = np.zeros(m), np.ones(m)
+    np.maximum.at(lower, last, low)
+    np.minimum.at(upper, first, high)
+    lower = np.maximum.accumulate(lower)
+    upper = np.minimum.accumulate(upper[::-1])[::-1]
+    # A run ends, and begins, at its own first and last rows.
+    begins, ends = _cell_ends(problem, m)
+    below = np.searchsorted(ends, x, side="right") - 1
+    above = np.searchsorted(begins, x, side="left")
+    low_at = np.where(below >= 0, lower[np.maximum(below, 0)], 0.0)
+    high_at = np.where(above < m, upper[np.minimum(above, m - 1)], 1.0)
+    return {"low": np.minimum(low_at, y), "high": np.maximum(high_at, y)}
+
+
+def _cell_ends(problem: Problem, m: int) -> tuple[Array, Array]:
+    """The first and the last prediction of each cell of `_pooled`."""
+    levels = np.unique(problem.u)
+    if levels.size <= RUNS:
+        return levels, levels
+    counts = np.bincount(np.searchsorted(levels, problem.u)).astype(np.float64)
+    through = np.cumsum(counts)
+    cell = np.minimum((RUNS * (through - counts / 2.0) / through[-1]).astype(np.intp), RUNS - 1)
+    firsts = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    return levels[firsts], levels[np.append(firsts[1:], levels.size) - 1]
+
+
+# --- local regression -----------------------------------------------------------------------------
+
+
+def local_curve(
+    problem: Problem,
+    notion: str,
+    level: float,
+    groups: NDArray[np.intp] | None,
+    span: float | None = None,
+) -> ReliabilityCurve:
+    """A local regression that looks at the share of rows with the least error when a row is left
+    out.
+    """
+    u, w, wz = _pooled(problem, CELLS)
+    rows = _worth(problem)
+    if u.size <= 3:
+        curve, spread, chosen = wz / w, np.zeros(u.size), SPAN
+        behind = w
+    else:
+        chosen = _best_span(u, w, wz, rows) if span is None else span
+        matrix = curve_matrix(u, w, chosen)
+        curve = np.clip(local_fit(u, w, wz, chosen), 0.0, 1.0)
+        share = w / w.sum()
+        # The variance of a mean target of one row, that of hard labels at the curve's height.
+        one = curve * (1.0 - curve) if problem.hard else _scatter(problem, u, curve)
+        spread = (matrix**2) @ (np.maximum(one, 1e-4) / (share * rows))
+        behind = w
+    if groups is not None:
+        spread = spread * _design(problem, groups)
+    variance = curve * (1.0 - curve)
+    n = np.divide(variance, spread, out=np.full(u.size, rows), where=spread > 0)
+    low, high = wilson(curve, np.clip(n, 1.0, rows), level)
+    points = {"prediction": u, "mean_target": curve, "weight": behind, "low": low, "high": high}
+    if u.size > POINTS:
+        kept = np.unique(np.linspace(0, u.size - 1, POINTS).astype(np.intp))
+        points = {name: column[kept] for name, column in points.items()}
+    return ReliabilityCurve(
+        points, "local", "pointwise", level, notion, problem.hard, problem.n, _shares(problem),
+        chosen,
+    )  # fmt: skip
+
+
+def _worth(problem: Problem) -> float:
+    w = problem.weights
+    return float(w.sum()) ** 2 / float((w * w).sum())
+
+
+def _scatter(problem: Problem, u: Array, curve: Array) -> Array:
+    """The variance of soft labels about the curve, the same everywhere."""
+    off = problem.z - np.interp(problem.u, u, curve)
+    w = problem.weights
+    return np.full(u.size, float(w @ (off * off) / w.sum()))
+
+
+def _design(problem: Problem, groups: NDArray[np.intp]) -> float:
+    """How many rows say as much as one independent row, where rows come in clusters."""
+    from calibrant._measures.proportions import design_effects
+
+    cell = np.minimum((problem.u * 10).astype(np.intp), 9)
+    effects = design_effects(cell, problem.z, problem.w, groups, 10)
+    weight = np.bincount(cell, problem.weights, 10)
+    return float(effects @ weight / weight.sum())
+
+
+def _best_span(u: Array, w: Array, wz: Array, rows: float) -> float:
+    """The share with the least generalised cross validation error."""
+    best, least = SPAN, math.inf
+    for span in SPANS:
+        if span < SPAN and (span * u.size < FEWEST_CELLS or span * rows < FEWEST_ROWS):
+            break
+        matrix = curve_matrix(u, w, span)
+        free = u.size - float(np.trace(matrix))
+        if free <= 0.2 * u.size:
+            break
+        off = wz / w - matrix @ (wz / w)
+        error = float(w @ (off * off)) / free**2
+        if error < least:
+            best, least = span, error
+    return best

@@ -1,0 +1,313 @@
+"""Local regression of targets on predictions, as R's `loess` has it, and what lies between it and
+the diagonal: the integrated calibration index and its kin.
+
+Cleveland and Grosse's method: at a few vertices a parabola is fitted to the nearest three quarters
+of the rows, by tricube weights; between vertices the curve is the cubic through their values and
+slopes. Vertices are where halving the rows ends. All is in terms of shares of weight, so that a
+whole weight is a repetition; R counts rows, and differs by at most one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._measures.of_cells import CellSums
+
+Array = NDArray[np.float64]
+
+# R's defaults: the share of rows near a vertex that count, and of those, the most in a cell.
+SPAN, CELL = 0.75, 0.2
+# Vertices at the ends lie outside the data by this share of their range.
+_MARGIN = 0.005
+# Rows at the very edge of a neighbourhood, and those at its centre, as R takes them.
+_EDGE, _CENTRE = 0.999, 0.001
+# Distinct predictions that a parabola needs inside a neighbourhood.
+_NEEDED = 3
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Vertices:
+    """Where parabolas are fitted, how far each looks, and the levels that it sees."""
+
+    at: Array
+    reach: Array
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, u: Array, w: Array, span: float = SPAN) -> Vertices:
+        """The vertices of levels u, increasing, with weights w."""
+        at = _cuts(u, w, span)
+        through = np.concatenate([[0.0], np.cumsum(w)])
+        reach = np.array([_reach(u, through, v, span) for v in at])
+        first = np.searchsorted(u, at - reach)
+        last = np.searchsorted(u, at + reach, side="right")
+        return cls(at, reach, first, last)
+
+    def kernel(self, u: Array, j: int) -> tuple[slice, Array, Array]:
+        """Which levels the vertex j sees, their places as shares of its reach, their weights."""
+        some = slice(int(self.first[j]), int(self.last[j]))
+        x = (u[some] - self.at[j]) / self.reach[j]
+        far = np.abs(x)
+        tricube = 1.0 - far * far * far
+        tricube *= tricube * tricube
+        tricube[far <= _CENTRE] = 1.0
+        tricube[far >= _EDGE] = 0.0
+        return some, x, tricube
+
+
+def _cuts(u: Array, w: Array, span: float) -> Array:
+    """Both ends, and the last level of the lower half of whatever holds too much weight."""
+    through = np.cumsum(w)
+    most = span * CELL * through[-1] * (1.0 + _TINY)
+    largest = max(abs(u[0]), abs(u[-1]))
+    margin = _MARGIN * max(u[-1] - u[0], 1e-10 * largest + 1e-30)
+    found, left = [], [(0, u.size)]
+    while left:
+        a, b = left.pop()
+        before = through[a - 1] if a else 0.0
+        weight = through[b - 1] - before
+        if weight <= most or b - a < 2:
+            continue
+        # Of two cuts as good as each other the upper one.
+        off = np.abs(through[a : b - 1] - before - weight / 2.0)
+        cut = a + int(np.flatnonzero(off <= off.min() + _TINY * weight)[-1])
+        found.append(u[cut])
+        left += [(a, cut + 1), (cut + 1, b)]
+    return np.array([u[0] - margin, *sorted(set(found)), u[-1] + margin])
+
+
+def _reach(u: Array, through: Array, v: float, span: float) -> float:
+    """The distance within which a share of the weight lies, and enough levels for a parabola."""
+    wanted = span * through[-1] * (1.0 - _TINY)
+
+    def weight_within(distance: float) -> float:
+        low, high = np.searchsorted(u, v - distance), np.searchsorted(u, v + distance, "right")
+        return float(through[high] - through[low])
+
+    # The distances to levels above v, and to those below it, increase: bisect each for itself.
+    middle = int(np.searchsorted(u, v))
+    best = max(abs(u[0] - v), abs(u[-1] - v))
+    for side in (u[middle:] - v, (v - u[:middle])[::-1]):
+        low, high = 0, side.size
+        while low < high:
+            half = (low + high) // 2
+            # A hair more, for what v - d loses by rounding.
+            if weight_within(side[half] * (1.0 + 1e-14) + 1e-300) >= wanted:
+                high = half
+            else:
+                low = half + 1
+        if low < side.size:
+            best = min(best, float(side[low]))
+    # Levels at the edge count nothing: three must be nearer.
+    near = np.sort(np.abs(u[max(0, middle - _NEEDED - 1) : middle + _NEEDED + 1] - v))
+    enough = near[_NEEDED] if near.size > _NEEDED else near[-1] / _EDGE + 1e-9
+    return float(max(best, enough, 1e-300))
+
+
+def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
+    """The curve at levels u, increasing, with weights w > 0 and weighted targets wz.
+
+    Up to three distinct predictions have the mean targets themselves.
+    """
+    if u.size <= _NEEDED:
+        return wz / w
+    vertices = Vertices.of(u, w, span)
+    moments, products = np.empty((vertices.at.size, 5)), np.empty((vertices.at.size, 3))
+    for j in range(vertices.at.size):
+        some, x, kernel = vertices.kernel(u, j)
+        weight, target = kernel * w[some], kernel * wz[some]
+        for i in range(5):
+            moments[j, i] = weight.sum() if i == 0 else float(weight @ x)
+            if i < 3:
+                products[j, i] = target.sum() if i == 0 else float(target @ x)
+            if i > 0:
+                weight *= x
+                target *= x
+    value, slope = _parabolas(moments, products)
+    return _between(vertices, u, value, slope / vertices.reach)
+
+
+def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
+    """The curve at levels u as a matrix that takes the mean targets of the levels to it."""
+    vertices = Vertices.of(u, w, span)
+    m = vertices.at.size
+    moments, powers = np.zeros((m, 5)), np.zeros((m, 3, u.size))
+    for j in range(m):
+        some, x, kernel = vertices.kernel(u, j)
+        basis = np.power.outer(x, np.arange(5)) * (kernel * w[some])[:, None]
+        moments[j] = basis.sum(axis=0)
+        powers[j][:, some] = basis[:, :3].T
+    matrix = moments[:, np.add.outer(np.arange(3), np.arange(3))]
+    inverse = np.linalg.pinv(matrix, rcond=1e-10, hermitian=True)
+    value = np.einsum("ji,jin->jn", inverse[:, 0], powers)
+    slope = np.einsum("ji,jin->jn", inverse[:, 1], powers) / vertices.reach[:, None]
+    return _between(vertices, u, value.T, slope.T).T
+
+
+def local_fits(sums: CellSums, span: float = SPAN) -> Array:
+    """The same for every draw of cells, (draws, cells): vertices are those of the cells as they are
+    on average.
+    """
+    u = sums.u
+    if u.size <= _NEEDED:
+        return np.divide(sums.wz, sums.w, out=np.broadcast_to(u, sums.w.shape).copy(),
+                         where=sums.w > 0)  # fmt: skip
+    vertices, powers = _of_cells(sums, span)
+    n, m = len(sums.wz), vertices.at.size
+    moments = (sums.of_weights(_moments) if span == SPAN else sums.w @ powers).reshape(-1, m, 5)
+    products = (sums.wz @ powers).reshape(n, m, 5)[..., :3]
+    value, slope = _parabolas(np.broadcast_to(moments, (n, m, 5)), products)
+    return _between(vertices, u, value, slope / vertices.reach)
+
+
+def _moments(sums: CellSums, w: Array) -> Array:
+    out: Array = w @ _of_cells(sums, SPAN)[1]
+    return out
+
+
+def _of_cells(sums: CellSums, span: float) -> tuple[Vertices, Array]:
+    """The vertices of cells, and what a cell adds to the five moments at each, (cells, 5 vertices);
+    found once for all draws of them.
+    """
+    known: dict[float, tuple[Vertices, Array]] = sums.once(_known)
+    if span not in known:
+        u, w = sums.u, sums.w.mean(axis=0)
+        own = Vertices.of(u[w > 0], w[w > 0], span)
+        first = np.searchsorted(u, own.at - own.reach)
+        last = np.searchsorted(u, own.at + own.reach, side="right")
+        vertices = Vertices(own.at, own.reach, first, last)
+        powers = np.zeros((u.size, own.at.size, 5))
+        for j in range(own.at.size):
+            some, x, kernel = vertices.kernel(u, j)
+            powers[some, j] = kernel[:, None] * np.power.outer(x, np.arange(5))
+        known[span] = vertices, powers.reshape(u.size, -1)
+    return known[span]
+
+
+def _known(u: Array) -> dict[float, tuple[Vertices, Array]]:
+    return {}
+
+
+def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
+    """Value and slope at the vertex of the parabolas with these sums: (..., 5) and (..., 3)."""
+    index = np.add.outer(np.arange(3), np.arange(3))
+    matrix = moments[..., index]
+    size = moments[..., 0]
+    regular = np.linalg.det(matrix) > 1e-12 * size**3
+    solved = np.zeros(products.shape)
+    solved[regular] = np.linalg.solve(matrix[regular], products[regular][..., None])[..., 0]
+    if not regular.all():
+        # Levels on a line, or on a point, leave a coefficient free: the smallest that fits.
+        inverse = np.linalg.pinv(matrix[~regular], rcond=1e-10, hermitian=True)
+        solved[~regular] = np.einsum("...ij,...j->...i", inverse, products[~regular])
+    return solved[..., 0], solved[..., 1]
+
+
+def _between(vertices: Vertices, u: Array, value: Array, slope: Array) -> Array:
+    """The cubics through values and slopes at the vertices, (..., vertices), at u."""
+    at = vertices.at
+    j = np.clip(np.searchsorted(at, u, side="right") - 1, 0, at.size - 2)
+    width = at[j + 1] - at[j]
+    t = (u - at[j]) / width
+    s = 1.0 - t
+    out: Array = (
+        (1.0 + 2.0 * t) * s * s * value[..., j]
+        + t * s * s * width * slope[..., j]
+        + t * t * (3.0 - 2.0 * t) * value[..., j + 1]
+        - t * t * s * width * slope[..., j + 1]
+    )
+    return out
+
+
+# --- how far the curve is from the diagonal -------------------------------------------------------
+
+
+# The distances of tables that are still in use: four measures ask for each.
+_KEPT: WeakKeyDictionary[BinTable, tuple[Array, Array]] = WeakKeyDictionary()
+
+
+def distances(levels: BinTable) -> tuple[Array, Array]:
+    """|curve - u| of every level that has weight, and the weights."""
+    if levels not in _KEPT:
+        _KEPT[levels] = _distances(levels)
+    return _KEPT[levels]
+
+
+def _distances(levels: BinTable) -> tuple[Array, Array]:
+    w, wz, u = levels.sum_w[0], levels.sum_wz[0], levels.mean_u[0]
+    if not w.all():  # cells of a stream may be empty
+        w, wz, u = (column[levels.sum_w[0] > 0] for column in (w, wz, u))
+    return np.abs(local_fit(u, w, wz) - u), w
+
+
+def ici(levels: BinTable) -> float:
+    """The mean distance."""
+    far, w = distances(levels)
+    return min(1.0, float(w @ far / w.sum()))
+
+
+def distance_quantile(levels: BinTable, share: float) -> float:
+    """The distance that a share of the rows is within; at a step, the middle of it."""
+    far, w = distances(levels)
+    return min(1.0, float(_quantiles(far[None], w[None], share)[0]))
+
+
+def emax(levels: BinTable) -> float:
+    """The largest distance."""
+    return min(1.0, float(distances(levels)[0].max()))
+
+
+def _quantiles(far: Array, w: Array, share: float) -> Array:
+    """Quantiles of rows of distances with weights, (draws, levels)."""
+    order = np.argsort(far, axis=1, kind="stable")
+    ranked = np.take_along_axis(far, order, axis=1)
+    weight = np.take_along_axis(np.broadcast_to(w, far.shape), order, axis=1)
+    through = np.cumsum(weight, axis=1)
+    wanted = share * through[:, -1:]
+    lower = (through < wanted * (1.0 - 1e-12)).sum(axis=1)
+    upper = (through <= wanted * (1.0 + 1e-12)).sum(axis=1)
+    rows, most = np.arange(len(far)), far.shape[1] - 1
+    first, second = (ranked[rows, np.minimum(i, most)] for i in (lower, upper))
+    out: Array = (first + second) / 2.0
+    return out
+
+
+_KEPT_DRAWS: WeakKeyDictionary[CellSums, Array] = WeakKeyDictionary()
+
+
+def _drawn_distances(sums: CellSums) -> Array:
+    """|curve - u| of every cell in every draw; 0 where a cell has no weight."""
+    out: Array | None = _KEPT_DRAWS.get(sums)
+    if out is None:
+        out = np.where(sums.w > 0, np.abs(local_fits(sums) - sums.u), 0.0)
+        _KEPT_DRAWS[sums] = out
+    return out
+
+
+def icis(sums: CellSums) -> Array:
+    """The mean distance of each draw."""
+    out: Array = (sums.w * _drawn_distances(sums)).sum(axis=1) / sums.w.sum(axis=1)
+    return np.minimum(out, 1.0)
+
+
+def e50s(sums: CellSums) -> Array:
+    """The median distance of each draw."""
+    return np.minimum(_quantiles(_drawn_distances(sums), sums.w, 0.5), 1.0)
+
+
+def e90s(sums: CellSums) -> Array:
+    """The distance of each draw that nine tenths of the rows are within."""
+    return np.minimum(_quantiles(_drawn_distances(sums), sums.w, 0.9), 1.0)
+
+
+def emaxs(sums: CellSums) -> Array:
+    """The largest distance of each draw."""
+    out: Array = np.minimum(_drawn_distances(sums).max(axis=1), 1.0)
+    return out

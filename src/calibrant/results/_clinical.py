@@ -1,0 +1,220 @@
+"""ClinicalSummary: what clinical papers report of predicted risks, each with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant._core.errors import InputError, nearest
+from calibrant.results._base import Result
+from calibrant.results._rendering import json_value, percent, shown
+
+
+class ClinicalValue(float):
+    """A number with its limits; NaN where it cannot be estimated, and `note` says why.
+
+    It is a float: compare it, format it, compute with it.
+
+    Attributes
+    ----------
+    low, high : float
+        The limits.
+    method : str
+        How the limits were found.
+    note : str
+        Why it could not be estimated, or what to know about it.
+    title : str
+        What it is, in words.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> slope = cal.clinical_summary([0, 1, 0, 1] * 9, [0.1, 0.6, 0.5, 0.3] * 9)["slope"]
+    >>> slope.low < slope < slope.high
+    True
+    """
+
+    low: float
+    high: float
+    method: str
+    note: str
+    title: str
+
+    def __new__(
+        cls, value: float, low: float, high: float, method: str, note: str, title: str
+    ) -> ClinicalValue:
+        out = super().__new__(cls, value)
+        out.low, out.high, out.method, out.note, out.title = low, high, method, note, title
+        return out
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return float(self), self.low, self.high, self.method, self.note, self.title
+
+    @property
+    def estimable(self) -> bool:
+        """Whether these rows give a value."""
+        return not math.isnan(self)
+
+    @property
+    def value(self) -> float | None:
+        """The number; None where it cannot be estimated."""
+        return float(self) if self.estimable else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the value as JSON has it.
+
+        Returns
+        -------
+        dict
+            `value`, `low`, `high` (null where there is none), `method`, `note` and `title`.
+        """
+        return {
+            "value": self.value,
+            "low": json_value(self.low),
+            "high": json_value(self.high),
+            "method": self.method,
+            "note": self.note,
+            "title": self.title,
+        }
+
+    def __repr__(self) -> str:
+        if not self.estimable:
+            return "not estimable" + (f": {self.note}" if self.note else "")
+        return f"{shown(float(self))} [{shown(self.low)}, {shown(self.high)}]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
+    """Slope, intercepts, O:E, C-statistic, Brier scores and distances to the diagonal.
+
+    Made by `clinical_summary`, and by `evaluate` of binary outcomes with uncertainty. A mapping of
+    names to `ClinicalValue`.
+
+    Attributes
+    ----------
+    values_ : dict of str to ClinicalValue
+        `slope`, `intercept`, `intercept_in_the_large`, `observed_expected`, `c_statistic`, `brier`,
+        `scaled_brier`, `ici`, `e50`, `e90` and `emax`.
+    n : int
+        The number of rows.
+    events : float
+        The sum of the outcomes (of their weight).
+    level : float
+        The level of the limits.
+    by : str
+        What the subgroups are by; empty without any.
+    subgroups : dict of str to ClinicalSummary
+        The summary of each subgroup.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.clinical_summary([0, 1, 0, 1] * 9, [0.1, 0.6, 0.5, 0.3] * 9)
+    >>> round(found["c_statistic"], 3), round(found["observed_expected"], 3)
+    (0.75, 1.333)
+    """
+
+    values_: dict[str, ClinicalValue]
+    n: int
+    events: float
+    level: float
+    by: str
+    subgroups: dict[str, ClinicalSummary]
+
+    def __getitem__(self, name: str) -> ClinicalValue:
+        if name not in self.values_:
+            raise KeyError(f"no clinical value is called {name!r}: {nearest(name, self.values_)}")
+        return self.values_[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_)
+
+    def __len__(self) -> int:
+        return len(self.values_)
+
+    def subgroup(self, name: Any) -> ClinicalSummary:
+        """Give the summary of a subgroup.
+
+        Parameters
+        ----------
+        name : str
+            A key of `subgroups`.
+
+        Returns
+        -------
+        ClinicalSummary
+            Its summary.
+        """
+        if str(name) not in self.subgroups:
+            raise InputError(f"no subgroup is called {name!r}: {nearest(name, self.subgroups)}")
+        return self.subgroups[str(name)]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give a row per value; with subgroups, all rows first and then those of each.
+
+        Returns
+        -------
+        dict of str to list
+            `subgroup` (where there are some), `quantity`, `n`, `events`, `value`, `low`, `high`,
+            `note`.
+        """
+        parts: list[tuple[str, ClinicalSummary]] = [("all", self), *self.subgroups.items()]
+        rows = [(name, part, key) for name, part in parts for key in part]
+        out: dict[str, list[Any]] = {}
+        if self.subgroups:
+            out["subgroup"] = [name for name, _, _ in rows]
+        out["quantity"] = [key for _, _, key in rows]
+        out["n"] = [part.n for _, part, _ in rows]
+        out["events"] = [part.events for _, part, _ in rows]
+        values = [part[key] for _, part, key in rows]
+        out["value"] = [float(value) for value in values]
+        out["low"] = [value.low for value in values]
+        out["high"] = [value.high for value in values]
+        out["note"] = [value.note for value in values]
+        return out
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give the columns that a person reads.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length; "not estimable" in place of a number that there is none of.
+        """
+        columns = self.columns()
+        columns["value"] = [
+            "not estimable" if value != value else shown(value) for value in columns["value"]
+        ]
+        for name in ("n", "events"):
+            del columns[name]
+        notes = columns.pop("note")
+        return {**columns, "note": notes} if any(notes) else columns
+
+    @property
+    def title(self) -> str:
+        """Rows, events and the level, in one line."""
+        named = self.by if self.by != "slice" else "subgroup"
+        by = f", by {named}" if self.subgroups else ""
+        return (
+            f"Clinical summary of {self.n:,} rows, {self.events:,.6g} events{by}; limits at "
+            f"{percent(self.level)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the summary as JSON has it.
+
+        Returns
+        -------
+        dict
+            `n`, `events`, `level`, `values`, `by` and `subgroups`.
+        """
+        return {
+            "n": self.n,
+            "events": self.events,
+            "level": self.level,
+            "values": {name: value.to_dict() for name, value in self.values_.items()},
+            "by": self.by,
+            "subgroups": {name: part.to_dict() for name, part in self.subgroups.items()},
+        }

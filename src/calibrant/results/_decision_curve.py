@@ -1,0 +1,288 @@
+"""DecisionCurve: the net benefit of acting on predictions, at every threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, nearest
+from calibrant.results._base import Result
+from calibrant.results._rendering import json_value, percent, shown
+
+if TYPE_CHECKING:
+    from calibrant.results._plots.decision_curve import DecisionCurveDisplay
+
+Array = NDArray[np.float64]
+ALL, NONE = "all", "none"
+# Thresholds that are printed.
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class NetBenefit:
+    """One strategy at every threshold.
+
+    Attributes
+    ----------
+    tp_rate, fp_rate : ndarray
+        The shares of rows that are acted on, rightly and in vain.
+    value, low, high : ndarray
+        The net benefit and its limits.
+    recalibrated : ndarray or None
+        The net benefit after cross-fitted recalibration; None for acting on all or none.
+    gain, gain_low, gain_high : ndarray or None
+        What recalibration adds, and its limits.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.decision_curve([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25, thresholds=[0.3])
+    >>> found.benefits["all"].value.round(4).tolist()
+    [0.2857]
+    """
+
+    tp_rate: Array
+    fp_rate: Array
+    value: Array
+    low: Array
+    high: Array
+    recalibrated: Array | None = None
+    gain: Array | None = None
+    gain_low: Array | None = None
+    gain_high: Array | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionCurve(Result):
+    """The net benefit of models, of acting on everyone and on no one, by threshold.
+
+    Made by `decision_curve`.
+
+    Attributes
+    ----------
+    models : tuple of str
+        The models.
+    thresholds : ndarray
+        The predictions from which on one acts.
+    benefits : dict of str to NetBenefit
+        The net benefit of each model, of "all" and of "none".
+    pairs : dict of (str, str) to (difference, low, high)
+        Paired differences of strategies, as arrays over thresholds.
+    level : float
+        The level of the limits.
+    n : int
+        The number of rows.
+    prevalence : float
+        The mean outcome.
+    recalibration : str
+        The map behind `recalibrated`, in words; empty without one.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+    >>> found = cal.decision_curve(y, {"model": p}, thresholds=[0.5])
+    >>> found.net_benefit("model").tolist(), found.net_benefit("all").tolist()
+    ([0.5], [0.0])
+    """
+
+    models: tuple[str, ...]
+    thresholds: Array
+    benefits: dict[str, NetBenefit]
+    pairs: Mapping[tuple[str, str], tuple[Array, Array, Array]]
+    level: float
+    n: int
+    prevalence: float
+    recalibration: str
+
+    def _strategy(self, name: Any) -> str:
+        if name not in self.benefits:
+            raise InputError(f"no strategy is called {name!r}: {nearest(name, self.benefits)}")
+        return str(name)
+
+    def net_benefit(self, name: str) -> Array:
+        """Give the net benefit of a strategy at every threshold.
+
+        Parameters
+        ----------
+        name : str
+            A model, "all" or "none".
+
+        Returns
+        -------
+        ndarray
+            The net benefits.
+        """
+        return self.benefits[self._strategy(name)].value
+
+    def difference(self, first: str, second: str) -> dict[str, list[float]]:
+        """Give the net benefit of one strategy less that of another, on the same rows.
+
+        Parameters
+        ----------
+        first, second : str
+            Models, "all" or "none".
+
+        Returns
+        -------
+        dict of str to list
+            `threshold`, `difference`, `low` and `high`.
+        """
+        a, b = self._strategy(first), self._strategy(second)
+        if a == b:
+            raise InputError(f"a difference is of two strategies; both are {a!r}")
+        sign = 1.0 if (a, b) in self.pairs else -1.0
+        value, low, high = self.pairs[(a, b) if sign > 0 else (b, a)]
+        if sign < 0:
+            value, low, high = 0.0 - value, 0.0 - high, 0.0 - low
+        return {
+            "threshold": self.thresholds.tolist(),
+            "difference": value.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+        }
+
+    def decision_loss(self, model: str) -> tuple[float, float]:
+        """Give the most that recalibration adds to a decision with payoffs in [0, 1].
+
+        At a threshold t it is ``gain (1 - t) / max(t, 1 - t)``: among decisions between two actions
+        whose best choice changes at t, the one with the largest stakes. The largest over the
+        thresholds is a lower estimate of the calibration decision loss, which also takes decisions
+        between more actions into account.
+
+        Parameters
+        ----------
+        model : str
+            The name of one of the `models`.
+
+        Returns
+        -------
+        tuple of float
+            The loss, 0 where recalibration adds nothing, and its threshold.
+        """
+        part = self.benefits[self._strategy(model)]
+        if part.gain is None:
+            raise InputError(
+                f"{model!r} was not recalibrated: name a model, and leave out recalibration=None"
+            )
+        t = self.thresholds
+        loss = part.gain * (1.0 - t) / np.maximum(t, 1.0 - t)
+        worst = int(np.argmax(loss))
+        return max(0.0, float(loss[worst])), float(t[worst])
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give a row per strategy and threshold.
+
+        Returns
+        -------
+        dict of str to list
+            `model`, `threshold`, `tp_rate`, `fp_rate`, `net_benefit`, `low`, `high`,
+            `interventions_avoided` (in every row that is not acted on, compared with acting on
+            all), `recalibrated`, `gain`, `gain_low` and `gain_high`.
+        """
+        out: dict[str, list[Any]] = {}
+        everyone = self.benefits[ALL].value
+        with np.errstate(divide="ignore", invalid="ignore"):
+            per_harm = (1.0 - self.thresholds) / self.thresholds
+            for name, part in self.benefits.items():
+                empty = np.full(self.thresholds.size, np.nan)
+                columns = {
+                    "model": [name] * self.thresholds.size,
+                    "threshold": self.thresholds,
+                    "tp_rate": part.tp_rate,
+                    "fp_rate": part.fp_rate,
+                    "net_benefit": part.value,
+                    "low": part.low,
+                    "high": part.high,
+                    "interventions_avoided": (part.value - everyone) * per_harm,
+                    "recalibrated": empty if part.recalibrated is None else part.recalibrated,
+                    "gain": empty if part.gain is None else part.gain,
+                    "gain_low": empty if part.gain_low is None else part.gain_low,
+                    "gain_high": empty if part.gain_high is None else part.gain_high,
+                }
+                for key, values in columns.items():
+                    out.setdefault(key, []).extend(np.asarray(values).tolist())
+        return out
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give a row per threshold, with a column of net benefit for each strategy.
+
+        Returns
+        -------
+        dict of str to list
+            A few thresholds; the net benefits, and what recalibration adds.
+        """
+        step = max(1, -(-self.thresholds.size // _SHOWN))
+        some = slice(step - 1, None, step) if self.thresholds.size > _SHOWN else slice(None)
+        out: dict[str, list[Any]] = {"threshold": self.thresholds[some].tolist()}
+        for name, part in self.benefits.items():
+            if name != NONE:
+                out[name] = part.value[some].tolist()
+        for name in self.models:
+            gain = self.benefits[name].gain
+            if gain is not None:
+                label = "gain" if len(self.models) == 1 else f"{name}: gain"
+                out[label] = gain[some].tolist()
+        return out
+
+    @property
+    def title(self) -> str:
+        """Rows and prevalence, in one line."""
+        return (
+            f"Net benefit of {len(self.models)} model{'s' if len(self.models) > 1 else ''}, "
+            f"{self.n:,} rows, mean outcome {shown(self.prevalence)}; limits at "
+            f"{percent(self.level)}"
+        )
+
+    def _messages(self) -> tuple[str, ...]:
+        if not self.recalibration:
+            return ()
+        losses = []
+        for name in self.models:
+            loss, at = self.decision_loss(name)
+            where = f" at {shown(at)}" if loss > 0 else ""
+            losses.append(f"{name} {shown(loss)}{where}")
+        return (
+            f"gain: what recalibration adds ({self.recalibration})",
+            f"the most that it adds to a decision with payoffs in [0, 1]: {', '.join(losses)}",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the curves as JSON has them.
+
+        Returns
+        -------
+        dict
+            `models`, `n`, `prevalence`, `level`, `recalibration` and the columns as `curves`.
+        """
+        return {
+            "models": list(self.models),
+            "n": self.n,
+            "prevalence": self.prevalence,
+            "level": self.level,
+            "recalibration": self.recalibration,
+            "curves": json_value(self.columns()),
+        }
+
+    def plot(self, *, ax: Any = None, recalibrated: bool = False) -> DecisionCurveDisplay:
+        """Draw the net benefits by threshold. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        recalibrated : bool, default False
+            Whether to draw the models after recalibration too, dashed.
+
+        Returns
+        -------
+        DecisionCurveDisplay
+            The diagram; its `save` writes it to a file.
+        """
+        from calibrant.results._plots.decision_curve import DecisionCurveDisplay
+
+        return DecisionCurveDisplay(self).plot(ax=ax, recalibrated=recalibrated)

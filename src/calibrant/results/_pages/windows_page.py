@@ -1,0 +1,69 @@
+"""The page of a monitor: a measure and the evidence against calibration, over time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from calibrant.results._pages import charts
+from calibrant.results._pages.page import assembled
+from calibrant.results._pages.provenance import checked_name, checked_source, versions
+from calibrant.results._plots.typing import WindowsData
+
+# The evidence is drawn up to here: beyond it there is only certainty.
+_MOST_EVIDENCE = 1e12
+
+
+def windows_page(
+    windows: WindowsData, alarm_at: float, name: str | None = None, source: Any = None
+) -> str:
+    """The page of a table of windows, as one text."""
+    columns = windows.columns()
+    measure = windows.measure or next(iter(windows.shown), None)
+    has_evidence = any(not math.isnan(value) for value in columns["e_value"])
+    rows = [_row(columns, i, measure) for i in range(len(columns["start"]))]
+    table = windows.display_columns()
+    facts = {
+        "title": checked_name(name, f"Calibration over time, windows of {windows.every}"),
+        "answer": _answer(windows),
+        "notes": windows.notes,
+        "measure": measure,
+        "has_evidence": has_evidence,
+        "alarm_at": f"{alarm_at:g}",
+        "chance": f"{100 / alarm_at:g} %",
+        "n_windows": len(rows),
+        "n_rows": sum(columns["n"]),
+        "heads": list(table),
+        "table": list(zip(*table.values(), strict=True)),
+        "source": checked_source(source),
+        "versions": versions(),
+    }
+    specs = {
+        "windows": charts.over_time(str(measure)),
+        "evidence": charts.evidence(alarm_at),
+    }
+    data = {"kind": "windows", "rows": rows, "specs": specs, "evidence": has_evidence}
+    return assembled("windows.html", data, **facts)
+
+
+def _answer(windows: WindowsData) -> str:
+    if windows.alarm is not None:
+        when = f"{windows.alarm.start:%Y-%m-%d %H:%M} UTC".replace(" 00:00 UTC", "")
+        return f"Alarm: miscalibrated by {when}."
+    if all(math.isnan(value) for value in windows.columns()["e_value"]):
+        return "No alarm can be given for these rows: see the notes."
+    return "No alarm."
+
+
+def _row(columns: dict[str, Any], i: int, measure: str | None) -> dict[str, Any]:
+    def number(name: str | None) -> float | None:
+        value = math.nan if name is None or name not in columns else float(columns[name][i])
+        return value if math.isfinite(value) else None
+
+    e_value = number("e_value")
+    return {
+        "start": columns["start"][i].isoformat(), "n": columns["n"][i], "value": number(measure),
+        "noise": number("noise_95"), "predicted": number("mean_predicted"),
+        "target": number("mean_target"), "p": number("p_corrected"),
+        "e": None if e_value is None else min(max(e_value, 1e-3), _MOST_EVIDENCE),
+    }  # fmt: skip

@@ -1,0 +1,127 @@
+"""The reliability diagram of a curve that follows the rows, with its band."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from calibrant._core.validation import public
+from calibrant.results._plots.canvas import Drawn, canvas, fit_height
+from calibrant.results._plots.diagram_parts import (
+    CURVE,
+    clear_corners,
+    legend,
+    prepare,
+    strip_axes,
+    turn_of,
+    y_label_of,
+)
+from calibrant.results._plots.names import short_name
+from calibrant.results._plots.style import COLUMN, GREY, look
+from calibrant.results._plots.typing import CurveData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ReliabilityCurveDisplay(Drawn):
+    """A reliability diagram of a `ReliabilityCurve`.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+        The curve to draw.
+    name : str, optional
+        The name of the predictor, for the legend.
+    """
+
+    def __init__(self, curve: CurveData, *, name: str | None = None) -> None:
+        self.curve = curve
+        self.name = name
+
+    @public
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        band: bool = True,
+        counts: bool = True,
+        ref_line: bool = True,
+        color: Any = None,
+        line_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
+        band : bool, default True
+            Whether to draw the curve's band.
+        counts : bool, default True
+            Whether to draw the strip that shows where the predictions lie.
+        ref_line : bool, default True
+            Whether to draw the diagonal.
+        color : matplotlib color, optional
+            Color of everything drawn.
+        line_kwargs : mapping, optional
+            Options of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        self
+            The display, drawn.
+        """
+        curve = self.curve
+        points = {key: np.asarray(values) for key, values in curve.columns().items()}
+        with canvas(ax, (COLUMN, COLUMN)) as axes:
+            turn = turn_of(axes)
+            if turn == 0:
+                top = curve.notion == "confidence"
+                x_label = "confidence" if top else "predicted probability"
+                prepare(axes, x_label, y_label_of(curve.notion, curve.is_hard), ref_line)
+            self.ax_, self.figure_ = axes, axes.figure
+            colour = look(turn)["color"] if color is None else color
+            shown = self.name if name is None else name
+            label = curve.called if shown is None else f"{short_name(shown, 24)}: {curve.called}"
+            looks = {"color": colour, "linewidth": 1.5, "zorder": 3, "label": label,
+                     "clip_on": False}  # fmt: skip
+            x, y = points["prediction"], points["mean_target"]
+            (self.line_,) = axes.plot(x, y, gid=CURVE, **{**looks, **(line_kwargs or {})})
+            self.band_ = None
+            low = high = y
+            if band and "low" in points:
+                low, high = points["low"], points["high"]
+                self.band_ = self._draw_band(axes, x, low, high, colour)
+            clear_corners(axes, x, low, high)
+            self.counts_ax_ = _strip(axes, np.asarray(curve.shares), colour) if counts else None
+            legend(axes)
+            fit_height(axes)
+        return self
+
+    def _draw_band(self, ax: Axes, x: Any, low: Any, high: Any, colour: Any) -> Any:
+        percent = f"{100 * self.curve.level:g}%"
+        words = {
+            "consistency": f"{percent} interval if calibrated, pointwise",
+            "confidence": f"{percent} interval, simultaneous",
+            "pointwise": f"{percent} interval, pointwise",
+        }
+        calibrated = self.curve.band == "consistency"
+        return ax.fill_between(
+            x, low, high, color=GREY if calibrated else colour, alpha=0.25 if calibrated else 0.2,
+            linewidth=0, zorder=1.5, gid=words[str(self.curve.band)],
+        )  # fmt: skip
+
+
+def _strip(ax: Axes, shares: Any, colour: Any) -> Any:
+    """The share of rows in places of equal width, over the diagram."""
+    over = strip_axes(ax, "rows")
+    over.stairs(shares, np.linspace(0.0, 1.0, shares.size + 1), fill=True, color=colour, alpha=0.3)
+    peak = max(over.get_ylim()[1], float(shares.max()))
+    over.set(ylim=(0, peak), yticks=[peak], yticklabels=[f"{peak:.0%}"])
+    return over

@@ -1,0 +1,192 @@
+"""ReliabilityCurve: a curve that follows the rows, isotonic or local, with a band."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.results._base import Result
+from calibrant.results._notebook import boxed, html_table, notes, side_by_side
+from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._sketch import curve_sketch
+
+if TYPE_CHECKING:
+    from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
+
+BANDS = {
+    "consistency": "band: where the curves of calibrated predictions lie, {} at each place",
+    "confidence": "band: limits that hold everywhere together, {}, where the truth never falls",
+    "pointwise": "band: limits of the smoothed frequency, {} at each place",
+    None: "",
+}
+NAMES = {"isotonic": "isotonic (CORP)", "local": "local regression"}
+_SHOWN = 16
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReliabilityCurve(Result):
+    """A reliability curve without bins and without a fixed bandwidth.
+
+    Made by `reliability_curve`. The isotonic curve never falls, and steps where the frequencies
+    step; the local one looks as far as a share of the rows lies.
+
+    Attributes
+    ----------
+    points : mapping of str to ndarray
+        `prediction`, `mean_target`, `weight`, and with a band `low` and `high`.
+    method : {"isotonic", "local"}
+        How the curve is fitted.
+    band : {"consistency", "confidence", "pointwise"} or None
+        What the band is: where calibrated predictions would lie; limits that hold everywhere
+        together; or limits at each place by itself.
+    level : float
+        The level of the band.
+    notion : str
+        What is measured: "binary", or "confidence" for the top label.
+    is_hard : bool
+        Whether all targets are 0 or 1.
+    n : int
+        The number of rows.
+    shares : ndarray
+        The share of rows in each of 40 places of equal width.
+    span : float
+        The share of rows that a local regression looks at; NaN for an isotonic curve.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> curve = cal.reliability_curve([0, 1, 0, 1], [0.2, 0.7, 0.8, 0.9], band=None)
+    >>> curve.at([0.2, 0.75, 0.9]).tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    points: Mapping[str, NDArray[np.float64]]
+    method: str
+    band: str | None
+    level: float
+    notion: str
+    is_hard: bool
+    n: int
+    shares: NDArray[np.float64]
+    span: float = math.nan
+
+    def without_band(self) -> ReliabilityCurve:
+        """Give the curve alone.
+
+        Returns
+        -------
+        ReliabilityCurve
+            The same without limits.
+        """
+        points = {k: v for k, v in self.points.items() if k not in ("low", "high")}
+        return replace(self, points=points, band=None)
+
+    def at(self, predictions: Any) -> NDArray[np.float64]:
+        """Give the curve's height at some predictions; between its points, on a line.
+
+        Parameters
+        ----------
+        predictions : float or array-like
+            Where to look.
+
+        Returns
+        -------
+        ndarray
+            The heights.
+        """
+        where = np.asarray(predictions, dtype=np.float64)
+        out: NDArray[np.float64] = np.interp(
+            where, self.points["prediction"], self.points["mean_target"]
+        )
+        return out
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give a row per point.
+
+        Returns
+        -------
+        dict of str to list
+            The `points`.
+        """
+        return {name: values.tolist() for name, values in self.points.items()}
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give a few of the points, which is what is printed.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
+        step = max(1, math.ceil(len(self.points["prediction"]) / _SHOWN))
+        return {name: values[::step] for name, values in self.columns().items()}
+
+    @property
+    def called(self) -> str:
+        """The method in words, with the span of a local regression."""
+        looks = "" if self.span != self.span else f", span {shown(self.span)}"
+        return NAMES[self.method] + looks
+
+    @property
+    def band_words(self) -> str:
+        """What the band is, in words; empty without one."""
+        return BANDS[self.band].format(percent(self.level))
+
+    @property
+    def title(self) -> str:
+        """The method and the number of rows, in one line."""
+        return f"Reliability curve of {self.n:,} rows ({self.notion}): {self.called}"
+
+    def _messages(self) -> tuple[str, ...]:
+        return (self.band_words,) if self.band else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the curve as JSON has it.
+
+        Returns
+        -------
+        dict
+            Every attribute.
+        """
+        return {
+            "method": self.method,
+            "band": self.band,
+            "level": self.level,
+            "notion": self.notion,
+            "n": self.n,
+            "span": json_value(self.span),
+            "points": json_value(self.columns()),
+        }
+
+    def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityCurveDisplay:
+        """Draw the curve, with its band and where the predictions lie. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the legend.
+
+        Returns
+        -------
+        ReliabilityCurveDisplay
+            The diagram; its `save` writes it to a file.
+        """
+        from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
+
+        return ReliabilityCurveDisplay(self, name=name).plot(ax=ax)
+
+    def _repr_html_(self) -> str:
+        top = self.notion == "confidence"
+        target = "mean soft label" if not self.is_hard else "accuracy" if top else "frequency"
+        axes = "confidence" if top else "prediction", target
+        columns = self.columns()
+        sketch = curve_sketch(columns["prediction"], columns["mean_target"], axes)
+        table = html_table(self.display_columns(), self.title)
+        return boxed(notes(self._messages()), side_by_side(sketch, table))

@@ -1,0 +1,133 @@
+"""`calibrant monitor`: states that grow, alarms that a scheduler sees, the page over time."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command import CLASSES, LABELS, ROWS, N, csv, run
+
+import calibrant as cal
+from calibrant._data.readers.find import is_state
+
+
+def log(path, days, factor=1.0, n=700):
+    """Rows of some days, whose outcomes are rarer than predicted by a factor."""
+    rng = np.random.default_rng(days[0])
+    p = np.round(rng.beta(0.5, 3, (len(days), n)), 5)
+    y = (rng.random(p.shape) < factor * p).astype(int)
+    at = [f"2026-01-{day:02d}T{rng.integers(24):02d}:30:00" for day in days for _ in range(n)]
+    return csv(path, {"at": at, "label": y.ravel(), "p": p.ravel()})
+
+
+@pytest.fixture
+def state(tmp_path):
+    path = tmp_path / "days.state"
+    calm = log(tmp_path / "calm.csv", (5, 6, 7))
+    done = run("monitor", path, "--update", calm, "--time", "at", "--alarm")
+    assert done.returncode == 0, done.stderr
+    assert "2,100 rows added" in done.stderr and "2026-01-07  700" in done.stdout
+    return path
+
+
+class TestUpdates:
+    def test_is_what_a_monitor_by_hand_holds(self, state, tmp_path):
+        from calibrant import Monitor
+
+        text = np.genfromtxt(tmp_path / "calm.csv", delimiter=",", names=True, dtype=None,
+                             encoding="utf-8")  # fmt: skip
+        by_hand = Monitor().update(text["label"], text["p"], time=list(text["at"]))
+        mine, theirs = Monitor.load(state).evaluate(), by_hand.evaluate()
+        assert mine.to_dict() == theirs.to_dict()
+
+    def test_an_alarm_ends_with_1(self, state, tmp_path):
+        bad = log(tmp_path / "bad.csv", (8,), 0.5)
+        done = run("monitor", state, "--update", bad, "--time", "at", "--alarm")
+        assert done.returncode == 1 and "alarm: by 2026-01-08" in done.stdout
+        assert run("monitor", state).returncode == 0  # only if asked for
+        assert run("monitor", state, "--alarm", "--json").returncode == 1
+
+    def test_classes_keep_their_order(self, tmp_path):
+        state = tmp_path / "k.state"
+        for order in ((0, 1, 2), (2, 0, 1)):
+            columns = {f"proba_{CLASSES[j]}": ROWS[:, j].tolist() for j in order}
+            path = csv(tmp_path / "k.csv", {"label": [CLASSES[y] for y in LABELS],
+                                            "at": ["2026-01-05"] * N, **columns})  # fmt: skip
+            done = run("monitor", state, "--update", path, "--time", "at", "--json")
+            assert done.returncode == 0, done.stderr
+            value = json.loads(done.stdout)["windows"]["ece"][0]
+            assert value == pytest.approx(cal.ece(LABELS, ROWS))
+
+    def test_seconds(self, tmp_path):
+        path = csv(tmp_path / "s.csv", {"t": [1767571200, 1767571260], "label": [0, 1],
+                                        "p": [0.2, 0.7]})  # fmt: skip
+        done = run("monitor", tmp_path / "s.state", "--update", path, "--time", "t", "--json")
+        start = json.loads(done.stdout)["windows"]["start"]
+        assert start == ["2026-01-05T00:00:00+00:00"]
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (("--every", "1h"), "was begun with '1d'"),
+            (("--bins", "7"), "--bins: "),
+            (("--update", "CALM"), "--time COLUMN"),
+            (("--update", "CALM", "--time", "att"), "--time names the column 'att'"),
+            (("-o", "page.pdf"), "name that ends in .html"),
+            (("--start", "2027-01-01"), "no window with rows"),
+        ],
+    )
+    def test_errors_leave_the_state(self, state, tmp_path, options, said):
+        before = state.read_bytes()
+        options = [tmp_path / "calm.csv" if option == "CALM" else option for option in options]
+        done = run("monitor", state, *options)
+        assert done.returncode == 3 and said in done.stderr
+        assert state.read_bytes() == before
+
+    def test_no_state_yet(self, tmp_path):
+        done = run("monitor", tmp_path / "no.state")
+        assert done.returncode == 3 and "begin it with --update FILE" in done.stderr
+        csv(tmp_path / "rows.csv", {"label": [0], "p": [0.5]})
+        done = run("monitor", tmp_path / "rows.csv")
+        assert done.returncode == 3 and done.stdout == ""
+
+
+class TestStatesInPlaceOfRows:
+    def test_report(self, state, tmp_path):
+        assert is_state(state)
+        done = run("report", state, "--json")
+        assert json.loads(done.stdout)["recipe"]["n"] == 2100
+        page = tmp_path / "page.html"
+        assert run("report", state, "-o", page).returncode == 0
+        assert "Calibration over time" not in page.read_text() and "days.state" in page.read_text()
+
+    def test_check(self, state):
+        done = run("check", state, "--max", "ece=0.05")
+        assert done.returncode == 3 and "Check the values alone with --point" in done.stderr
+        assert run("check", state, "--max", "ece=0.5", "--point").returncode == 0
+        assert run("check", state, "--max", "brier=0.01", "--point").returncode == 1
+        done = run("check", state, "--min", "slope=0.5", "--point")
+        assert done.returncode == 3 and "slope is fitted to rows" in done.stderr
+
+    @pytest.mark.parametrize("options", [("report", "--by", "x"), ("report", "--groups", "g")])
+    def test_what_needs_rows(self, state, options):
+        done = run(options[0], state, *options[1:])
+        assert done.returncode == 3 and "needs rows, and a state holds sums" in done.stderr
+
+    def test_beside_rows(self, state, tmp_path):
+        done = run("report", state, tmp_path / "calm.csv")
+        assert done.returncode == 3 and "give it alone" in done.stderr
+
+
+def test_the_page_has_every_window_and_both_charts(state, tmp_path):
+    page = tmp_path / "m.html"
+    done = run("monitor", state, "-o", page, "--title", "<Risk> & co")
+    assert done.returncode == 0
+    text = page.read_text()
+    assert "&lt;Risk&gt; &amp; co" in text and text.count('<th scope="row">2026-01-0') == 3
+    assert "No alarm." in text and 'id="evidence"' in text and 'id="over-time"' in text
+
+
+def test_paths_of_stores_say_how(tmp_path):
+    done = run("report", "s3://bucket/day.parquet")
+    assert done.returncode == 3 and "polars.scan_parquet('s3://bucket/day.parquet')" in done.stderr

@@ -1,0 +1,119 @@
+"""Excel, Stata, SAS and R: the same rows give the same numbers, and odd files their sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from needs import need
+
+pd = need("pandas")
+need("pyarrow")
+
+
+def frame(n: int = 200):
+    rng = np.random.default_rng(0)
+    p = rng.random(n)
+    site = np.where(np.arange(n) % 2, "a", "b")
+    return pd.DataFrame({"label": (rng.random(n) < p).astype(int), "p": p, "site": site})
+
+
+def written(folder, kind: str):
+    """The frame in a file of a kind."""
+    path = folder / {"excel": "f.xlsx", "stata": "f.dta", "r": "f.rds", "rda": "f.rda"}[kind]
+    if kind == "excel":
+        need("openpyxl")
+        frame().to_excel(path, index=False, sheet_name="risks")
+    elif kind == "stata":
+        frame().to_stata(path, write_index=False)
+    elif kind == "r":
+        need("pyreadr").write_rds(str(path), frame())
+    else:
+        need("pyreadr").write_rdata(str(path), frame(), df_name="risks")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["excel", "stata", "r", "rda"])
+def test_the_same_rows_give_the_same_numbers(tmp_path, kind: str) -> None:
+    rows = frame()
+    found = cal.evaluate_file(written(tmp_path, kind), by="site")
+    expected = cal.evaluate(rows.label, rows.p)
+    for name in ("ece", "brier", "auroc"):
+        assert found[name] == pytest.approx(expected[name], rel=1e-12)
+    assert {each.name for each in found.slices} == {"a", "b"}
+    if kind in ("excel", "rda"):  # what was chosen is said
+        assert any("risks" in line for line in found.inferred)
+
+
+def test_a_sas_transport_file(tmp_path) -> None:
+    """Two columns of doubles, written by hand: IBM's numbers, in lines of 80 bytes."""
+    path = tmp_path / "f.xpt"
+    path.write_bytes(transport([[0, 1, 1, 0], [0.25, 0.75, 0.5, 0.125]], ["LABEL", "P"]))
+    found = cal.evaluate_file(path, y_true="LABEL", y_proba="P")
+    assert found["brier"] == pytest.approx(np.mean([0.25**2, 0.25**2, 0.5**2, 0.125**2]))
+
+
+def transport(columns: list[list[float]], names: list[str]) -> bytes:
+    def line(text: str) -> bytes:
+        return text.ljust(80).encode()
+
+    def ibm(value: float) -> bytes:
+        if value == 0:
+            return bytes(8)
+        exponent = 0
+        while value >= 1:
+            value, exponent = value / 16, exponent + 1
+        while value < 1 / 16:
+            value, exponent = value * 16, exponent - 1
+        return bytes([64 + exponent]) + int(value * 2**56).to_bytes(7, "big")
+
+    def described(name: str, place: int) -> bytes:
+        head = (1).to_bytes(2, "big") + bytes(2) + (8).to_bytes(2, "big")
+        head += (place + 1).to_bytes(2, "big") + name.ljust(8).encode() + b" " * 40 + b" " * 8
+        head += bytes(6) + bytes(2) + b" " * 8 + bytes(4) + (8 * place).to_bytes(4, "big")
+        return head.ljust(140, b"\0")
+
+    when = "01JAN26:00:00:00"
+    out = line("HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!" + "0" * 30)
+    out += line("SAS     SAS     SASLIB  9.4     linux   " + " " * 24 + when) + line(when)
+    out += line("HEADER RECORD*******MEMBER  HEADER RECORD!!!!!!!" + "0" * 17 + "1600000000140")
+    out += line("HEADER RECORD*******DSCRPTR HEADER RECORD!!!!!!!" + "0" * 30)
+    out += line("SAS     F       SASDATA 9.4     linux   " + " " * 24 + when) + line(when)
+    count = f"{len(names):04d}"
+    out += line(f"HEADER RECORD*******NAMESTR HEADER RECORD!!!!!!!000000{count}" + "0" * 20)
+    body = b"".join(described(name, j) for j, name in enumerate(names))
+    out += body.ljust(-(-len(body) // 80) * 80)
+    out += line("HEADER RECORD*******OBS     HEADER RECORD!!!!!!!" + "0" * 30)
+    rows = b"".join(ibm(v) for row in zip(*columns, strict=True) for v in row)
+    return out + rows.ljust(-(-len(rows) // 80) * 80)
+
+
+def test_what_cannot_be_read_says_so(tmp_path) -> None:
+    for name, words in (("a.dta", "as Stata"), ("a.sas7bdat", "as SAS")):
+        (tmp_path / name).write_bytes(b"no such thing at all" * 40)
+        with pytest.raises(cal.InputError, match=f"cannot be read {words}: .*CSV or Parquet"):
+            cal.evaluate_file(tmp_path / name)
+    for name, words in (("a.sav", "read_sav"), ("a.xls", "xlsx"), ("a.pkl", "to_parquet")):
+        (tmp_path / name).write_bytes(b"x")
+        with pytest.raises(cal.InputError, match=f"a format that is not read: .*{words}"):
+            cal.evaluate_file(tmp_path / name)
+
+
+def test_two_frames_in_one_file_are_not_guessed(tmp_path, monkeypatch) -> None:
+    need("pyreadr")
+    import pyreadr
+
+    path = written(tmp_path, "rda")
+    monkeypatch.setattr(pyreadr, "read_r", lambda path: {"a": frame(), "b": frame()})
+    with pytest.raises(cal.InputError, match=r"one data frame; it holds 2 \(a, b\)"):
+        cal.evaluate_file(path)
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch) -> None:
+    import sys
+
+    path = written(tmp_path, "stata")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(cal.MissingExtra, match=r"calibrant\[formats\]"):
+        cal.evaluate_file(path)

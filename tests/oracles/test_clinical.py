@@ -1,0 +1,168 @@
+"""The clinical summary: against R's loess, formulas by hand, and rows that give no answer."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+import twins
+from calibrant._measures.local_regression import local_fit
+
+KEYS = [
+    "slope", "intercept", "intercept_in_the_large", "observed_expected", "c_statistic", "brier",
+    "scaled_brier", "ici", "e50", "e90", "emax",
+]  # fmt: skip
+# R: cars.lo <- loess(dist ~ speed, cars); predict(cars.lo, data.frame(speed = ...)), as in ?loess.
+CARS_SPEED = [4, 4, 7, 7, 8, 9, 10, 10, 10, 11, 11, 12, 12, 12, 12, 13, 13, 13, 13, 14, 14, 14, 14,
+              15, 15, 15, 16, 16, 17, 17, 17, 18, 18, 18, 18, 19, 19, 19, 20, 20, 20, 20, 20, 22,
+              23, 24, 24, 24, 24, 25]  # fmt: skip
+CARS_DIST = [2, 10, 4, 22, 16, 10, 18, 26, 34, 17, 28, 14, 20, 24, 28, 26, 34, 34, 46, 26, 36, 60,
+             80, 20, 26, 54, 32, 40, 32, 40, 50, 42, 56, 76, 84, 36, 46, 68, 32, 48, 52, 56, 64, 66,
+             54, 70, 92, 93, 120, 85]  # fmt: skip
+R_LOESS = {7: 12.499786, 8: 15.281082, 9: 18.446568, 10: 21.865315, 11: 25.517015, 12: 29.350386,
+           13: 33.230660, 15: 41.205226, 16: 45.055736, 17: 48.355889, 18: 49.824812,
+           19: 51.986702, 20: 56.461318, 22: 68.569313, 23: 76.316068, 24: 85.212121,
+           25: 95.324047}  # fmt: skip
+
+
+def data_a() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    r = np.random.default_rng(12345)
+    p = r.random(2000)
+    return (r.random(2000) < p**1.3).astype(int), p, r.random(2000)
+
+
+def test_the_curve_is_that_of_r() -> None:
+    """The same 37 of 50 neighbours; 14 is left out, where R breaks a tie by the number of a row."""
+    u, at = np.unique(np.array(CARS_SPEED, dtype=float), return_inverse=True)
+    curve = local_fit(u, np.bincount(at).astype(float), np.bincount(at, CARS_DIST), 37 / 50)
+    found = dict(zip(u.astype(int).tolist(), curve.tolist(), strict=True))
+    assert {s: found[s] for s in R_LOESS} == pytest.approx(R_LOESS, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["tied", "crowded", "few", "weighted"])
+def test_the_curve_agrees_with_its_twin(kind: str) -> None:
+    rng = np.random.default_rng(len(kind))
+    p = {"tied": rng.integers(0, 21, 60) / 20, "crowded": rng.beta(0.1, 0.1, 60),
+         "few": rng.choice([0.1, 0.3, 0.4, 0.8, 0.9], 60),
+         "weighted": rng.random(60)}[kind]  # fmt: skip
+    y = (rng.random(60) < p).astype(float)
+    w = rng.integers(0, 4, 60).astype(float) if kind == "weighted" else np.ones(60)
+    problem = twins.Problem(p.tolist(), y.tolist(), w.tolist())
+    u, at = np.unique(p[w > 0], return_inverse=True)
+    sums = np.bincount(at, w[w > 0]), np.bincount(at, (w * y)[w > 0])
+    assert local_fit(u, *sums) == pytest.approx(twins.loess(problem, u.tolist()), abs=1e-7)
+
+
+def test_three_places_or_fewer_are_as_they_are() -> None:
+    y, p = [0, 1, 1, 0, 1, 1], [0.2, 0.2, 0.5, 0.5, 0.9, 0.9]
+    assert cal.ici(y, p) == pytest.approx((0.3 + 0.0 + 0.1) / 3)
+    assert cal.ici(y, p, part="emax") == pytest.approx(0.3)
+    assert cal.ici([1, 0], [0.7, 0.7]) == pytest.approx(0.2)
+
+
+def test_the_values_are_those_of_other_tools_and_of_formulas() -> None:
+    y, p, _ = data_a()
+    found = cal.clinical_summary(y, p, n_resamples=200)
+    assert list(found) == KEYS and len(found) == 11
+    assert found["slope"] == pytest.approx(1.0645882587809685, abs=1e-6)  # calzone
+    assert found["intercept"] == pytest.approx(-0.3882699312169107, abs=1e-6)
+    assert found["observed_expected"] == pytest.approx(y.sum() / p.sum())
+    assert found["c_statistic"] == pytest.approx(cal.auroc(y, p))
+    assert found["brier"] == pytest.approx(((p - y) ** 2).mean())
+    base = y.mean() * (1 - y.mean())
+    assert found["scaled_brier"] == pytest.approx(1 - ((p - y) ** 2).mean() / base)
+    assert found["ici"] == cal.ici(y, p) and found["emax"] == cal.ici(y, p, part="emax")
+    assert found["e50"] == cal.evaluate(y, p, measures=["e50"])["e50"] < found["e90"]
+    for name, value in found.items():
+        assert value.low < value < value.high and value.method and value.title, name
+        assert value.value == float(value) and value.estimable
+    # The truth is p ** 1.3: on the whole 1 / 2.3 events a row, where 1 / 2 are predicted.
+    assert found["observed_expected"].low < 2 / 2.3 < found["observed_expected"].high
+
+
+def test_weights_are_repetitions() -> None:
+    y, p, _ = (part[:60] for part in data_a())
+    w = np.random.default_rng(0).integers(1, 4, 60)
+    weighted = cal.clinical_summary(y, p, sample_weight=w, n_resamples=100)
+    repeated = cal.clinical_summary(np.repeat(y, w), np.repeat(p, w), n_resamples=100)
+    assert {k: float(v) for k, v in weighted.items()} == pytest.approx(
+        {k: float(v) for k, v in repeated.items()}, rel=1e-8
+    )
+
+
+def test_limits_hold_the_truth() -> None:
+    """Slope 1 / 1.5, O:E and scaled Brier score of a population that is known."""
+    rng = np.random.default_rng(3)
+    h = rng.normal(-0.5, 1.2, 200_000)
+    q, u = 1 / (1 + np.exp(-h)), 1 / (1 + np.exp(-1.5 * h - 0.3))
+    brier, mean = (q * (1 - u) ** 2 + (1 - q) * u**2).mean(), q.mean()
+    truth = {"slope": 1 / 1.5, "observed_expected": mean / u.mean(),
+             "scaled_brier": 1 - brier / (mean * (1 - mean)), "brier": brier,
+             "c_statistic": cal.auroc(q, u), "ici": cal.ici(q, u)}  # fmt: skip
+    inside = dict.fromkeys(truth, 0)
+    for _ in range(25):
+        rows = rng.integers(0, h.size, 300)
+        y = (rng.random(300) < q[rows]).astype(int)
+        found = cal.clinical_summary(y, u[rows], n_resamples=100)
+        for name, value in truth.items():
+            inside[name] += found[name].low <= value <= found[name].high
+    assert min(inside.values()) >= 20, inside
+
+
+def test_one_outcome_is_not_estimable() -> None:
+    found = cal.clinical_summary([0] * 5, [0.1, 0.2, 0.3, 0.2, 0.4], n_resamples=100)
+    for name in ("slope", "intercept", "intercept_in_the_large", "c_statistic", "scaled_brier"):
+        value = found[name]
+        assert not value.estimable and value.value is None and math.isnan(value), name
+        assert value.note and repr(value).startswith("not estimable: ")
+    assert found["observed_expected"] == 0.0 and found["observed_expected"].high > 1
+    assert found["brier"].estimable and "not estimable" in repr(found)
+    assert found.to_dict()["values"]["slope"]["value"] is None
+
+
+def test_separation_is_not_estimable() -> None:
+    y, p = [0] * 20 + [1] * 20, np.linspace(0.05, 0.95, 40)
+    found = cal.clinical_summary(y, p, n_resamples=100)
+    assert not found["slope"].estimable and "separated" in found["slope"].note
+    assert found["intercept_in_the_large"].estimable
+    assert found["c_statistic"] == 1.0 and found["c_statistic"].low < 0.9
+
+
+def test_subgroups_frames_and_pickles() -> None:
+    pd = pytest.importorskip("pandas")
+    y, p, w = (part[:300] for part in data_a())
+    frame = pd.DataFrame({"y": y, "p": p, "sex": np.where(w > 0.5, "f", "m")})
+    found = cal.clinical_summary("y", "p", data=frame, by="sex", n_resamples=100)
+    own = frame[frame.sex == "f"]
+    alone = cal.clinical_summary(own.y, own.p, n_resamples=100)
+    assert found.subgroup("f")["ici"] == alone["ici"] and found.by == "sex"
+    assert found.subgroup("f")["slope"].low == alone["slope"].low
+    table = found.to_frame("pandas")
+    assert table.shape == (33, 8) and set(table["subgroup"]) == {"all", "f", "m"}
+    again = pickle.loads(pickle.dumps(found))
+    assert again["slope"] == found["slope"] and again["slope"].low == found["slope"].low
+    with pytest.raises(cal.InputError, match="no subgroup is called"):
+        found.subgroup("x")
+    with pytest.raises(KeyError, match="slope"):
+        found["slpe"]
+
+
+def test_evaluate_has_it_for_binary_outcomes() -> None:
+    y, p, w = (part[:200] for part in data_a())
+    found = cal.evaluate(y, p, uncertainty=True, n_resamples=100, by=np.where(w > 0.5, "a", "b"))
+    assert found.clinical is not None and list(found.clinical.subgroups) == ["a", "b"]
+    assert found.clinical["slope"] == cal.clinical_summary(y, p, n_resamples=100)["slope"]
+    assert "ici" not in found.values  # it is in the summary
+    assert cal.evaluate(y, p).clinical is None
+    rows = np.stack([1 - p, p / 2, p / 2], axis=1)
+    assert cal.evaluate(y, rows, uncertainty=True, n_resamples=100).clinical is None
+    with pytest.raises(cal.InputError, match="of one outcome"):
+        cal.clinical_summary(y, rows)
+    with pytest.raises(cal.InputError, match="of one outcome"):
+        cal.ici(y, rows)
+    with pytest.raises(cal.InputError, match="did you mean 'e90'"):
+        cal.ici(y, p, part="e95")
