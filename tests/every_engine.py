@@ -34,9 +34,19 @@ def call(name: str, function: Callable[..., Any], columns: Columns, y: Any, p: A
         return function(make(_array(columns, y)), make(_array(columns, p)), **options)
 
 
+# The last frames, each with the columns that it was made of, which no other columns can then be.
+_FRAMES: dict[tuple[str, int], tuple[Columns, Any]] = {}
+_KEPT = 8
+
+
 def frame(name: str, columns: Columns) -> Any:
-    """A frame of the engine with these columns."""
-    return FRAMES[name](_table(columns))
+    """A frame of the engine with these columns: made once for columns asked for again."""
+    key = (name, id(columns))
+    if key not in _FRAMES:
+        if len(_FRAMES) >= _KEPT:
+            del _FRAMES[next(iter(_FRAMES))]
+        _FRAMES[key] = columns, FRAMES[name](_table(columns))
+    return _FRAMES[key][1]
 
 
 def _array(columns: Columns, names: Any) -> Any:

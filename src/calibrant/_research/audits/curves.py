@@ -15,7 +15,8 @@ SIZES = (125, 1_000, 8_000, 64_000)
 # Means of small samples need more draws, and cost less.
 _REPEATS = (24, 12, 8, 5)
 _TWINS = 4
-# Where the slope is too uncertain, this many times more draws are made.
+# Where the slope is too uncertain, draws are added until there are this many times as many. (Not
+# in steps: a slope that is looked at again and again is at some time found to be what it is not.)
 _MORE = 10
 # Along the rules used here errors that vanish fall like n^(-1/3) or faster, up to logarithms; one
 # that falls more slowly than this between the last two sizes has a positive limit.
@@ -112,18 +113,21 @@ def curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
         fit = [s for s in subjects if s.takes_weights or not population.weighted]
         if not fit:
             continue
-        means, errors = means_of(fit, population, number, seed)
+        drawn = Drawn(population, number, seed)
+        drawn.add(fit)
+        means, errors = drawn.means(fit)
         twins = np.full(len(fit), np.nan)
         if population.broken:
-            last = len(means) - 1
-            twins = _draws(fit, population, last, [seed, number], _TWINS, twin=True).mean(0)
+            rng = np.random.default_rng([seed, number, len(means) - 1])
+            twins = _draws(fit, population, len(means) - 1, rng, _TWINS, twin=True).mean(0)
         found = [
             Curve(population, means[:, i], errors[:, i], float(twins[i])) for i in range(len(fit))
         ]
         unsure = [i for i, curve in enumerate(found) if np.isnan(curve.limit)]
         if unsure and not population.broken:
             left = [fit[i] for i in unsure]  # which share the draws
-            means, errors = means_of(left, population, number, seed, more=_MORE)
+            drawn.add(left, _MORE)
+            means, errors = drawn.means(left)
             for column, i in enumerate(unsure):
                 found[i] = replace(
                     found[i], values=means[:, column], errors=errors[:, column], more=_MORE
@@ -139,28 +143,42 @@ def _scaled(unscaled: list[Curve]) -> list[Curve]:
     return [replace(curve, scale=scale) for curve in unscaled]
 
 
-def means_of(
-    subjects: Sequence[Subject], population: Population, number: int, seed: int, more: int = 1
-) -> tuple[Array, Array]:
-    """Mean errors and their standard errors, a row per size and a column per subject.
+class Drawn:
+    """The draws of one population: adding to them goes on where the last one ended."""
 
-    A miscalibrated population differs from its twin long before the largest size.
-    """
-    repeats = _REPEATS[:-1] if population.broken else _REPEATS
-    means, errors = np.empty((2, len(repeats), len(subjects)))
-    for size, times in enumerate(repeats):
-        drawn = _draws(subjects, population, size, [seed, number], times * more)
-        means[size] = drawn.mean(axis=0)
-        errors[size] = drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
-    return means, errors
+    def __init__(self, population: Population, number: int, seed: int) -> None:
+        # A miscalibrated population differs from its twin long before the largest size.
+        self._repeats = _REPEATS[:-1] if population.broken else _REPEATS
+        self._population, self._times = population, 0
+        self._rngs = [np.random.default_rng([seed, number, i]) for i in range(len(self._repeats))]
+        # By subject: for each size, the errors in its draws.
+        self._errors: dict[str, list[Array]] = {}
+
+    def add(self, subjects: Sequence[Subject], times: int = 1) -> None:
+        """Draw until there are so many times `_REPEATS`; subjects that are left out end here."""
+        for size, repeats in enumerate(self._repeats):
+            more = repeats * (times - self._times)
+            rows = _draws(subjects, self._population, size, self._rngs[size], more)
+            for subject, column in zip(subjects, rows.T, strict=True):
+                sizes = self._errors.setdefault(subject.name, [np.empty(0)] * len(self._repeats))
+                sizes[size] = np.concatenate([sizes[size], column])
+        self._times = times
+
+    def means(self, subjects: Sequence[Subject]) -> tuple[Array, Array]:
+        """Mean errors and their standard errors, a row per size and a column per subject."""
+        means, errors = np.empty((2, len(self._repeats), len(subjects)))
+        for i, subject in enumerate(subjects):
+            for size, column in enumerate(self._errors[subject.name]):
+                means[size, i] = column.mean()
+                errors[size, i] = column.std(ddof=1) / np.sqrt(len(column))
+        return means, errors
 
 
 def _draws(
-    subjects: Sequence[Subject], population: Population, size: int, seed: list[int],
+    subjects: Sequence[Subject], population: Population, size: int, rng: np.random.Generator,
     repeats: int, *, twin: bool = False,
 ) -> Array:  # fmt: skip
     """The error of each subject (columns) in each draw (rows)."""
-    rng = np.random.default_rng([*seed, size])
     drawn = np.empty((repeats, len(subjects)))
     for row in range(repeats):
         predictions, truth, *weights = population.draw(rng, SIZES[size])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._research.audits.curves import SIZES, Curve, curves, means_of
+from calibrant._research.audits.curves import SIZES, Curve, Drawn, curves
 from calibrant._research.audits.populations import populations
 from calibrant._research.audits.subjects import Subject
 from calibrant.results._audit import AuditVerdict
@@ -102,8 +102,9 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     """The values at every size, computed again."""
     for number, population in enumerate(populations(subject.shape)):
         if population.name == witness["population"]:
-            seed, more = witness["seed"], witness["more"]
-            means, _ = means_of([subject], population, number, seed, more)
+            drawn = Drawn(population, number, witness["seed"])
+            drawn.add([subject], witness["more"])
+            means, _ = drawn.means([subject])
             pairs = zip(SIZES[: len(means)], means[:, 0], strict=True)
             return {f"at {n}": float(subject.error(value)) for n, value in pairs}
     raise KeyError(witness["population"])

@@ -103,16 +103,18 @@ def limit_values(
     if subjects[0].bins is not None:
         return values(subjects, y, predictions, weights)
     m = max(2, round(len(y) ** (1 / 3)))
-    out = _values(subjects, y, predictions, m, weights)
+    # Their noise shrinks: what they are at the noise of the catalogue is not asked.
+    shrinking = [s.measure is not None and s.measure.statistic == "logit_grid" for s in subjects]
+    out = np.empty(len(subjects))
+    rest = [s for s, alone in zip(subjects, shrinking, strict=True) if not alone]
+    out[np.logical_not(shrinking)] = _values(rest, y, predictions, m, weights)
     for i, subject in enumerate(subjects):
-        if subject.measure is None:
-            continue
-        if subject.measure.statistic == "logit_grid":
+        if shrinking[i]:
             out[i] = ls_ece(y, predictions, sigma="schedule", sample_weight=weights)
         # Sums of squares over W^2 fall like 1/m in m bins whatever the predictions: their limit is
         # that of m times the value, which changes neither the order of predictors nor who is
         # truthful.
-        elif subject.measure.power == 2 and subject.measure.is_binned:
+        elif subject.measure is not None and subject.measure.power == 2 and subject.binned:
             out[i] *= m
     return out
 
