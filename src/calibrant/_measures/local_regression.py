@@ -115,7 +115,8 @@ def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
     off = np.sort(np.where(there, off, np.inf), axis=1)
     last = off[np.arange(at.size), there.sum(axis=1) - 1]
     enough = np.where(there.sum(axis=1) > _NEEDED, off[:, _NEEDED], last / _EDGE + 1e-9)
-    return np.maximum(np.maximum(best, enough), 1e-300)
+    out: Array = np.maximum(np.maximum(best, enough), 1e-300)
+    return out
 
 
 def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
