@@ -10,7 +10,7 @@ import pytest
 
 import calibrant as cal
 import twins
-from calibrant._measures.local_regression import local_fit
+from calibrant._measures.local_regression import Vertices, local_fit
 
 KEYS = [
     "slope", "intercept", "intercept_in_the_large", "observed_expected", "c_statistic", "brier",
@@ -166,3 +166,19 @@ def test_evaluate_has_it_for_binary_outcomes() -> None:
         cal.ici(y, rows)
     with pytest.raises(cal.InputError, match="did you mean 'e90'"):
         cal.ici(y, p, part="e95")
+
+
+@pytest.mark.parametrize("span", [0.75, 0.3, 0.05])
+def test_a_vertex_reaches_the_share_of_the_weight_that_it_should(span):
+    """Every distance is tried, where the library bisects those of all vertices at once."""
+    rng = np.random.default_rng(4)
+    for n in (5, 9, 40, 150):
+        u = np.unique(rng.random(n).round(2))
+        w = rng.integers(1, 4, u.size).astype(float)
+        found = Vertices.of(u, w, span)
+        for v, reach in zip(found.at, found.reach, strict=True):
+            far = np.abs(u - v)
+            within = np.array([w[far <= d * (1 + 1e-14)].sum() for d in far])
+            enough = far[within >= span * w.sum() * (1 - 1e-12)].min()
+            fourth = np.sort(far)[3] if u.size > 3 else 0.0
+            assert reach == max(enough, fourth)

@@ -14,6 +14,7 @@ import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.selection import available, engine
+from calibrant._measures.smooth import _fixed_point
 from calibrant._summaries.smooth import SmoothSummary, smallest_sigma
 from needs import need
 
@@ -436,3 +437,14 @@ def test_one_gaussian_sample_has_a_closed_form():
     # For h this large sigmoid(-t) is exp(-t) but for terms of exp(-2t): exp(-h + sigma^2 / 2).
     assert found == pytest.approx(math.exp(-30 + 0.5), rel=1e-6)
     assert ndtr(-9) < 1e-18 and log_ndtr(-9) < -40  # the tail that the grid leaves out
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 3.0])
+def test_the_fixed_point_is_that_of_scipys_search(power):
+    def error(width):
+        return 0.2 * (1.0 - width) ** power * np.exp(-power * width)
+
+    expected = brentq(lambda width: error(width) - width, 1e-4, 1.0, xtol=1e-15)
+    assert _fixed_point(error, 1e-4, 1.0) == pytest.approx(expected, abs=2e-13)
+    # A step across the diagonal has no fixed point: its place is the answer.
+    assert _fixed_point(lambda w: 0.5 if w < 0.3 else 0.1, 1e-4, 1.0) == pytest.approx(0.3)

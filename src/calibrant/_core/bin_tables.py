@@ -141,14 +141,19 @@ class BinTable:
         return ratio(self.sum_wz, self.sum_w)
 
 
+# Columns of which runs are put together to the last: a round of them costs next to nothing.
+FEW_COLUMNS = 256
+
+
 def pool_runs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Columns of bins (sums of w and w z, and any others), neighbours put together whose mean
-    targets do not rise: whole runs at once, as long as there are many.
+    targets do not rise: whole runs at once, as long as there are many. Few columns rise in the end.
     """
     while True:
         mean = columns[1] / columns[0]
         firsts = np.append(0, np.flatnonzero(mean[:-1] < mean[1:]) + 1)
-        if firsts.size > 0.9 * mean.size:
+        most = mean.size - 1 if mean.size <= FEW_COLUMNS else 0.9 * mean.size
+        if firsts.size > most:
             return columns
         columns = np.add.reduceat(columns, firsts, axis=1)
 

@@ -6,6 +6,7 @@ A grid's nodes lie at fixed places, whatever the data: two grids of one spacing 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +41,9 @@ class LogitGrid:
         """Nodes that hold the logits up to a limit, with those to spare."""
         return 2 * (int(np.ceil(limit / spacing)) + SPARE) + 1
 
-    @property
+    @cached_property
     def total_weight(self) -> NDArray[np.float64]:
-        total: NDArray[np.float64] = (self.plus + self.minus).sum(axis=1)
+        total: NDArray[np.float64] = self.plus.sum(axis=1) + self.minus.sum(axis=1)
         return total
 
 

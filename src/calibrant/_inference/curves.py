@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._engines.arrays.draws import fit_isotonic
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.cells import Problem
 from calibrant._inference.null import null_drawn
@@ -64,14 +65,12 @@ def isotonic_curve(
     problem: Problem, blocks: Blocks, notion: str, band: str | None, level: float, seed: int
 ) -> ReliabilityCurve:
     """The increasing curve nearest to the targets, from block to block of its steps."""
-    from scipy.optimize import isotonic_regression
-
     u, w, wz = _pooled(problem, problem.n)
-    fit = isotonic_regression(wz / w, weights=w)
-    ends = np.append(fit.blocks[1:], u.size) - 1 if fit.blocks[-1] != u.size else fit.blocks[1:] - 1
-    firsts = fit.blocks[: ends.size]
+    fit = fit_isotonic(w[None], wz[None])[0]
+    firsts = np.append(0, np.flatnonzero(fit[1:] != fit[:-1]) + 1)
+    ends = np.append(firsts[1:], u.size) - 1
     at = np.unique(np.concatenate([firsts, ends]))
-    x, y = u[at], fit.x[at]
+    x, y = u[at], fit[at]
     n = np.add.reduceat(w, firsts)
     points = {"prediction": x, "mean_target": y, "weight": np.repeat(n, 1 + (ends > firsts))}
     if band == "consistency":

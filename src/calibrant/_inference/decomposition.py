@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._engines.arrays.draws import Outcomes
+from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.family import Limits, invert
@@ -57,13 +57,7 @@ def discrimination_limits(
     """Test inversion over populations whose rates are the isotonic fit, drawn together about their
     mean or apart: an isotonic fit to a sample finds more than there is.
     """
-    from scipy.optimize import isotonic_regression
-
-    nonempty = cells.w > 0
-    fit = np.zeros(cells.size)
-    fit[nonempty] = isotonic_regression(
-        cells.wz[nonempty] / cells.w[nonempty], weights=cells.w[nonempty]
-    ).x
+    fit = fit_isotonic(cells.w[None], cells.wz[None])[0]
     base = float(cells.wz.sum() / cells.w.sum())
     plain = problem.hard and problem.counts_once and not blocks.clustered
     rng = np.random.default_rng((seed, 1))

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable, OrderedLevels, pool_runs
+from calibrant._core.bin_tables import FEW_COLUMNS, BinTable, OrderedLevels, pool_runs
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,13 @@ def isotonic_blocks(levels: BinTable) -> NDArray[np.float64]:
     """Sums of w, w z and w z^2 over the blocks of the increasing least-squares fit of the mean
     targets (pool adjacent violators).
     """
-    from scipy.optimize import isotonic_regression
-
     # In which order neighbours that do not rise are pooled makes no difference.
     columns = np.concatenate([stretch.pooled_columns() for stretch in levels.stretches()], axis=1)
     columns = pool_runs(columns)
+    if columns.shape[1] <= FEW_COLUMNS:
+        return columns
+    from scipy.optimize import isotonic_regression
+
     fit = isotonic_regression(columns[1] / columns[0], weights=columns[0])
     return np.add.reduceat(columns, fit.blocks[:-1], axis=1)
 

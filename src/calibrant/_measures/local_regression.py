@@ -45,7 +45,7 @@ class Vertices:
         """The vertices of levels u, increasing, with weights w."""
         at = _cuts(u, w, span)
         through = np.concatenate([[0.0], np.cumsum(w)])
-        reach = np.array([_reach(u, through, v, span) for v in at])
+        reach = _reaches(u, through, at, span)
         first = np.searchsorted(u, at - reach)
         last = np.searchsorted(u, at + reach, side="right")
         return cls(at, reach, first, last)
@@ -83,32 +83,40 @@ def _cuts(u: Array, w: Array, span: float) -> Array:
     return np.array([u[0] - margin, *sorted(set(found)), u[-1] + margin])
 
 
-def _reach(u: Array, through: Array, v: float, span: float) -> float:
-    """The distance within which a share of the weight lies, and enough levels for a parabola."""
+def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
+    """How far from each vertex a share of the weight lies, and enough levels for a parabola."""
     wanted = span * through[-1] * (1.0 - _TINY)
 
-    def weight_within(distance: float) -> float:
-        low, high = np.searchsorted(u, v - distance), np.searchsorted(u, v + distance, "right")
-        return float(through[high] - through[low])
+    def enough_within(distance: Array) -> NDArray[np.bool_]:
+        # A hair more, for what is lost by rounding.
+        more = distance * (1.0 + 1e-14) + 1e-300
+        low, high = np.searchsorted(u, at - more), np.searchsorted(u, at + more, "right")
+        return np.asarray(through[high] - through[low] >= wanted)
 
-    # The distances to levels above v, and to those below it, increase: bisect each for itself.
-    middle = int(np.searchsorted(u, v))
-    best = max(abs(u[0] - v), abs(u[-1] - v))
-    for side in (u[middle:] - v, (v - u[:middle])[::-1]):
-        low, high = 0, side.size
-        while low < high:
+    # The distances to levels above a vertex, and to those below it, increase: bisect each for
+    # itself, of all vertices at once.
+    middle = np.searchsorted(u, at)
+    best = np.maximum(np.abs(u[0] - at), np.abs(u[-1] - at))
+    for first, step, size in ((middle, 1, u.size - middle), (middle - 1, -1, middle)):
+        low, high = np.zeros_like(size), size.copy()
+        while (low < high).any():
             half = (low + high) // 2
-            # A hair more, for what v - d loses by rounding.
-            if weight_within(side[half] * (1.0 + 1e-14) + 1e-300) >= wanted:
-                high = half
-            else:
-                low = half + 1
-        if low < side.size:
-            best = min(best, float(side[low]))
+            near = enough_within(np.abs(u[np.clip(first + step * half, 0, u.size - 1)] - at))
+            low, high = (
+                np.where((low < high) & ~near, half + 1, low),
+                np.where((low < high) & near, half, high),
+            )
+        found = np.abs(u[np.clip(first + step * low, 0, u.size - 1)] - at)
+        best = np.where(low < size, np.minimum(best, found), best)
     # Levels at the edge count nothing: three must be nearer.
-    near = np.sort(np.abs(u[max(0, middle - _NEEDED - 1) : middle + _NEEDED + 1] - v))
-    enough = near[_NEEDED] if near.size > _NEEDED else near[-1] / _EDGE + 1e-9
-    return float(max(best, enough, 1e-300))
+    index = middle[:, None] + np.arange(-_NEEDED - 1, _NEEDED + 1)
+    there = (index >= 0) & (index < u.size)
+    off = np.abs(u[np.clip(index, 0, u.size - 1)] - at[:, None])
+    off = np.sort(np.where(there, off, np.inf), axis=1)
+    last = off[np.arange(at.size), there.sum(axis=1) - 1]
+    enough = np.where(there.sum(axis=1) > _NEEDED, off[:, _NEEDED], last / _EDGE + 1e-9)
+    out: Array = np.maximum(np.maximum(best, enough), 1e-300)
+    return out
 
 
 def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:

@@ -7,6 +7,7 @@ the sum does not see.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -302,8 +303,6 @@ def smooth_errors(grid: UnitGrid, total: float, sigma: float | None) -> list[flo
 
 
 def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
-    from scipy.optimize import brentq
-
     cosines = _cosines(residual)
     cells = residual.shape[1] - 1
 
@@ -333,7 +332,32 @@ def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
     high = min(1.0, (1.0 + 1e-6) * at_low)
     if not (at_low > low and error(high) < high):
         low, high = finest, 1.0
-    return float(brentq(lambda width: error(width) - width, low, high, xtol=1e-13, rtol=1e-12))
+    return _fixed_point(error, low, high)
+
+
+def _fixed_point(error: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function equals its argument, between two ends.
+
+    Secants, the end that stays having its excess halved. The excess falls by at least as much as
+    the argument rises, so it bounds what is left. (SciPy has such a search; to load it takes longer
+    than all smooth errors of a page.)
+    """
+    above, below = error(low) - low, error(high) - high
+    kept = 0
+    while high - low > 1e-13 + 1e-12 * low:
+        at = (low * below - high * above) / (below - above)
+        if not low < at < high:
+            at = (low + high) / 2.0
+        excess = error(at) - at
+        if abs(excess) <= 1e-15:
+            return at
+        if excess > 0.0:
+            low, above, below = at, excess, below / 2.0 if kept > 0 else below
+            kept = 1
+        else:
+            high, below, above = at, excess, above / 2.0 if kept < 0 else above
+            kept = -1
+    return (low + high) / 2.0
 
 
 def smooth_ece_of_grid(grid: UnitGrid, total: float, sigma: float | None = None) -> float:
