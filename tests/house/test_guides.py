@@ -25,6 +25,7 @@ NEEDS = {
     "diagrams": ("matplotlib", "sklearn", "altair"),
     "files": ("pyarrow",),
     "for/data-lake": ("pyarrow", "duckdb"),
+    "gallery": ("matplotlib",),
     "frames": ("polars", "duckdb"),
     "index": ("matplotlib",),
     "integrations": ("matplotlib", "sklearn", "evaluate"),
