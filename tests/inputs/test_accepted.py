@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import calibrant as cal
 from calibrant._engines.arrays.selection import available, engine, kernels
+from calibrant.results._clinical import ClinicalValue
 from needs import need
 
 Array = NDArray[Any]
@@ -73,6 +74,8 @@ for _array in (BINARY, LABELS, SOFT, WEIGHTS, ROWS, CLASSES, SOFT_ROWS):
 
 def flat(result: Any) -> list[float]:
     """Every number in a result, in a fixed order."""
+    if isinstance(result, ClinicalValue):
+        return [float(result), result.low, result.high]
     if isinstance(result, numbers.Real):
         return [float(result)]
     if isinstance(result, cal.Evaluation):
@@ -92,6 +95,26 @@ def flat(result: Any) -> list[float]:
 
 def takes_rows_only(name: str) -> bool:
     return name in ("classwise_ce", "classwise_reliability")
+
+
+def takes_one_outcome_only(name: str) -> bool:
+    return name in ("clinical_summary", "decision_curve", "ici")
+
+
+def takes(name: str, predictions: Any) -> bool:
+    """Whether a function is about predictions of this shape; if not, it must say so."""
+    if np.ndim(predictions) == 1:
+        return not takes_rows_only(name)
+    if takes_one_outcome_only(name):
+        with pytest.raises(cal.InputError, match=r"of one outcome, with .* of the shape \(n,\)"):
+            FUNCTIONS[name](CLASSES, ROWS)
+        return False
+    return True
+
+
+def ranks(name: str) -> bool:
+    """Whether it is a measure of ranking, which labels of one kind may leave without a value."""
+    return any(m.function == name and m.is_ranking for m in cal.catalogue())
 
 
 def takes_weights(name: str) -> bool:
@@ -116,7 +139,7 @@ def assert_same_everywhere(
 ) -> None:
     """Every function on the given input and on plain arrays: equal to the last bit."""
     for name, function in FUNCTIONS.items():
-        if plain[1].ndim == 1 and takes_rows_only(name):
+        if not takes(name, plain[1]):
             continue
         weigh = weights is not None and takes_weights(name)
         found = flat(
@@ -319,9 +342,9 @@ def test_nothing_that_came_in_is_changed() -> None:
     kept = [a.copy() for a in (overshooting, rows, labels, weights)]
     for name, function in FUNCTIONS.items():
         options = {"sample_weight": weights} if takes_weights(name) else {}
-        function(labels, rows, **options)
-        if not takes_rows_only(name):
-            function(labels, overshooting, **options)
+        for predictions in (rows, overshooting):
+            if takes(name, predictions):
+                function(labels, predictions, **options)
         for before, after in zip(kept, (overshooting, rows, labels, weights), strict=True):
             np.testing.assert_array_equal(before, after, err_msg=name)
 
@@ -472,6 +495,8 @@ def test_columns_by_name(kind: str) -> None:
             found = function("y", "p", sample_weight="w", data=frame)
             expected = function(LABELS, BINARY, sample_weight=WEIGHTS)
             np.testing.assert_array_equal(flat(found), flat(expected), err_msg=name)
+        if not takes(name, ROWS):
+            continue
         found, expected = function("class", names, data=frame), function(CLASSES, ROWS)
         np.testing.assert_array_equal(flat(found), flat(expected), err_msg=name)
     result = cal.evaluate("class", names, data=frame)
@@ -598,6 +623,8 @@ def test_logits_in_any_memory_order(order: str, engine_name: str) -> None:
     }[order]
     with engine(engine_name):
         for name, function in FUNCTIONS.items():
+            if not takes(name, logits):
+                continue
             found = flat(function(CLASSES, given, from_logits=True))
             expected = flat(function(CLASSES, logits, from_logits=True))
             np.testing.assert_array_equal(found, expected, err_msg=name)
@@ -649,12 +676,21 @@ def test_logits_are_never_guessed() -> None:
 def test_a_single_row(name: str, engine_name: str) -> None:
     with engine(engine_name), warnings.catch_warnings():
         warnings.simplefilter("error")
-        problems: list[tuple[Any, Any]] = [([1], [[0.25, 0.75]]), ([[0.5, 0.5]], [[0.25, 0.75]])]
-        if not takes_rows_only(name):
-            problems += [([1], [0.75]), ([0.5], [0.75])]
-        for problem in problems:
-            result = FUNCTIONS[name](*problem)
+        problems: list[tuple[Any, Any]] = [
+            ([1], [[0.25, 0.75]]), ([[0.5, 0.5]], [[0.25, 0.75]]), ([1], [0.75]), ([0.5], [0.75])
+        ]  # fmt: skip
+        for y_true, y_proba in problems:
+            if not takes(name, y_proba):
+                continue
+            try:
+                result = FUNCTIONS[name](y_true, y_proba)
+            except cal.NotDefined:
+                assert ranks(name) and y_true == [1]
+                continue
             values = result.values.values() if name == "evaluate" else flat(result)
+            if isinstance(result, cal.ClinicalSummary):
+                assert all(value.estimable or value.note for value in result.values())
+                continue
             if "reliability" not in name:  # the means of its empty bins are NaN
                 assert all(math.isfinite(value) for value in values)
 
@@ -674,9 +710,13 @@ def test_labels_of_one_class_only(engine_name: str) -> None:
     with engine(engine_name), warnings.catch_warnings():
         warnings.simplefilter("error")
         for name, function in FUNCTIONS.items():
-            assert flat(function(np.ones(N, int), ROWS))
-            if not takes_rows_only(name):
-                assert flat(function(np.ones(N, int), BINARY))
+            for predictions in (ROWS, BINARY):
+                if not takes(name, predictions):
+                    continue
+                try:
+                    assert flat(function(np.ones(N, int), predictions))
+                except cal.NotDefined:
+                    assert ranks(name)
 
 
 @every_engine

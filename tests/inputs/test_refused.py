@@ -68,6 +68,19 @@ def takes_rows_only(name: str) -> bool:
     return name in ("classwise_ce", "classwise_reliability")
 
 
+def takes_one_outcome_only(name: str) -> bool:
+    return name in ("clinical_summary", "decision_curve", "ici")
+
+
+def skip_unless_it_takes(name: str, shape: str) -> None:
+    if shape == "binary" and takes_rows_only(name):
+        pytest.skip("takes rows of class probabilities only")
+    if shape == "rows" and takes_one_outcome_only(name):
+        message = refusal(FUNCTIONS[name], LABELS, ROWS)
+        assert re.search(r"of one outcome, with .* of the shape \(n,\).*\(n, 3\)", message)
+        pytest.skip("takes the predictions of one outcome only, and says so")
+
+
 def refusal(function: Callable[..., Any], *args: Any, **options: Any) -> str:
     """What an InputError says. Nothing may be computed on the way that warns of itself."""
     with warnings.catch_warnings():
@@ -282,8 +295,7 @@ def expect_refused(
 @every_function
 @pytest.mark.parametrize("shape", ["binary", "rows"])
 def test_a_bad_value(shape: str, name: str, engine_name: str) -> None:
-    if shape == "binary" and takes_rows_only(name):
-        pytest.skip("takes rows of class probabilities only")
+    skip_unless_it_takes(name, shape)
     flaws, make = FLAWS[shape]
     complaints = Complaints()
     with engine(engine_name):
@@ -328,8 +340,7 @@ def bad_rows(n: int) -> list[tuple[int, ...]]:
 def test_the_first_bad_row_of_a_large_sample(
     shape: str, name: str, engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if shape == "binary" and takes_rows_only(name):
-        pytest.skip("takes rows of class probabilities only")
+    skip_unless_it_takes(name, shape)
     flaws, make = FLAWS[shape]
     n = N_LARGE[shape]
     monkeypatch.setenv("CALIBRANT_THREADS", "2")
@@ -532,7 +543,8 @@ def test_swapped_arguments_of_rows(engine_name: str) -> None:
     complaints = Complaints()
     with engine(engine_name):
         for name in FUNCTIONS:
-            complaints.expect(name, "swapped", FUNCTIONS[name], ROWS, np.eye(3)[LABELS])
+            sentence = "of one outcome, with" if takes_one_outcome_only(name) else "swapped"
+            complaints.expect(name, sentence, FUNCTIONS[name], ROWS, np.eye(3)[LABELS])
     complaints.settle()
 
 
@@ -555,6 +567,8 @@ def test_weights_that_are_all_0(name: str, engine_name: str) -> None:
         for n in (4, 20_000, 140_000) if engine_name == "native" else (4,):
             for make in (binary_problem, rows_problem):
                 if make is binary_problem and takes_rows_only(name):
+                    continue
+                if make is rows_problem and takes_one_outcome_only(name):
                     continue
                 good = make(n)
                 weights = np.zeros(n)
@@ -712,9 +726,10 @@ BAD_BINS: dict[str, tuple[Any, str]] = {
 def test_bins_that_are_none(name: str) -> None:
     if not takes(name, "bins") or name == "bin_sensitivity":  # which takes numbers of bins
         pytest.skip("has no bins")
-    # Where only a count will do, the message says so of anything else.
+    # Where only a count will do, or a name of one, the message says so of anything else.
     count_only = r"^bins must be a whole number of bins, at least 1; got "
-    takes_count_only = inspect.signature(FUNCTIONS[name]).parameters["bins"].annotation == "int"
+    annotation = inspect.signature(FUNCTIONS[name]).parameters["bins"].annotation
+    takes_count_only = annotation in ("int", "int | str")
     complaints = Complaints()
     for kind, (bins, sentence) in BAD_BINS.items():
         either = f"{sentence}|{count_only}" if takes_count_only else sentence

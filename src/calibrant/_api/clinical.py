@@ -155,7 +155,7 @@ def summary_of(
         if measure.loss == "brier":
             values["scaled_brier"] = scaled_brier(problem, own, level)
     events = float(problem.weights @ problem.z)
-    return ClinicalSummary(values, samples.n, events, level, "", {})
+    return ClinicalSummary(values, problem.n, events, level, "", {})
 
 
 def with_subgroups(

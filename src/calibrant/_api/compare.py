@@ -427,7 +427,8 @@ def _check_alike(samples: Mapping[str, Samples]) -> None:
             )
         if each.targets.shape != first.targets.shape:
             raise InputError(f"the labels of {name} and {first_name} have different shapes")
-        if first.weights is not None and not np.array_equal(each.weights, first.weights):  # type: ignore[arg-type]
+        mine, theirs = each.weights, first.weights  # NaN is NaN: the row is named later
+        if theirs is not None and not np.array_equal(mine, theirs, equal_nan=True):  # type: ignore[arg-type]
             raise InputError(f"{name} and {first_name} have different weights for the same rows")
 
 

@@ -132,12 +132,12 @@ def curve_of_samples(
     seed: int,
 ) -> DecisionCurve:
     """The curves of models on the same rows; `groups` as numbers."""
-    problems = {}
+    problems, index = {}, groups
     for name, each in samples.items():
         with _about(name):
-            problems[name] = scalar_problem(each, "binary")
+            problems[name], index = scalar_problem(each, "binary", groups)
     some = next(iter(problems.values()))
-    outcomes = Outcomes(some.z, some.w, groups)
+    outcomes = Outcomes(some.z, some.w, index)
     name_of_map = _map_of(recalibration, outcomes)
     predictions = {name: problem.u for name, problem in problems.items()}
     mapped = {

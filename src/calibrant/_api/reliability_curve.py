@@ -13,12 +13,13 @@ from calibrant._api.metrics.uncertainty import group_index
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.validation import check_count, check_level, public
-from calibrant._data.explain import explained
+from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.curves import isotonic_curve, local_curve
+from calibrant._inference.resampling import rows_of_weight, take_rows
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._reliability_curve import ReliabilityCurve
 
@@ -123,8 +124,7 @@ def reliability_curve(
             f"a curve is of one problem, so notion={notion!r} has none: give one class's column as "
             "y_proba and (y_true == class) as y_true"
         )
-    problem = scalar_problem(samples, resolved)
-    index = group_index(groups, samples, data)
+    problem, index = scalar_problem(samples, resolved, group_index(groups, samples, data))
     if method == "local":
         curve = local_curve(problem, resolved, float(level), index, span)
         return curve if band is not None else curve.without_band()
@@ -135,13 +135,23 @@ def reliability_curve(
     return isotonic_curve(problem, blocks, resolved, chosen, float(level), int(seed))
 
 
-def scalar_problem(samples: Samples, notion: Notion) -> Problem:
-    """The scalar problem, every row checked; rows without weight are not there."""
+def scalar_problem(
+    samples: Samples, notion: Notion, groups: NDArray[np.intp] | None
+) -> tuple[Problem, NDArray[np.intp] | None]:
+    """The scalar problem, every row checked, and its clusters; rows of no weight are not there."""
     with explained(samples):
         problem = problem_of(samples, notion, EqualWidth(15))
     assert problem is not None
+    if not problem.hard:
+        check_not_swapped(samples)
     check_weight_total(float(problem.weights.sum()), samples.n)
-    return problem
+    kept = rows_of_weight(samples)
+    if kept is None:
+        return problem, groups
+    samples, groups = take_rows(samples, groups, kept)
+    problem = problem_of(samples, notion, EqualWidth(15))
+    assert problem is not None
+    return problem, groups
 
 
 def _check_span(span: Any, method: str) -> None:

@@ -21,6 +21,25 @@ from calibrant._summaries.samples import Summary
 Array = NDArray[np.float64]
 
 
+def rows_of_weight(samples: Samples) -> NDArray[np.intp] | None:
+    """The rows that have weight; None where all have, or none."""
+    weights = samples.weights
+    if weights is None or (weights > 0).all() or not (weights > 0).any():
+        return None
+    return np.flatnonzero(weights > 0)
+
+
+def take_rows(
+    samples: Samples, groups: NDArray[np.intp] | None, kept: NDArray[np.intp] | None
+) -> tuple[Samples, NDArray[np.intp] | None]:
+    """Some rows and their clusters, these numbered anew; all rows where `kept` is None."""
+    if kept is None:
+        return samples, groups
+    if groups is not None:
+        groups = np.unique(groups[kept], return_inverse=True)[1].astype(np.intp)
+    return samples.take(kept), groups
+
+
 @dataclass
 class Resampler:
     """One set of samples to be resampled, and its problems by notion and binning."""
@@ -40,13 +59,10 @@ class Resampler:
 
     def __post_init__(self) -> None:
         """Rows without weight are not there: a resample of nothing else would have no value."""
-        weights = self.samples.weights
-        if weights is None or (weights > 0).all() or not (weights > 0).any():
+        kept = rows_of_weight(self.samples)
+        if kept is None:
             return
-        kept = np.flatnonzero(weights > 0)
-        self.samples = self.samples.take(kept)
-        if self.groups is not None:
-            self.groups = np.unique(self.groups[kept], return_inverse=True)[1].astype(np.intp)
+        self.samples, self.groups = take_rows(self.samples, self.groups, kept)
         if np.ndim(self.votes):
             self.votes = self.votes[kept]
 

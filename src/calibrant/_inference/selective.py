@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import BinTable
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.resampling import rows_of_weight, take_rows
 from calibrant._measures.proportions import wilson
 from calibrant._measures.ranking import aurc, risk_curve
 from calibrant.results._risk_coverage import RiskCoverage
@@ -29,6 +30,7 @@ def curve_of(
     curve = risk_curve(levels)
     at = _points(curve.coverage)
     thresholds = _distinct(levels)[::-1][at]
+    samples, groups = take_rows(samples, groups, rows_of_weight(samples))
     u, z, w, findings = whole_problem(samples, notion)
     weights = np.ones(u.size) if w is None else w
     moved = (

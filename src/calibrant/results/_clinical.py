@@ -98,7 +98,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         `slope`, `intercept`, `intercept_in_the_large`, `observed_expected`, `c_statistic`, `brier`,
         `scaled_brier`, `ici`, `e50`, `e90` and `emax`.
     n : int
-        The number of rows.
+        The number of rows that have weight.
     events : float
         The sum of the outcomes (of their weight).
     level : float

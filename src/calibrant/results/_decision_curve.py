@@ -75,7 +75,7 @@ class DecisionCurve(Result):
     level : float
         The level of the limits.
     n : int
-        The number of rows.
+        The number of rows that have weight.
     prevalence : float
         The mean outcome.
     recalibration : str

@@ -51,7 +51,7 @@ class ReliabilityCurve(Result):
     is_hard : bool
         Whether all targets are 0 or 1.
     n : int
-        The number of rows.
+        The number of rows that have weight.
     shares : ndarray
         The share of rows in each of 40 places of equal width.
     span : float

@@ -44,7 +44,7 @@ class RiskCoverage(Result):
     level : float
         The level of the limits.
     n : int
-        The number of rows.
+        The number of rows that have weight.
     is_hard : bool
         Whether all targets are 0 or 1.
     steps : tuple of ndarray

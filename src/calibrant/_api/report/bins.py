@@ -106,7 +106,7 @@ def _curves(
     samples: Samples, notion: Notion, groups: NDArray[np.intp] | None, level: float
 ) -> dict[str, ReliabilityCurve]:
     """The curves that follow the rows, the one that is drawn unasked first."""
-    problem = scalar_problem(samples, "binary")
+    problem, groups = scalar_problem(samples, "binary", groups)
     blocks = blocks_of(problem.n, groups, 0)
     return {
         "isotonic": isotonic_curve(problem, blocks, notion, "consistency", level, 0),
