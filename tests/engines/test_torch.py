@@ -25,6 +25,7 @@ from calibrant._engines.arrays import engine as array_engine
 from calibrant._engines.arrays.selection import available, engine, kernels
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import Engine, engine_of
+from calibrant._measures.catalogue import entry_of
 from calibrant._summaries.requirements import holdings
 from needs import need
 
@@ -374,7 +375,10 @@ def test_every_measure_of_the_catalogue(name, bins, device):
         found = cal.evaluate(tensor(y, device), tensor(p, device), bins=bins, **options)
     assert found.values.keys() == expected.values.keys()
     for measure, value in expected.values.items():
-        assert found[measure] == pytest.approx(value, rel=1e-11, abs=1e-14), measure
+        # The last bit of predictions near 1 decides which of them are tied.
+        ties = name == "large logits" and entry_of(measure).is_ranking
+        near = {"rel": 0, "abs": 1e-6} if ties else {"rel": 1e-11, "abs": 1e-14}
+        assert found[measure] == pytest.approx(value, **near), measure
     assert found.notes == expected.notes
     assert found.inferred == expected.inferred
     assert found.recipe == expected.recipe
