@@ -12,7 +12,7 @@ from calibrant._core.version import __version__
 if TYPE_CHECKING:
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
-    from calibrant._api.clinical import clinical_summary, ici
+    from calibrant._api.clinical import clinical_summary
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
     from calibrant._api.decision_curve import decision_curve
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         sweep_ece,
         tace,
     )
+    from calibrant._api.metrics.curves import ici
     from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
     from calibrant._api.metrics.losses import (
         brier_decomposition,
@@ -202,7 +203,7 @@ __all__ = [
 _NAMES = {
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),
-    "calibrant._api.clinical": ("clinical_summary", "ici"),
+    "calibrant._api.clinical": ("clinical_summary",),
     "calibrant._api.compare": ("compare",),
     "calibrant._api.conventions": ("conventions",),
     "calibrant._api.decision_curve": ("decision_curve",),
@@ -217,6 +218,7 @@ _NAMES = {
         "sweep_ece",
         "tace",
     ),
+    "calibrant._api.metrics.curves": ("ici",),
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",

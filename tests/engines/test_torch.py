@@ -485,10 +485,10 @@ def small_blocks(monkeypatch):
 )
 def test_blocks_add_up(name, device, small_blocks):
     test_every_measure_of_the_catalogue(name, 15, device)
-    test_streams(name, None, device)
+    test_streams(name, device)
     test_vectors = name in MULTICLASS
     if test_vectors:
-        test_vector_tables(name, PHI, "quantile", device)
+        test_vector_tables(name, device)
 
 
 @every_device

@@ -85,6 +85,7 @@ def test_values_are_those_of_evaluate(name, engine_name):
 
 FROM_CELLS = ("debiased_l2", "sweep_ece", "ks_error", "confidence_ce", "confidence_ce_uncorrected")
 FROM_CELLS += ("brier_miscalibration", "brier_discrimination")
+FROM_CELLS += tuple(m.name for m in cal.catalogue("multiclass") if m.is_ranking)
 
 
 @pytest.mark.parametrize("measure", [m.name for m in cal.catalogue("multiclass")])

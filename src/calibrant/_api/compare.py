@@ -244,7 +244,7 @@ def compare(
             "seed": int(seed),
             "grouped": index is not None,
             "matched_by_ids": given.matched,
-            "own_labels": n_own > 0,
+            **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),
         },
         tuple(_table(summary) for summary in summaries.values()),

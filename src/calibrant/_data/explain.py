@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._data.links import OVERSHOOT
-from calibrant._data.samples import BadRow, Samples
+from calibrant._data.samples import BadRow, RowSamples, Samples
 from calibrant._data.source import Source
 
 
@@ -25,7 +26,7 @@ def explained(samples: Source) -> Iterator[None]:
         if isinstance(samples, Samples):
             message = explain(samples, first_bad_row(samples, bad.row))
         else:  # the engine names the first one: that row alone is brought here
-            message = explain(samples.row(bad.row), 0, shown=bad.row)
+            message = explain(samples.row(bad.row), 0, shown=bad.row, whole=samples)
         if samples.n_missing:
             message += f" (rows are counted without the {samples.n_missing} dropped)"
         raise InputError(message) from None
@@ -78,10 +79,15 @@ def _bad_rows(samples: Samples, rows: slice) -> NDArray[np.bool_]:
     return bad
 
 
-def explain(samples: Samples, row: int, *, shown: int | None = None) -> str:
-    """Why this row cannot be measured, and what to do; `shown` is its number elsewhere."""
+def explain(
+    samples: Samples, row: int, *, shown: int | None = None, whole: Source | None = None
+) -> str:
+    """Why this row cannot be measured, and what to do; `shown` is its number among all rows, which
+    are `whole` where only some are at hand.
+    """
     number = row if shown is None else shown
-    for look in (_weight, _prediction, _target):
+    prediction = partial(_prediction, whole=samples if whole is None else whole)
+    for look in (_weight, prediction, _target):
         message = look(samples, row, number)
         if message:
             return message
@@ -97,7 +103,7 @@ def _weight(samples: Samples, row: int, shown: int) -> str | None:
     return f"sample_weight[{shown}] is {w!r}: weights must be finite and not negative"
 
 
-def _prediction(samples: Samples, row: int, shown: int) -> str | None:
+def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
     values = np.atleast_1d(samples.predictions[row]).astype(np.float64)
     for column, value in enumerate(values.tolist()):
         location = f"y_proba[{shown}, {column}]" if samples.multiclass else f"y_proba[{shown}]"
@@ -106,7 +112,7 @@ def _prediction(samples: Samples, row: int, shown: int) -> str | None:
                 f"{location} is {value!r}: predictions must be finite numbers. Fix or drop that row"
             )
         if not samples.from_logits and not -OVERSHOOT <= value <= 1 + OVERSHOOT:
-            if value < 0 and _none_is_above_zero(samples):
+            if value < 0 and _none_is_above_zero(whole):
                 return (
                     f"{location} is {value!r}, and no y_proba is above 0: predictions must lie in "
                     "[0, 1]. If these are log-probabilities, pass from_logprobs=True; if they are "
@@ -127,9 +133,9 @@ def _prediction(samples: Samples, row: int, shown: int) -> str | None:
     return None
 
 
-def _none_is_above_zero(samples: Samples) -> bool:
+def _none_is_above_zero(samples: Source) -> bool:
     """Whether predictions look like logarithms of probabilities."""
-    return bool((np.asarray(samples.predictions, dtype=np.float64) <= 0).all())
+    return isinstance(samples, RowSamples) and bool((samples.predictions <= 0).all())
 
 
 def _target(samples: Samples, row: int, shown: int) -> str | None:
