@@ -53,7 +53,8 @@ def from_text(text: str | bytes, source: str) -> dict[str, Any]:
 def encode_option(value: Any) -> Any:
     """An option as JSON has it; a binning rule by its name and fields."""
     if isinstance(value, EqualWidth | Quantile | Edges | LevelSets):
-        return {"rule": type(value).__name__, **dataclasses.asdict(value)}
+        given = (field.name for field in dataclasses.fields(value) if field.init)
+        return {"rule": type(value).__name__, **{name: getattr(value, name) for name in given}}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return list(value) if isinstance(value, tuple) else value
