@@ -45,7 +45,7 @@ def test_a_column_that_is_one_model_s_own_is_refused(tmp_path, capsys):
             cal.compare(label, {"a": "conf_gpt", "b": "conf_qwen"}, data=FRAME)
     # Labels of the rows are everyone's.
     found = cal.compare("label", {"a": "conf_gpt", "b": "conf_qwen"}, data=FRAME, n_resamples=50)
-    assert found.names == ("a", "b") and not found.recipe["own_labels"]
+    assert found.names == ("a", "b") and "own_labels" not in found.recipe
 
 
 def test_labels_by_model():
@@ -63,7 +63,7 @@ def test_labels_by_model():
     assert (same.values == found.values).all()
     # The same labels for all are shared ones, however they were given.
     shared = cal.compare(dict.fromkeys(CORRECT, CORRECT["gpt"]), CONFIDENCE, n_resamples=50)
-    assert not shared.recipe["own_labels"]
+    assert "own_labels" not in shared.recipe
     assert (shared.values == cal.compare(CORRECT["gpt"], CONFIDENCE, n_resamples=50).values).all()
 
 
