@@ -1,5 +1,6 @@
 """Probabilities and log-probabilities under from_logits are recognised, on every way in."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -123,3 +124,46 @@ def test_the_command_names_its_option(verb, tmp_path):
     assert told.stderr.count("log-probabilities, pass --from-logprobs in place of it") == 1
     refused = run(first, str(many), "--label", "y", "--proba", "a,b,c", "--from-logits", *options)
     assert refused.returncode not in (0, 1) and "--from-logits" in refused.stderr
+
+
+TAKE_LOGITS = [
+    name for name in cal.__all__
+    if inspect.isfunction(getattr(cal, name))
+    and "from_logits" in inspect.signature(getattr(cal, name)).parameters
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAKE_LOGITS)
+def test_what_takes_logits_takes_log_probabilities(name):
+    assert "from_logprobs" in inspect.signature(getattr(cal, name)).parameters
+
+
+@pytest.mark.parametrize("name", ["auroc", "aurc", "accuracy_at_coverage", "ici"])
+def test_measures_of_log_probabilities(name):
+    rng = np.random.default_rng(3)
+    p = rng.random(200)
+    y = (rng.random(200) < p).astype(int)
+    function = getattr(cal, name)
+    assert function(y, np.log(p), from_logprobs=True) == pytest.approx(function(y, p), rel=1e-12)
+
+
+def test_results_of_log_probabilities():
+    rng = np.random.default_rng(3)
+    p = rng.random(200)
+    y, logs = (rng.random(200) < p).astype(int), np.log(p)
+    taken = {"from_logprobs": True}
+    slopes = [cal.clinical_summary(y, p), cal.clinical_summary(y, logs, **taken)]
+    assert slopes[0]["slope"] == pytest.approx(slopes[1]["slope"])
+    curves = [cal.decision_curve(y, q, thresholds=[0.3], **more).net_benefit("model")[0]
+              for q, more in ((p, {}), (logs, taken))]  # fmt: skip
+    assert curves[0] == pytest.approx(curves[1]) != 0
+    assert cal.risk_coverage(y, logs, **taken).aurc == pytest.approx(cal.aurc(y, p))
+    lines = [cal.reliability_curve(y, q, **more).columns() for q, more in ((p, {}), (logs, taken))]
+    assert lines[0] == {name: pytest.approx(values) for name, values in lines[1].items()}
+
+
+@pytest.mark.parametrize("taker", [cal.PlattScaling, cal.Accumulator], ids=lambda t: t.__name__)
+def test_where_log_probabilities_are_not_taken_their_exp_is(taker):
+    update = getattr(taker(), "fit" if taker is cal.PlattScaling else "update")
+    with pytest.raises(cal.InputError, match="log-probabilities, give their exp or"):
+        update([0, 1], [-0.4, -1.2])

@@ -16,6 +16,7 @@ from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
+from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads
@@ -50,6 +51,7 @@ def clinical_summary(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ClinicalSummary:
@@ -78,6 +80,8 @@ def clinical_summary(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -121,7 +125,8 @@ def clinical_summary(
     """
     check_level(level)
     check_resamples(n_resamples, seed)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
     if samples.multiclass:
         raise InputError(
             f"clinical_summary is of one outcome, with y_proba of the shape (n,); it is (n, "

@@ -15,6 +15,7 @@ from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._core.errors import CalibrantError, InputError, one_of
 from calibrant._core.validation import check_count, check_level, public
+from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.decisions import Outcomes, apart, benefit, limits
@@ -44,6 +45,7 @@ def decision_curve(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> DecisionCurve:
@@ -76,6 +78,8 @@ def decision_curve(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -116,7 +120,8 @@ def decision_curve(
         one_of("recalibration", recalibration, ("default", *MAPS))
     places = _thresholds(thresholds)
     given = dict(y_proba) if isinstance(y_proba, Mapping) else {"model": y_proba}
-    samples = _samples(y_true, given, sample_weight, from_logits, classes, data)
+    how = given_as(from_logits, from_logprobs)
+    samples = _samples(y_true, given, sample_weight, how, classes, data)
     first = next(iter(samples.values()))
     return curve_of_samples(
         samples, places, recalibration, float(level), group_index(groups, first, data), int(seed)
@@ -263,7 +268,7 @@ def _samples(
     y_true: Any,
     given: Mapping[str, Any],
     sample_weight: Any,
-    from_logits: bool,
+    how: Given,
     classes: Sequence[Any] | None,
     data: Any,
 ) -> dict[str, Samples]:
@@ -275,7 +280,7 @@ def _samples(
         if str(name) in (ALL, NONE):
             raise InputError(f"{name!r} is what acting on {name} is called: name the model apart")
         with _about(str(name)):
-            each = to_samples(y_true, predictions, sample_weight, from_logits, classes, data)
+            each = to_samples(y_true, predictions, sample_weight, how, classes, data)
         if each.multiclass:
             raise InputError(
                 f"{name}: a decision curve is of one outcome, with predictions of the shape (n,); "

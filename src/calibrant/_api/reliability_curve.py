@@ -14,6 +14,7 @@ from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.validation import check_count, check_level, public
 from calibrant._data.explain import check_not_swapped, explained
+from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
@@ -41,6 +42,7 @@ def reliability_curve(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> ReliabilityCurve:
@@ -79,6 +81,8 @@ def reliability_curve(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -117,7 +121,8 @@ def reliability_curve(
     if band is not None:
         one_of("band", band, known)
     _check_span(span, method)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(

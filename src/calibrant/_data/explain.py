@@ -115,8 +115,8 @@ def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | 
             if value < 0 and _none_is_above_zero(whole):
                 return (
                     f"{location} is {value!r}, and no y_proba is above 0: predictions must lie in "
-                    "[0, 1]. If these are log-probabilities, pass from_logprobs=True; if they are "
-                    "logits, from_logits=True"
+                    "[0, 1]. If these are log-probabilities, give their exp or pass "
+                    "from_logprobs=True; if they are logits, from_logits=True"
                 )
             return (
                 f"{location} is {value!r}: predictions must lie in [0, 1]. If these are logits, "

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
+from calibrant._data.logprobs import given_as
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.catalogue import Measure, catalogue
 from calibrant._summaries.samples import Summary
@@ -22,6 +23,7 @@ def ici(
     part: str = "mean",
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -44,6 +46,8 @@ def ici(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -79,7 +83,8 @@ def ici(
     """
     parts = _parts()
     one_of("part", part, parts)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     if samples.multiclass:
         raise InputError(
             f"ici is of one outcome, with y_proba of the shape (n,); it is (n, {samples.n_classes})"

@@ -14,6 +14,7 @@ from calibrant._core.binning import EqualWidth, LevelSets
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, public
 from calibrant._data.explain import explained
+from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._inference.selective import curve_of
@@ -32,6 +33,7 @@ def auroc(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -60,6 +62,8 @@ def auroc(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -89,7 +93,8 @@ def auroc(
     >>> cal.auroc([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.8])
     0.75
     """
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     resolved = resolve_notion(samples, notion)
     if resolved == "classwise":
         return _mean_over_classes(samples)
@@ -129,6 +134,7 @@ def aurc(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -156,6 +162,8 @@ def aurc(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -188,7 +196,8 @@ def aurc(
     >>> round(cal.aurc([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6]), 4)
     0.2083
     """
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     return aurc_of(Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets()))
 
 
@@ -201,6 +210,7 @@ def accuracy_at_coverage(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> float:
@@ -227,6 +237,8 @@ def accuracy_at_coverage(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -258,7 +270,8 @@ def accuracy_at_coverage(
         raise InputError(
             f"coverage must be a share of the rows above 0 and at most 1; got {coverage!r}"
         )
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     levels = Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets())
     return accuracy_at(levels, float(coverage))
 
@@ -273,6 +286,7 @@ def risk_coverage(
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> RiskCoverage:
@@ -298,6 +312,8 @@ def risk_coverage(
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     data : data frame or mapping, optional
@@ -327,7 +343,8 @@ def risk_coverage(
     (0.2083, 1.0)
     """
     check_level(level)
-    samples = to_samples(y_true, y_proba, sample_weight, from_logits, classes, data)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
     resolved = _ranked(resolve_notion(samples, notion))
     levels = Summary(samples).table(resolved, LevelSets())
     return curve_of(samples, resolved, levels, float(level), group_index(groups, samples, data))
