@@ -114,11 +114,22 @@ def test_targets_that_name_no_choice_are_judged_by_acc(tmp_path: Path) -> None:
     file.write_text("\n".join(map(json.dumps, rows)))
     read = cal.read_file(file)
     assert read.y_true.tolist() == [0, 1, 0, 1] and read.y_proba.ndim == 1
+    assert "line 1: target 'the end' is no choice" in read.inferred
     for row in rows:
         del row["acc"]
     file.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(cal.InputError, match="line 1: target is 'the end', which is neither"):
         cal.read_file(file)
+
+
+def test_one_target_that_is_no_choice_is_named(tmp_path: Path) -> None:
+    file, golds, logs = lm_log(tmp_path, "arc", [4] * 6)
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for row, gold, log in zip(rows, golds, logs, strict=True):
+        row["acc"] = float(int(np.argmax(log)) == gold)
+    rows[3]["target"] = "9"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert "line 4: target '9' is no choice" in cal.read_file(file).inferred
 
 
 def test_filters_are_kept_apart(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import arrow
 from calibrant._data.readers.columns import USUAL
 from calibrant._data.readers.find import File, unreadable
+from calibrant._data.readers.json_values import not_json
 from calibrant._data.readers.jsonl import Record
 from calibrant._data.readers.records import Pair, RecordReader, text_of
 
@@ -201,9 +202,7 @@ def _from_json(file: File) -> tuple[Record, list[Record]]:
     try:
         log = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"{file}, line {error.lineno} is not JSON: {error.msg} at column {error.colno}"
-        ) from None
+        raise InputError(f"{file}, line {error.lineno} {not_json(error)}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is not JSON: {error}") from None
     if not isinstance(log, dict) or "eval" not in log:

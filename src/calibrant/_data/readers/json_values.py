@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -125,3 +126,8 @@ def names_of(cells: Cells) -> Names:
         # True and 1 are equal, but not the same name.
         codes[row] = known.setdefault((type(name), name), len(known))
     return Names(codes, [name for _, name in known])
+
+
+def not_json(error: json.JSONDecodeError) -> str:
+    """What keeps a text from being JSON, and where in its line."""
+    return f"is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"

@@ -18,7 +18,7 @@ from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names
 from calibrant._data.readers.find import File
 from calibrant._data.readers.json_scan import Slice, count_records, json_scan
-from calibrant._data.readers.json_values import Cells, column_of, names_of
+from calibrant._data.readers.json_values import Cells, column_of, names_of, not_json
 from calibrant._data.readers.packed_text import opened
 from calibrant._data.readers.scanner import scanner
 
@@ -141,7 +141,7 @@ def _record(file: File, text: bytes, line: int) -> Record:
     except UnicodeDecodeError:
         raise InputError(f"{location} is not UTF-8 text: save the file as UTF-8") from None
     except json.JSONDecodeError as error:
-        fault = f"is not JSON: {error.msg} at column {error.colno}"
+        fault = not_json(error)
         if len(text) >= LONGEST:
             fault = f"is longer than {LONGEST >> 20} MiB"
         raise InputError(f"{location} {fault}. Each line must be one record, {{...}}") from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ class LmEvalReader(RecordReader):
         self.messages = (
             f"{KIND}, recognised by its fields; format='jsonl' reads its records as they are",
             "probabilities are the softmax of the choices' log-likelihoods",
-            *([f"{task}: targets are {reading}"] if reading is not None else []),
+            *([f"{task}: targets are {reading}"] if reading is not None else _odd_target(chosen)),
         )
 
     def pieces(self, fields: Any) -> Any:
@@ -202,6 +203,12 @@ def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int
         f"{file}, line {each.line}: target is {each.target[:60]!r}, which is neither the index nor "
         "the text of a choice, and acc is not there to say whether the answer was right"
     )
+
+
+def _odd_target(documents: list[_Document]) -> list[str]:
+    """The first target that is no choice: one alone keeps all from being read as choices."""
+    odd = (d for d in documents if _index(d) is None and _by_text(d) is None)
+    return [f"line {d.line}: target {d.target[:60]!r} is no choice" for d in islice(odd, 1)]
 
 
 def _index(document: _Document) -> int | None:

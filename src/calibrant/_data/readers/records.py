@@ -11,7 +11,7 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names
 from calibrant._data.readers.find import File
-from calibrant._data.readers.json_values import Cells, column_of, names_of
+from calibrant._data.readers.json_values import Cells, column_of, names_of, not_json
 from calibrant._data.readers.jsonl import KINDS, Record, flatten, values_of, whole_number
 from calibrant._data.readers.packed_text import opened
 
@@ -139,6 +139,4 @@ def _skip(text: str, at: int) -> int:
 
 
 def _not_json(file: File, error: json.JSONDecodeError) -> InputError:
-    return InputError(
-        f"{file}, line {error.lineno} is not JSON: {error.msg} at column {error.colno}"
-    )
+    return InputError(f"{file}, line {error.lineno} {not_json(error)}")
