@@ -1,6 +1,8 @@
 """What must be settled before any test imports anything, and which tests share a process."""
 
 import os
+import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,26 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
-TESTS = Path(__file__).parent
+# Drawings open no window.
+os.environ.setdefault("MPLBACKEND", "Agg")
+
 # Folders whose tests share what is made once: pages, and the browser that opens them.
 TOGETHER = ("report_page", "site")
 # What takes a process longest comes first, so that at the end no process waits for another.
 FIRST = ("audits/test_audit.py", "inference/test_coverage.py", "site", "report_page", "spark")
+
+
+@pytest.fixture(autouse=True)
+def _no_open_figures() -> Iterator[None]:
+    """Twenty open figures are a warning, and so a failure of whichever test opens the next one."""
+    _close_figures()  # those of doctests, which have no fixtures
+    yield
+    _close_figures()
+
+
+def _close_figures() -> None:
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
