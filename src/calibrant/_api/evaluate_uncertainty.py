@@ -173,6 +173,7 @@ def _with_intervals(
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
     value, floor = estimate.value, None
-    if measure.notion != "distribution":
+    # What distances show by chance is known of votes alone: outcomes are no distributions.
+    if measure.notion != "distribution" or uncertainty.votes is not None:
         floor = uncertainty.noise_floor(measure, value)
     return replace(estimate, interval=uncertainty.interval(measure, value), noise_floor=floor)
