@@ -286,7 +286,7 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
         one = findings.n_log_clipped == 1
         notes.append(
             f"{findings.n_log_clipped} {'prediction' if one else 'predictions'} below 1e-12 for "
-            f"what happened {'counts' if one else 'count'} as 1e-12 in the log loss"
+            f"what happened {'counts' if one else 'count'} as 1e-12 in the log loss and KL"
         )
     if n_logits_clipped:
         notes.append(
