@@ -133,7 +133,7 @@ def _with_rows(
         )  # fmt: skip
         result = add_uncertainty(
             result, uncertainty, options.tolerance, asked=asked,
-            clinical=votes is None and _wants_clinical(samples, options),
+            clinical=samples.votes is None and _wants_clinical(samples, options),
         )  # fmt: skip
     if groups is not None:
         result = replace(result, reliability=clustered(result.reliability, samples, groups))
