@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scaling_problems import BINARY, KINDS, MULTICLASS, NEW, SHAPES, softmax
 
+import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant.scaling import (
     SCALERS,
@@ -167,3 +168,19 @@ def test_rows_count_the_same_where_hard_rows_get_more_votes():
     right = TemperatureScaling().fit(q, logits).temperature_
     assert TemperatureScaling().fit(shares, logits).temperature_ == pytest.approx(right, rel=0.05)
     assert TemperatureScaling().fit(votes, logits).temperature_ > 1.2 * right
+
+
+def test_predictors_are_compared_after_maps_fitted_to_counts():
+    counts, proba = counts_of("multiclass"), MULTICLASS.proba[:ROWS]
+    votes = counts.sum(axis=1)
+    expected = TemperatureScaling(from_logits=False).fit(counts, proba).temperature_
+    for given in (
+        {"y_true": counts},
+        {"y_true": counts / votes[:, None], "votes": votes},
+    ):
+        found = cal.compare(
+            MULTICLASS.hard[ROWS:], dict.fromkeys("ab", MULTICLASS.proba[ROWS:]),
+            measures=["ece"], n_resamples=50,
+            scale_on={**given, "y_proba": dict.fromkeys("ab", proba)},
+        )  # fmt: skip
+        assert any(f"temperature_={expected:.3f}"[:18] in note for note in found.notes)
