@@ -43,12 +43,13 @@ from calibrant.results._windows import Windows
 
 
 class ReliabilityDisplay(FromPredictions, ReliabilityDiagram):
-    """A reliability diagram: each bin's mean target against its mean prediction.
+    """A reliability diagram: the isotonic curve of the rows, and each bin's mean target.
 
     Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
     diagonal are predictions that were too low, points below it predictions that were too high. Bars
-    are intervals for the mean target (see `ReliabilityTable.intervals`); the strip on top shows
-    where the predictions lie. Draw another on the same axes with ``ax=display.ax_``.
+    are intervals for the mean target (see `ReliabilityTable.intervals`), the grey band is where
+    the curves of calibrated predictions would lie (see `reliability_curve`), and the strip on top
+    shows where the predictions lie. Draw another on the same axes with ``ax=display.ax_``.
 
     Parameters
     ----------
@@ -62,7 +63,11 @@ class ReliabilityDisplay(FromPredictions, ReliabilityDiagram):
     ax_, figure_ : matplotlib Axes and Figure
         Where the diagram is drawn.
     line_ : matplotlib Line2D
-        The curve.
+        The points of bins; joined by a line where no curve is drawn.
+    curve_ : matplotlib Line2D or None
+        The curve of the rows.
+    band_ : matplotlib PolyCollection or None
+        The band of the curve.
     intervals_ : matplotlib LineCollection or None
         The bars.
     counts_ax_ : matplotlib Axes or None
@@ -196,8 +201,8 @@ class SmoothReliabilityDisplay(FromPredictions, SmoothReliabilityDiagram):
 class ClasswiseDisplay(FromPredictions, ClasswiseDiagram):
     """Small reliability diagrams of each class against the rest, the largest error first.
 
-    Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Bars are intervals
-    for the mean target; grey columns show the share of rows in each bin, the highest of a diagram
+    Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Lines are isotonic
+    curves of the rows, points are bins. Bars are intervals for the mean target; grey columns show the share of rows in each bin, the highest of a diagram
     at half of its height. The line below says how many classes are shown.
 
     Parameters
@@ -212,9 +217,11 @@ class ClasswiseDisplay(FromPredictions, ClasswiseDiagram):
     figure_ : matplotlib Figure or SubFigure
         Where the diagrams are drawn.
     lines_ : list of matplotlib Line2D
-        The curves.
+        The points of the bins of each class.
+    curves_ : list of matplotlib Line2D or None
+        The curves of the rows.
     intervals_ : list of matplotlib LineCollection or None
-        The bars of each curve.
+        The bars of each class.
     note_ : matplotlib Text
         The line below.
 
