@@ -202,8 +202,9 @@ class ClasswiseDisplay(FromPredictions, ClasswiseDiagram):
     """Small reliability diagrams of each class against the rest, the largest error first.
 
     Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Lines are isotonic
-    curves of the rows, points are bins. Bars are intervals for the mean target; grey columns show the share of rows in each bin, the highest of a diagram
-    at half of its height. The line below says how many classes are shown.
+    curves of the rows, points are bins. Bars are intervals for the mean target; grey columns show
+    the share of rows in each bin, the highest of a diagram at half of its height. The line below
+    says how many classes are shown.
 
     Parameters
     ----------
@@ -287,6 +288,7 @@ def windows_of(
     baseline: Any = None,
     sample_weight: Any = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Windows:
@@ -312,6 +314,8 @@ def windows_of(
         Weight of each row.
     from_logits : bool, default False
         Whether `y_proba` holds logits.
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities.
     classes : sequence, optional
         Labels of the classes, in the order of the columns.
     data : frame, optional
@@ -323,8 +327,9 @@ def windows_of(
         A row for each window.
     """
     monitor = Monitor(
-        every=every, bins=bins, measures=measures, from_logits=from_logits, classes=classes
-    )
+        every=every, bins=bins, measures=measures, from_logits=from_logits,
+        from_logprobs=from_logprobs, classes=classes,
+    )  # fmt: skip
     monitor.update(y_true, y_proba, time=time, sample_weight=sample_weight, data=data)
     return monitor.evaluate(baseline=baseline)
 
