@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
@@ -312,7 +313,8 @@ def _drawn(
 
 def _table(summary: Summary) -> ReliabilityTable:
     table, cuts = summary.table_with_cuts(summary.scalar, summary.fixed)
-    return ReliabilityTable(table, summary.fixed, cuts, summary.scalar)
+    fit = curve_of_rows(summary.samples, summary.scalar)
+    return ReliabilityTable(table, summary.fixed, cuts, summary.scalar, fit=fit)
 
 
 def _whole_counts(bin_counts: Any) -> tuple[int, ...]:

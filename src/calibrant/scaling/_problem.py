@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._data.links import LOG_FLOOR
+from calibrant._data.logprobs import Given
 from calibrant._data.to_samples import to_samples
 from calibrant._summaries.samples import Summary
 from calibrant.scaling._predictions import FloatArray, Predictions, predictions_of
@@ -73,13 +74,13 @@ def to_problem(
     y_proba: Any,
     *,
     sample_weight: Any,
-    from_logits: bool,
+    given: Given,
     classes: Sequence[Any] | None,
     data: Any,
 ) -> Problem:
     """A problem from whatever the user has, or a clear error."""
     samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+        y_true, y_proba, sample_weight=sample_weight, from_logits=given, classes=classes,
         data=data,
     )  # fmt: skip
     loss_before = Summary(samples).losses.mean("log")  # checks every value on its way
