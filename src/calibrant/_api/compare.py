@@ -108,8 +108,8 @@ def compare(
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
         where there are any `sample_weight` and `data`.
     scaler : str, default "temperature"
-        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix" or
-        "dirichlet".
+        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
+        "dirichlet" or "label-smoothing".
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
