@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         UnknownOption,
     )
     from calibrant._data.readers.read_rows import read_file
+    from calibrant._data.vote_table import count_votes
     from calibrant._inference.robustness import rank_robustness
     from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
@@ -165,6 +166,7 @@ __all__ = [
     "confidence_ce",
     "confidence_loss",
     "conventions",
+    "count_votes",
     "cox_calibration",
     "debiased_l2",
     "decision_curve",
@@ -292,6 +294,7 @@ _NAMES = {
         "UnknownOption",
     ),
     "calibrant._data.readers.read_rows": ("read_file",),
+    "calibrant._data.vote_table": ("count_votes",),
     "calibrant._inference.robustness": ("rank_robustness",),
     "calibrant._measures.catalogue": ("catalogue",),
     "calibrant._research.audits.audit": ("audit",),
