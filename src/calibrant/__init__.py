@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.version import __version__
 
 if TYPE_CHECKING:
+    from calibrant._api.bayes_error import bayes_error
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
     from calibrant._api.clinical import clinical_summary
@@ -153,6 +154,7 @@ __all__ = [
     "audit",
     "aurc",
     "auroc",
+    "bayes_error",
     "bin_sensitivity",
     "brier_decomposition",
     "brier_score",
@@ -208,6 +210,7 @@ __all__ = [
 # Where each public name is defined: a module is imported when one of its names is first used, so
 # that `import calibrant` costs next to nothing.
 _NAMES = {
+    "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),
     "calibrant._api.clinical": ("clinical_summary",),
