@@ -30,7 +30,7 @@ from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
-from calibrant._inference.resampling import checked_votes
+from calibrant._inference.resampling import checked_resample, checked_votes
 from calibrant._inference.robustness import rank_robustness
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find, listed
@@ -56,6 +56,7 @@ def compare(
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    resample: str | None = None,
     scale_on: Mapping[str, Any] | None = None,
     scaler: str = "temperature",
     n_resamples: int = N_RESAMPLES,
@@ -102,7 +103,12 @@ def compare(
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; losses and distances have no noise floor without it.
+        Number of votes behind each soft label: their noise is then taken out of estimates and
+        intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
     scale_on : mapping, optional
         Validation rows to which a recalibration map of each predictor is fitted, so that predictors
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
@@ -178,6 +184,8 @@ def compare(
     fixed, quantile = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
+    counted = checked_votes(votes, first)
+    drawn_anew = checked_resample(resample, counted)
 
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
     chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
@@ -189,7 +197,7 @@ def compare(
         # As by `interval`: a predictor's own uncertainty does not depend on the others.
         uncertainty = uncertainty_of(
             each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
-            seed=seed, blocks=blocks,
+            seed=seed, blocks=blocks, votes=counted, resample=drawn_anew,
         )  # fmt: skip
         both = list(zip(chosen, row, strict=True))
         return _Resampled(
@@ -207,11 +215,10 @@ def compare(
     scatters = [each.scatters for each in resamples]
     slices: dict[str, Slices] | None = None
     if by is not None:
-        votes = checked_votes(votes, first)
         slices = {
             name: sliced(
-                each, by, data, fixed, quantile, chosen, votes=votes, seed=int(seed), groups=index,
-                asked=measures is not None,
+                each, by, data, fixed, quantile, chosen, votes=counted, seed=int(seed),
+                groups=index, asked=measures is not None,
             )
             for name, each in samples.items()
         }  # fmt: skip

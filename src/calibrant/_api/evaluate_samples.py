@@ -49,6 +49,8 @@ class Options:
     # The cluster of each row as a number (see `group_index`).
     groups: NDArray[np.intp] | None = None
     votes: Any = None
+    # What intervals draw anew: rows, votes or both; None for what the labels allow.
+    resample: str | None = None
     n_resamples: int = N_RESAMPLES
     seed: int = 0
     # What to slice by: columns of `data`, or a value for each row.
@@ -120,10 +122,11 @@ def _with_rows(
         uncertainty_of,
     )
     from calibrant._api.slices import Judging, sliced
-    from calibrant._inference.resampling import checked_votes
+    from calibrant._inference.resampling import checked_resample, checked_votes
 
     asked, judging = options.measures is not None, None
     votes, groups = checked_votes(options.votes, samples), options.groups
+    resample = checked_resample(options.resample, votes)
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
@@ -131,7 +134,7 @@ def _with_rows(
         uncertainty = uncertainty_of(
             samples, fixed, quantile, tuple(m for m in chosen if m.name in result),
             level=options.level, groups=groups, votes=votes, n_resamples=options.n_resamples,
-            seed=options.seed,
+            seed=options.seed, resample=resample,
         )  # fmt: skip
         result = add_uncertainty(result, uncertainty, options.tolerance, asked=asked)
     if groups is not None:
