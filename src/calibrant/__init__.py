@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         tace,
     )
     from calibrant._api.metrics.curves import ici
-    from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
+    from calibrant._api.metrics.distribution import dist_ce, ent_ce, jsd, kl, rank_cs, wasserstein
     from calibrant._api.metrics.losses import (
         brier_decomposition,
         brier_score,
@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         DirichletCalibration,
         HistogramBinning,
         IsotonicCalibration,
+        LabelSmoothingTemperature,
         MatrixScaling,
         PlattScaling,
         TemperatureScaling,
@@ -125,6 +126,7 @@ __all__ = [
     "InputError",
     "Interval",
     "IsotonicCalibration",
+    "LabelSmoothingTemperature",
     "LevelSets",
     "MatrixScaling",
     "MissingExtra",
@@ -176,6 +178,8 @@ __all__ = [
     "hosmer_lemeshow",
     "ici",
     "interval",
+    "jsd",
+    "kl",
     "ks_error",
     "lin_ce",
     "log_loss",
@@ -199,6 +203,7 @@ __all__ = [
     "truthful_test",
     "verdict",
     "vote_noise",
+    "wasserstein",
 ]
 
 # Where each public name is defined: a module is imported when one of its names is first used, so
@@ -225,7 +230,10 @@ _NAMES = {
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",
+        "jsd",
+        "kl",
         "rank_cs",
+        "wasserstein",
     ),
     "calibrant._api.metrics.losses": (
         "brier_decomposition",
@@ -322,6 +330,7 @@ _NAMES = {
         "DirichletCalibration",
         "HistogramBinning",
         "IsotonicCalibration",
+        "LabelSmoothingTemperature",
         "MatrixScaling",
         "PlattScaling",
         "TemperatureScaling",

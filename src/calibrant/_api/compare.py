@@ -30,7 +30,7 @@ from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
-from calibrant._inference.resampling import checked_resample, checked_votes
+from calibrant._inference.resampling import checked_resample
 from calibrant._inference.robustness import rank_robustness
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find, listed
@@ -102,9 +102,9 @@ def compare(
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label: their noise is then taken out of estimates and
-        intervals, and losses and distances have a noise floor.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
         What is drawn anew, where labels are shares of votes: the rows, with labels of as many
         votes; the votes of these rows; or both, so that the interval is about the distributions
@@ -114,8 +114,8 @@ def compare(
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
         where there are any `sample_weight` and `data`.
     scaler : str, default "temperature"
-        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix" or
-        "dirichlet".
+        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
+        "dirichlet" or "label-smoothing".
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -170,8 +170,8 @@ def compare(
         y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
         how = False
     given = model_set(
-        y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, by=by,
-        groups=groups, data=data,
+        y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, votes=votes,
+        by=by, groups=groups, data=data,
     )  # fmt: skip
     by, groups, data = given.by, given.groups, given.data
     samples = _to_samples(given, ids, y_proba, how, classes)
@@ -184,8 +184,7 @@ def compare(
     fixed, quantile = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
-    counted = checked_votes(votes, first)
-    drawn_anew = checked_resample(resample, counted)
+    drawn_anew = checked_resample(resample, first.votes)
 
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
     chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
@@ -197,7 +196,7 @@ def compare(
         # As by `interval`: a predictor's own uncertainty does not depend on the others.
         uncertainty = uncertainty_of(
             each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
-            seed=seed, blocks=blocks, votes=counted, resample=drawn_anew,
+            seed=seed, blocks=blocks, votes=each.votes, resample=drawn_anew,
         )  # fmt: skip
         both = list(zip(chosen, row, strict=True))
         return _Resampled(
@@ -217,8 +216,8 @@ def compare(
     if by is not None:
         slices = {
             name: sliced(
-                each, by, data, fixed, quantile, chosen, votes=counted, seed=int(seed),
-                groups=index, asked=measures is not None,
+                each, by, data, fixed, quantile, chosen, seed=int(seed), groups=index,
+                asked=measures is not None,
             )
             for name, each in samples.items()
         }  # fmt: skip
@@ -402,8 +401,9 @@ def _to_samples(
     for name, rows in given.models.items():
         with _about(name):
             each = to_samples(
-                rows.y_true, rows.y_proba, rows.sample_weight, how, classes, rows.data
-            )
+                rows.y_true, rows.y_proba, rows.sample_weight, how, classes, rows.data,
+                votes=rows.votes,
+            )  # fmt: skip
             if name in order:
                 if order[name].size != each.n:
                     raise InputError(

@@ -108,7 +108,7 @@ class Uncertainty(Resampler):
         """The votes behind soft labels; None where they are not known."""
         if self.votes is None or not self.soft:
             return None
-        return VotedRows(self.samples, self.votes, self.seed)
+        return VotedRows(self.samples, self.votes, self.seed, self.measures)
 
     @cached_property
     def resampling(self) -> str:

@@ -47,6 +47,8 @@ class VotedRows:
     samples: Samples
     votes: NDArray[np.int64]
     seed: int
+    # The measures that are asked for: what they draw is drawn once.
+    measures: tuple[Measure, ...] = ()
     _kept: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
@@ -102,7 +104,11 @@ class VotedRows:
     def model(self, measure: Measure) -> VoteModel:
         """The law of the distributions behind the votes, for measures of one kind."""
         if measure.statistic not in self._kept:
-            values_of = row_functions(measure.statistic, multiclass=self.samples.multiclass)
+            alone = sum(each.vote_model for each in self.measures) == 1
+            values_of = row_functions(
+                measure.statistic, multiclass=self.samples.multiclass,
+                only=measure.loss if alone else None,
+            )  # fmt: skip
             self._kept[measure.statistic] = VoteModel(
                 self.p, self.z, self.m, self.w, values_of, self.seed
             )

@@ -19,7 +19,7 @@ from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import as_groups
-from calibrant._inference.resampling import checked_resample, checked_votes
+from calibrant._inference.resampling import checked_resample
 from calibrant._inference.uncertainty import Uncertainty, why_no_floor
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
@@ -70,8 +70,9 @@ def noise_floor(
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game), where rows are not independent.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
     n_resamples : int, default 1000
         Number of samples drawn for errors over bins; others take fewer.
     seed : int, default 0
@@ -116,9 +117,9 @@ def noise_floor(
     (0.066, True)
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=n_resamples, seed=seed, votes=votes,
+        samples, measure, bins, n_resamples=n_resamples, seed=seed,
         groups=group_index(groups, samples, data),
     )  # fmt: skip
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
@@ -168,9 +169,9 @@ def interval(
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label: their noise is then taken out of
-        `estimate` and of the limits.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
         What is drawn anew, where labels are shares of votes: the rows, with labels of as many
         votes; the votes of these rows; or both, so that the interval is about the distributions
@@ -227,10 +228,10 @@ def interval(
     """
     level = check_level(level)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
-        groups=group_index(groups, samples, data), votes=votes, resample=resample,
+        groups=group_index(groups, samples, data), resample=resample,
     )  # fmt: skip
     return uncertainty.interval(chosen, chosen.compute(summary))
 
@@ -278,9 +279,9 @@ def verdict(
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label: their noise is then taken out of estimates and
-        intervals, and losses and distances have a noise floor.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
         What is drawn anew, where labels are shares of votes: the rows, with labels of as many
         votes; the votes of these rows; or both, so that the interval is about the distributions
@@ -331,10 +332,10 @@ def verdict(
     """
     level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
-        groups=group_index(groups, samples, data), votes=votes, resample=resample,
+        groups=group_index(groups, samples, data), resample=resample,
     )  # fmt: skip
     if chosen.is_ranking:
         raise InputError(
@@ -376,13 +377,13 @@ def vote_noise(
     Parameters
     ----------
     y_true : array-like of shape (n,) or (n, k), str or list of str
-        Shares of votes; with `data`, columns' names.
+        Counts of votes (n, k), or their shares; with `data`, columns' names.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     measure : str, default "dist_ce"
         Any name of `catalogue()` that applies to predictions of this shape.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each label.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each label; counts as `y_true` carry their own.
     bins : int, str, sequence of float or bin rule, default 15
         A number means so many equal-width bins for ordinary errors and so many quantile bins for
         truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
@@ -430,9 +431,9 @@ def vote_noise(
     (0.101, 0.0)
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=N_RESAMPLES, seed=seed, votes=votes, resample="votes"
+        samples, measure, bins, n_resamples=N_RESAMPLES, seed=seed, resample="votes"
     )
     value = chosen.compute(summary)
     rows = uncertainty.vote_rows
@@ -587,16 +588,14 @@ def _measured(
     seed: int,
     level: float = 0.95,
     groups: Any = None,
-    votes: Any = None,
     resample: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
     """What gives a measure its interval, the measure, and the statistics it reads."""
     check_resamples(n_resamples, seed)
     fixed, quantile = both_rules(bins, samples.n)
     chosen = find(measure, samples.shape)
-    counted = checked_votes(votes, samples)
     uncertainty = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
-        counted, resample=checked_resample(resample, counted),
+        samples.votes, resample=checked_resample(resample, samples.votes),
     )  # fmt: skip
     return uncertainty, chosen, Summary(samples, fixed, quantile)

@@ -86,9 +86,9 @@ def report(
         Value of each row, or names of columns, by which rows are split into slices.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label: their noise is then taken out of estimates and
-        intervals, and losses and distances have a noise floor.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
     resample : {"rows", "votes", "both"}, optional
         What is drawn anew, where labels are shares of votes: the rows, with labels of as many
         votes; the votes of these rows; or both, so that the interval is about the distributions
@@ -113,8 +113,8 @@ def report(
         Seed of all random draws; the same seed gives the same result.
     recalibrate : str or iterable of str, optional
         Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
-        "isotonic", "histogram", "vector", "matrix", "dirichlet". Left out, those that such rows
-        can have.
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
+        that such rows can have.
     source : str or mapping, optional
         Where the rows come from, for the recipe: a text, or names with values (file, columns,
         command).
@@ -143,14 +143,14 @@ def report(
     title, origin = checked_name(name, "Predictions"), checked_source(source)
     maps = checked_maps(recalibrate)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
     index = group_index(groups, samples, data)
     evaluation = evaluate_samples(
         samples,
         Options(
             bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
-            level=level, groups=index, votes=votes, resample=resample, seed=seed, by=by,
-            data=data, clinical=True,
+            level=level, groups=index, resample=resample, seed=seed, by=by, data=data,
+            clinical=True,
         ),
     )  # fmt: skip
     shape = samples.shape
@@ -172,9 +172,8 @@ def report(
         "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
         "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
-        "votes": votes is not None, "resample": resample,
-        "sliced": by is not None, "classes": classes is not None,
-        "recalibrate": None if maps is None else ", ".join(maps),
+        "votes": samples.votes is not None, "resample": resample, "sliced": by is not None,
+        "classes": classes is not None, "recalibrate": None if maps is None else ", ".join(maps),
     }  # fmt: skip
     return Report(
         title,
