@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     )
     from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
-    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict
+    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         Interval,
         NoiseFloor,
         Verdict,
+        VoteNoise,
     )
     from calibrant.results._windows import Windows
     from calibrant.scaling import (
@@ -147,6 +148,7 @@ __all__ = [
     "UnknownOption",
     "VectorScaling",
     "Verdict",
+    "VoteNoise",
     "Windows",
     "__version__",
     "accuracy_at_coverage",
@@ -204,6 +206,7 @@ __all__ = [
     "tace",
     "truthful_test",
     "verdict",
+    "vote_noise",
     "wasserstein",
 ]
 
@@ -271,6 +274,7 @@ _NAMES = {
         "interval",
         "noise_floor",
         "verdict",
+        "vote_noise",
     ),
     "calibrant._api.reliability": (
         "classwise_reliability",
@@ -324,6 +328,7 @@ _NAMES = {
         "Interval",
         "NoiseFloor",
         "Verdict",
+        "VoteNoise",
     ),
     "calibrant.results._windows": ("Windows",),
     "calibrant.scaling": (

@@ -49,6 +49,8 @@ class Options:
     level: float = 0.95
     # The cluster of each row as a number (see `group_index`).
     groups: NDArray[np.intp] | None = None
+    # What intervals draw anew: rows, votes or both; None for what the labels allow.
+    resample: str | None = None
     n_resamples: int = N_RESAMPLES
     seed: int = 0
     # What to slice by: columns of `data`, or a value for each row.
@@ -122,9 +124,10 @@ def _with_rows(
         uncertainty_of,
     )
     from calibrant._api.slices import Judging, sliced
+    from calibrant._inference.resampling import checked_resample
 
     asked, judging = options.measures is not None, None
-    groups = options.groups
+    groups, resample = options.groups, checked_resample(options.resample, samples.votes)
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
@@ -132,7 +135,7 @@ def _with_rows(
         uncertainty = uncertainty_of(
             samples, fixed, quantile, tuple(m for m in chosen if m.name in result),
             level=options.level, groups=groups, votes=samples.votes,
-            n_resamples=options.n_resamples, seed=options.seed,
+            n_resamples=options.n_resamples, seed=options.seed, resample=resample,
         )  # fmt: skip
         result = add_uncertainty(
             result, uncertainty, options.tolerance, asked=asked,
