@@ -113,7 +113,7 @@ def compare(
     scale_on : mapping, optional
         Validation rows to which a recalibration map of each predictor is fitted, so that predictors
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
-        where there are any `sample_weight` and `data`.
+        where there are any `sample_weight`, `votes` and `data`.
     scaler : str, default "temperature"
         Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
         "dirichlet" or "label-smoothing".
