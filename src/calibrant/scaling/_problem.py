@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._data.links import LOG_FLOOR
+from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._summaries.samples import Summary
@@ -81,7 +82,7 @@ def to_problem(
     y_proba: Any,
     *,
     sample_weight: Any,
-    from_logits: bool,
+    given: Given,
     classes: Sequence[Any] | None,
     data: Any,
     votes: Any = None,
@@ -89,7 +90,7 @@ def to_problem(
     """A problem from whatever the user has, or a clear error."""
     samples = by_votes(
         to_samples(
-            y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
+            y_true, y_proba, sample_weight=sample_weight, from_logits=given, classes=classes,
             data=data, votes=votes,
         )
     )  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption, nearest
 from calibrant._core.validation import public
+from calibrant._data.logprobs import Given, given_as
 from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
 from calibrant.scaling._problem import (
     Problem,
@@ -46,13 +47,16 @@ S = TypeVar("S", bound="Scaler")
 class Scaler(ABC):
     """A map from predictions to recalibrated probabilities, fitted to held-out rows.
 
-    The base class of every map in `calibrant.scaling`. The option ``from_logits`` states whether
-    predictions are logits; this is never guessed.
+    The base class of every map in `calibrant.scaling`. The options ``from_logits`` and
+    ``from_logprobs`` state whether predictions are logits or log-probabilities; this is never
+    guessed.
 
     Attributes
     ----------
     from_logits : bool
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool
+        Whether the predictions are log-probabilities.
     n_classes_ : int
         Number of classes in the fit; 2 for predictions (n,).
     n_rows_ : int
@@ -73,6 +77,7 @@ class Scaler(ABC):
     """
 
     from_logits: bool
+    from_logprobs: bool = False
     n_classes_: int
     n_rows_: int
     n_iter_: int
@@ -101,6 +106,16 @@ class Scaler(ABC):
         """An InputError if an option is not what it must be."""
         if not isinstance(self.from_logits, bool | np.bool_):
             raise InputError(f"from_logits must be True or False; got {self.from_logits!r}")
+        _ = self._given
+
+    @property
+    def _given(self) -> Given:
+        """What predictions are given as. Where logits are the default, log-probabilities go before
+        them; elsewhere both together are an error.
+        """
+        by_default = inspect.signature(type(self).__init__).parameters["from_logits"].default
+        logits = self.from_logits and not (by_default and self.from_logprobs is True)
+        return given_as(logits, self.from_logprobs)
 
     def _check_learned(self) -> None:  # noqa: B027 - most maps need no check of their own
         """A ValueError if the fitted attributes read from a file do not go together."""
@@ -124,8 +139,8 @@ class Scaler(ABC):
             Targets: 0/1, class indices, labels named by `classes`, probabilities (soft labels), or
             counts of votes (n, k): the map is fitted to their shares, and every vote counts.
         y_proba : array-like of shape (n,) or (n, k)
-            Predictions: probabilities, or logits if the scaler has ``from_logits=True``; (n,) is
-            the prediction of class 1.
+            Predictions: probabilities, logits if the scaler has ``from_logits=True``, or
+            log-probabilities if it has ``from_logprobs=True``; (n,) is the prediction of class 1.
         sample_weight : array-like of shape (n,), optional
             Weight of each row; 1 by default. Of counts of votes, the weight of each vote on it.
         votes : int or array-like of shape (n,), optional
@@ -250,7 +265,7 @@ class Scaler(ABC):
     def _predictions(self, y_proba: Any, data: Any) -> Predictions:
         """New predictions; an error if they are not of the kind that the map was fitted to."""
         self._check_fitted()
-        predictions = to_predictions(y_proba, from_logits=self.from_logits, data=data)
+        predictions = to_predictions(y_proba, given=self._given, data=data)
         if predictions.columns != self._columns:
             fitted, came = (
                 f"(n, {c})" if c else "(n,)" for c in (self._columns, predictions.columns)
@@ -319,7 +334,7 @@ class Scaler(ABC):
     ) -> Predictions:
         self._check_options()
         problem = to_problem(
-            y_true, y_proba, sample_weight=sample_weight, from_logits=self.from_logits,
+            y_true, y_proba, sample_weight=sample_weight, given=self._given,
             classes=classes, data=data, votes=votes,
         )  # fmt: skip
         solution = self._solve(problem)
@@ -379,9 +394,16 @@ class Scaler(ABC):
         --------
         >>> from calibrant.scaling import MatrixScaling
         >>> MatrixScaling(l2=0.1).get_params()
-        {'l2': 0.1, 'from_logits': True}
+        {'l2': 0.1, 'from_logits': True, 'from_logprobs': False}
         """
         return {name: getattr(self, name) for name in self._options()}
+
+    def _named_options(self) -> dict[str, Any]:
+        """The options as they are written: log-probabilities only where predictions are such, so
+        that all other maps are written as they always were.
+        """
+        options = self.get_params()
+        return {n: v for n, v in options.items() if n != "from_logprobs" or v is not False}
 
     def set_params(self: S, **options: Any) -> S:
         """Set options by name, as scikit-learn does.
@@ -466,7 +488,7 @@ class Scaler(ABC):
         return to_text(
             {
                 "kind": type(self).__name__,
-                "options": {n: encode_option(value) for n, value in self.get_params().items()},
+                "options": {n: encode_option(v) for n, v in self._named_options().items()},
                 "learned": {name: encode_learned(getattr(self, name)) for name in self._learned},
                 "columns": self._columns,
                 "fitted_on": self._fitted_on,
@@ -505,7 +527,7 @@ class Scaler(ABC):
             temporary.write_text(text, encoding="utf-8")
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        options = ", ".join(f"{name}={value!r}" for name, value in self._named_options().items())
         call = f"{type(self).__name__}({options})"
         if not hasattr(self, "loss_"):
             return call
