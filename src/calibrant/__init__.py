@@ -147,6 +147,7 @@ __all__ = [
     "__version__",
     "accuracy_at_coverage",
     "ace",
+    "atb",
     "audit",
     "aurc",
     "auroc",
@@ -164,6 +165,7 @@ __all__ = [
     "confidence_loss",
     "conventions",
     "cox_calibration",
+    "cutoff_ce",
     "debiased_l2",
     "decision_curve",
     "dist_ce",
@@ -219,6 +221,7 @@ _NAMES = {
         "tace",
     ),
     "calibrant._api.metrics.curves": ("ici",),
+    "calibrant._api.metrics.cutoffs": ("atb", "cutoff_ce"),
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",
