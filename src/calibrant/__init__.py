@@ -166,6 +166,7 @@ __all__ = [
     "conventions",
     "cox_calibration",
     "cutoff_ce",
+    "cutoff_test",
     "debiased_l2",
     "decision_curve",
     "dist_ce",
@@ -221,7 +222,7 @@ _NAMES = {
         "tace",
     ),
     "calibrant._api.metrics.curves": ("ici",),
-    "calibrant._api.metrics.cutoffs": ("atb", "cutoff_ce"),
+    "calibrant._api.metrics.cutoffs": ("atb", "cutoff_ce", "cutoff_test"),
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",

@@ -192,7 +192,7 @@ _ENTRIES: tuple[Measure, ...] = (
             "Rossellini et al. (2025), arXiv:2502.19851; Arrieta-Ibarra et al. (2022), JMLR 23",
             "cutoff_ce", lambda s: cutoff_error(s.levels), of_cells=cutoff_errors,
             group="unbinned", rank=4, label="cutoff error", cost="low",
-            aliases=("kuiper", "ecce_r", "ecce", "kuiper_statistic", "cutoff_calibration_error")),
+            aliases=("kuiper", "ecce_r", "kuiper_statistic", "cutoff_calibration_error")),
     # --- distances between a local regression and the diagonal ---
     Measure("ici", "integrated calibration index", "(1/W) sum w |loess(u) - u|", "scalar", _BINARY,
             "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici",
@@ -268,7 +268,7 @@ _ENTRIES: tuple[Measure, ...] = (
               lambda s: averaged_two_bin_error(s.levels), of_cells=averaged_two_bin_errors,
               power=2, null_mean=linear_null_mean, group="truthful", rank=2, label="ATB",
               cost="low", spread=lambda s: averaged_two_bin_spread(s.levels),
-              aliases=("averaged_two_bin", "averaged_two_bin_error", "two_bin_ce"))
+              aliases=("averaged_two_bin", "averaged_two_bin_error"))
       for shape in _BOTH),
     Measure("lin_ce", "truthful full calibration error (LinCE)",
             "(1/W^2) sum_B ||R_B||_2^2", "full", _MULTI, "full_bins", 0, 2,
