@@ -534,6 +534,17 @@ def scalar_problem(
     classes: Sequence[Any] | None, data: Any, notion: str | None, bins: Bins,
 ) -> tuple[Problem, NDArray[np.intp] | None]:  # fmt: skip
     """The problem, every row checked, and the cluster of each row."""
+    samples, problem = checked_problem(
+        y_true, y_proba, sample_weight, given, classes, data, notion, bins
+    )
+    return problem, group_index(groups, samples, data)
+
+
+def checked_problem(
+    y_true: Any, y_proba: Any, sample_weight: Any, given: Given, classes: Sequence[Any] | None,
+    data: Any, notion: str | None, bins: Bins,
+) -> tuple[Samples, Problem]:  # fmt: skip
+    """The samples and their scalar problem, every row checked."""
     samples, resolved = _samples(y_true, y_proba, sample_weight, given, classes, data, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
@@ -543,4 +554,4 @@ def scalar_problem(
     if not problem.hard:
         check_not_swapped(samples)
     check_weight_total(float(problem.weights.sum()), samples.n)
-    return problem, group_index(groups, samples, data)
+    return samples, problem
