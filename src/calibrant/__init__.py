@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from calibrant._api.metrics.curves import ici
     from calibrant._api.metrics.cutoffs import atb, cutoff_ce, cutoff_test
-    from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
+    from calibrant._api.metrics.distribution import dist_ce, ent_ce, jsd, kl, rank_cs, wasserstein
     from calibrant._api.metrics.losses import (
         brier_decomposition,
         brier_score,
@@ -97,6 +97,7 @@ if TYPE_CHECKING:
         DirichletCalibration,
         HistogramBinning,
         IsotonicCalibration,
+        LabelSmoothingTemperature,
         MatrixScaling,
         PlattScaling,
         TemperatureScaling,
@@ -127,6 +128,7 @@ __all__ = [
     "InputError",
     "Interval",
     "IsotonicCalibration",
+    "LabelSmoothingTemperature",
     "LevelSets",
     "MatrixScaling",
     "MissingExtra",
@@ -182,6 +184,8 @@ __all__ = [
     "hosmer_lemeshow",
     "ici",
     "interval",
+    "jsd",
+    "kl",
     "ks_error",
     "lin_ce",
     "log_loss",
@@ -204,6 +208,7 @@ __all__ = [
     "tace",
     "truthful_test",
     "verdict",
+    "wasserstein",
 ]
 
 # Where each public name is defined: a module is imported when one of its names is first used, so
@@ -232,7 +237,10 @@ _NAMES = {
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",
+        "jsd",
+        "kl",
         "rank_cs",
+        "wasserstein",
     ),
     "calibrant._api.metrics.losses": (
         "brier_decomposition",
@@ -328,6 +336,7 @@ _NAMES = {
         "DirichletCalibration",
         "HistogramBinning",
         "IsotonicCalibration",
+        "LabelSmoothingTemperature",
         "MatrixScaling",
         "PlattScaling",
         "TemperatureScaling",

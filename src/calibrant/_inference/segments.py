@@ -99,7 +99,7 @@ def search(
     min_rows: int,
     n_draws: int,
     seed: int,
-    votes: Array | None,
+    votes: Codes | None,
     groups: Codes | None,
 ) -> Found | None:
     """Judge every segment; None where there is none to judge."""
@@ -127,9 +127,9 @@ def search(
                      added[3] / np.sqrt(variance[enough])))  # fmt: skip
     if not kept:
         return None
-    parts = [np.concatenate(part) for part in zip(*sums, strict=True)]
+    n, weight, predicted, target, ratio = (np.concatenate(part) for part in zip(*sums, strict=True))
     largest = noise.largest(kept, n_draws, np.random.default_rng([seed, 0x5E6]))
-    return Found(tuple(kept), *parts, largest, n_small)
+    return Found(tuple(kept), n, weight, predicted, target, ratio, largest, n_small)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class _Noise:
 
     problem: Problem
     spread: Array | None
-    votes: Array | None
+    votes: Codes | None
     groups: Codes | None
     least: float
 
@@ -162,7 +162,7 @@ class _Noise:
     def drawn(self, rng: np.random.Generator) -> Array:
         """Residuals of a sample whose predictions are right."""
         p = self.problem
-        m = 1 if self.votes is None else self.votes
+        m = np.ones(1, dtype=np.intp) if self.votes is None else self.votes
         z = rng.binomial(m, np.clip(p.u, 0.0, 1.0)) / m
         return p.weights * (p.u - z)
 
@@ -210,7 +210,7 @@ class _Noise:
         return out
 
 
-def _noise_of(problem: Problem, votes: Array | None, groups: Codes | None) -> _Noise:
+def _noise_of(problem: Problem, votes: Codes | None, groups: Codes | None) -> _Noise:
     w = problem.weights
     typical = float((w**2).sum() / w.sum()) if w.any() else 1.0
     if groups is not None or (votes is None and not problem.hard):

@@ -31,17 +31,20 @@ def batch_of(
     time: Any,
     *,
     sample_weight: Any,
+    votes: Any = None,
     data: Any,
 ) -> Batch:
     """What a stream like this one would add to each window for these rows."""
     if is_lazy(data) and isinstance(time, str):
         return lazy_batch(
-            stream, every, y_true, y_proba, time, sample_weight=sample_weight, data=data
-        )
+            stream, every, y_true, y_proba, time, sample_weight=sample_weight, votes=votes,
+            data=data,
+        )  # fmt: skip
     times = _times(time, data, stream.missing)
     given = {
-        "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "data": data,
-        "from_logits": stream.from_logits, "classes": stream.classes, "missing": stream.missing,
+        "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "votes": votes,
+        "data": data, "from_logits": stream.from_logits, "classes": stream.classes,
+        "missing": stream.missing,
         "stream": True,
     }  # fmt: skip
     us, missing = times

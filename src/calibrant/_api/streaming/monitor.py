@@ -116,6 +116,7 @@ class Monitor:
         *,
         time: Any,
         sample_weight: ArrayLike | None = None,
+        votes: ArrayLike | None = None,
         data: Any = None,
     ) -> Monitor:
         """Add samples, each to the window of its time; bad input leaves every window as it was.
@@ -132,6 +133,9 @@ class Monitor:
             seconds since 1970.
         sample_weight : array-like of shape (n,) or str, optional
             Weight of each row, at least 0; every row counts 1 by default.
+        votes : int, array-like of shape (n,) or str, optional
+            Number of all votes of each row, where (n,) labels are counts of votes for class 1;
+            counts of shape (n, k), or (n, 2) for (n,) predictions, carry their own.
         data : data frame or mapping, optional
             Frame whose columns the other arguments name; one of a database or a cluster is summed
             there if all its rows have one time, given as a datetime.
@@ -149,8 +153,9 @@ class Monitor:
         """
         sums = self._sums
         batch = batch_of(
-            sums.blank, sums.every, y_true, y_proba, time, sample_weight=sample_weight, data=data
-        )
+            sums.blank, sums.every, y_true, y_proba, time, sample_weight=sample_weight,
+            votes=votes, data=data,
+        )  # fmt: skip
         with self._lock:
             if sums.columns not in (0, batch.columns):
                 raise InputError(
