@@ -174,26 +174,31 @@ def _columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[Seg
 def _result(
     found: Found, columns: list[SegmentColumn], n: int, total: float, n_draws: int, depth: int
 ) -> Segments:
-    starts = np.cumsum([0, *(crossing.size for crossing in found.crossings)])
-    chances: dict[float, float] = {}
-    rows = []
-    for i in np.argsort(-np.abs(found.ratio), kind="stable"):
-        at = int(np.searchsorted(starts, i, side="right")) - 1
-        crossing = found.crossings[at]
-        codes = labels_of(columns, crossing.columns, int(crossing.cells[i - starts[at]]))
-        chosen = [columns[c] for c in crossing.columns]
-        ratio, weight = float(found.ratio[i]), float(found.weight[i])
-        predicted, target = float(found.predicted[i]) / weight, float(found.target[i]) / weight
-        if abs(ratio) not in chances:
-            chances[abs(ratio)] = found.p_value(abs(ratio))
-        name = ", ".join(c.said(code) for c, code in zip(chosen, codes, strict=True))
-        values = {c.name: c.labels[code] for c, code in zip(chosen, codes, strict=True)}
-        means = (predicted, target, predicted - target)
-        rows.append(Segment(name, values, int(found.n[i]), *means, ratio, chances[abs(ratio)]))
-    worst_sum = float(np.abs(found.predicted - found.target).max())
+    ratios = np.concatenate([crossing.ratio for crossing in found.crossings])
+    places = [(at, i) for at, one in enumerate(found.crossings) for i in range(one.cells.size)]
+    rows, largest = [], 0.0
+    for place in np.argsort(-np.abs(ratios), kind="stable"):
+        at, i = places[place]
+        crossing, ratio = found.crossings[at], float(ratios[place])
+        rows_in, weight, wu, wz = (float(part) for part in crossing.sums[:, i])
+        codes = labels_of(columns, crossing.columns, int(crossing.cells[i]))
+        chosen = [(columns[c], code) for c, code in zip(crossing.columns, codes, strict=True)]
+        largest = max(largest, abs(wu - wz) / total)
+        rows.append(
+            Segment(
+                ", ".join(column.said(code) for column, code in chosen),
+                {column.name: column.labels[code] for column, code in chosen},
+                int(rows_in),
+                wu / weight,
+                wz / weight,
+                (wu - wz) / weight,
+                ratio,
+                found.p_value(ratio),
+            )
+        )
     names = tuple(column.name for column in columns)
     return Segments(
-        tuple(rows), rows[0].p_value, worst_sum / total, names, depth, n, n_draws,
+        tuple(rows), rows[0].p_value, largest, names, depth, n, n_draws,
         tuple(_notes(found, columns)),
     )  # fmt: skip
 

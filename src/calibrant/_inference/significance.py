@@ -149,6 +149,8 @@ def drawn_tail(value: float, drawn: Array) -> float:
     if reached >= ENOUGH:
         return by_count
     n_tail = int(TAIL_SHARE * drawn.size)
+    if reached > n_tail:  # it is not in the tail that is fitted
+        return by_count
     largest = np.sort(drawn)[-n_tail - 1 :]
     beyond = largest[1:] - largest[0]
     mean = float(beyond.mean())
