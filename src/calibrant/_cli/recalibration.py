@@ -47,17 +47,31 @@ def fitted(request: ReadRequest, kind: str, bins: Any) -> Fitted:
     if kind == "HistogramBinning":
         scaler.set_params(bins=bins)
     fit = scaler.fit_transform(
-        rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, classes=rows.class_names
-    )
+        rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
+        classes=rows.class_names,
+    )  # fmt: skip
     classes = rows.chosen.classes
     fit_result = Fitted(scaler, None if classes is None else tuple(map(str, classes)))
     summary = {
         "n": rows.n,
         "n_missing": rows.n_missing,
-        "inferred": list(rows.messages),
+        "inferred": [*rows.messages, *_about_votes(rows, scaler)],
         "measures": before_and_after(rows, fit, fit_result, bins),
     }
     return replace(fit_result, summary=summary)
+
+
+def _about_votes(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
+    """What a fit makes of votes."""
+    if rows.votes is None:
+        return ()
+    if not scaler._of_votes:
+        return (
+            "fitted to the majority of the votes on each row; its log loss is that of the votes",
+        )
+    return (
+        "fitted to the votes: a row counts as often as it was voted on, and in its log loss too",
+    )
 
 
 def loaded(path: str) -> Fitted:
@@ -116,7 +130,14 @@ def before_and_after(
     both = {"as reported": predictions, "recalibrated": after}
     if predictions.size > COMPARED_PREDICTIONS:
         values = [
-            evaluate(rows.y_true, p, bins=bins, measures=names, sample_weight=rows.sample_weight)
+            evaluate(
+                rows.y_true,
+                p,
+                bins=bins,
+                measures=names,
+                sample_weight=rows.sample_weight,
+                votes=rows.votes,
+            )
             for p in both.values()
         ]
         return {
@@ -124,8 +145,9 @@ def before_and_after(
             **{n: [v[m] for m in names] for n, v in zip(both, values, strict=True)},
         }
     compared = compare(
-        rows.y_true, both, bins=bins, measures=names, sample_weight=rows.sample_weight
-    )
+        rows.y_true, both, bins=bins, measures=names, sample_weight=rows.sample_weight,
+        votes=rows.votes,
+    )  # fmt: skip
     differences = [compared.difference("recalibrated", "as reported", name) for name in names]
     return {
         "measure": list(names),

@@ -77,6 +77,7 @@ class LabelSmoothingTemperature(TemperatureScaling):
     """
 
     _learned: ClassVar[tuple[str, ...]] = ("temperature_", "smoothing_")
+    _of_votes = False
     smoothing_: float
 
     @public
