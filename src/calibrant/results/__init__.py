@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calibrant.results._annotator_ceiling import AnnotatorCeiling, Predictor
     from calibrant.results._audit import Audit, AuditVerdict
     from calibrant.results._base import Record, Result
     from calibrant.results._bayes_error import BayesError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from calibrant.results._windows import Window, Windows
 
 _MODULES = {
+    "_annotator_ceiling": ("AnnotatorCeiling", "Predictor"),
     "_audit": ("Audit", "AuditVerdict"),
     "_base": ("Record", "Result"),
     "_bayes_error": ("BayesError",),
@@ -58,6 +60,7 @@ _MODULES = {
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "AnnotatorCeiling",
     "Audit",
     "AuditVerdict",
     "BayesError",
@@ -85,6 +88,7 @@ __all__ = [
     "NetBenefit",
     "NoiseFloor",
     "OutsideBin",
+    "Predictor",
     "RankCorrelation",
     "RankRobustness",
     "Record",
