@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     )
     from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
-    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict
+    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         UnknownOption,
     )
     from calibrant._data.readers.read_rows import read_file
+    from calibrant._data.vote_table import count_votes
     from calibrant._inference.robustness import rank_robustness
     from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
         Interval,
         NoiseFloor,
         Verdict,
+        VoteNoise,
     )
     from calibrant.results._windows import Windows
     from calibrant.scaling import (
@@ -147,6 +149,7 @@ __all__ = [
     "UnknownOption",
     "VectorScaling",
     "Verdict",
+    "VoteNoise",
     "Windows",
     "__version__",
     "accuracy_at_coverage",
@@ -169,6 +172,7 @@ __all__ = [
     "confidence_ce",
     "confidence_loss",
     "conventions",
+    "count_votes",
     "cox_calibration",
     "debiased_l2",
     "decision_curve",
@@ -204,6 +208,7 @@ __all__ = [
     "tace",
     "truthful_test",
     "verdict",
+    "vote_noise",
     "wasserstein",
 ]
 
@@ -272,6 +277,7 @@ _NAMES = {
         "interval",
         "noise_floor",
         "verdict",
+        "vote_noise",
     ),
     "calibrant._api.reliability": (
         "classwise_reliability",
@@ -298,6 +304,7 @@ _NAMES = {
         "UnknownOption",
     ),
     "calibrant._data.readers.read_rows": ("read_file",),
+    "calibrant._data.vote_table": ("count_votes",),
     "calibrant._inference.robustness": ("rank_robustness",),
     "calibrant._measures.catalogue": ("catalogue",),
     "calibrant._research.audits.audit": ("audit",),
@@ -324,6 +331,7 @@ _NAMES = {
         "Interval",
         "NoiseFloor",
         "Verdict",
+        "VoteNoise",
     ),
     "calibrant.results._windows": ("Windows",),
     "calibrant.scaling": (

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left
@@ -48,6 +49,8 @@ class Options:
     level: float = 0.95
     # The cluster of each row as a number (see `group_index`).
     groups: NDArray[np.intp] | None = None
+    # What intervals draw anew: rows, votes or both; None for what the labels allow.
+    resample: str | None = None
     n_resamples: int = N_RESAMPLES
     seed: int = 0
     # What to slice by: columns of `data`, or a value for each row.
@@ -80,7 +83,9 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
         summary,
         chosen,
         rule_names(fixed, quantile),
-        ReliabilityTable(table, fixed, cuts, summary.scalar),
+        ReliabilityTable(
+            table, fixed, cuts, summary.scalar, fit=curve_of_rows(samples, summary.scalar)
+        ),
         everything=not asked,
         notes=notes,
         inferred=describe_input(samples, summary.findings),
@@ -119,9 +124,10 @@ def _with_rows(
         uncertainty_of,
     )
     from calibrant._api.slices import Judging, sliced
+    from calibrant._inference.resampling import checked_resample
 
     asked, judging = options.measures is not None, None
-    groups = options.groups
+    groups, resample = options.groups, checked_resample(options.resample, samples.votes)
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
@@ -129,7 +135,7 @@ def _with_rows(
         uncertainty = uncertainty_of(
             samples, fixed, quantile, tuple(m for m in chosen if m.name in result),
             level=options.level, groups=groups, votes=samples.votes,
-            n_resamples=options.n_resamples, seed=options.seed,
+            n_resamples=options.n_resamples, seed=options.seed, resample=resample,
         )  # fmt: skip
         result = add_uncertainty(
             result, uncertainty, options.tolerance, asked=asked,

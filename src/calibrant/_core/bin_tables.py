@@ -194,6 +194,11 @@ class OrderedLevels(BinTable):
 
     @property
     @abstractmethod
+    def rising(self) -> bool:
+        """Whether the mean target of no level is below that of the one before."""
+
+    @property
+    @abstractmethod
     def totals(self) -> NDArray[np.float64]:
         """The sums of w and w z over all levels."""
 

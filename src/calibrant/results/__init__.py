@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Interval,
         NoiseFloor,
         Verdict,
+        VoteNoise,
     )
     from calibrant.results._windows import Window, Windows
 
@@ -54,7 +55,14 @@ _MODULES = {
     "_robustness": ("RankCorrelation", "RankRobustness"),
     "_slices": ("Slice", "Slices"),
     "_smooth_curve": ("OutsideBin", "SmoothCurve"),
-    "_uncertainty": ("CalibrationTest", "CoxCalibration", "Interval", "NoiseFloor", "Verdict"),
+    "_uncertainty": (
+        "CalibrationTest",
+        "CoxCalibration",
+        "Interval",
+        "NoiseFloor",
+        "Verdict",
+        "VoteNoise",
+    ),
     "_windows": ("Window", "Windows"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
@@ -101,6 +109,7 @@ __all__ = [
     "Slices",
     "SmoothCurve",
     "Verdict",
+    "VoteNoise",
     "Window",
     "Windows",
 ]

@@ -71,6 +71,12 @@ class Order:
         bits = self.keys >> 1
         return 1 + int((bits[1:] != bits[:-1]).sum())
 
+    def rising(self) -> bool:
+        """Whether the share of ones in no level is below that in the one before."""
+        at = self._level_borders()
+        w, z = at.diff(), self.ones_before(at).diff()
+        return bool((z[:-1] * w[1:] <= z[1:] * w[:-1]).all())  # of whole numbers: exact
+
     def borders(self, j: Tensor, m: Tensor | float) -> tuple[Tensor, Tensor, Tensor]:
         """Where the bin j of m bins of equal mass begins (from 0), ties together; the prediction
         that decides it, as its bits, and whether that is in the bin before.
@@ -182,6 +188,10 @@ class DeviceLevels(OrderedLevels):
     @cached_property
     def n_levels(self) -> int:
         return self._order.n_levels()
+
+    @cached_property
+    def rising(self) -> bool:
+        return self._order.rising()
 
     @cached_property
     def totals(self) -> NDArray[np.float64]:
