@@ -11,6 +11,7 @@ from calibrant._core.version import __version__
 
 if TYPE_CHECKING:
     from calibrant._api.annotator_ceiling import annotator_ceiling
+    from calibrant._api.annotators import annotators
     from calibrant._api.bayes_error import bayes_error
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
@@ -155,6 +156,7 @@ __all__ = [
     "accuracy_at_coverage",
     "ace",
     "annotator_ceiling",
+    "annotators",
     "audit",
     "aurc",
     "auroc",
@@ -216,6 +218,7 @@ __all__ = [
 # that `import calibrant` costs next to nothing.
 _NAMES = {
     "calibrant._api.annotator_ceiling": ("annotator_ceiling",),
+    "calibrant._api.annotators": ("annotators",),
     "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),

@@ -49,8 +49,8 @@ def test_half_of_the_votes_is_the_mean_over_all_splits() -> None:
             for half in combinations(range(4), 2)
             for rest in [[i for i in range(4) if i not in half]]
         ]
-    found = cal.annotator_ceiling(counts, measures=["dist_ce"], n_splits=800)["half of the votes"]
-    assert found.values["dist_ce"] == pytest.approx(np.mean(exact), abs=0.02)
+    found = cal.annotator_ceiling(counts, measures=["dist_ce"], n_splits=250)["half of the votes"]
+    assert found.values["dist_ce"] == pytest.approx(np.mean(exact), abs=0.035)
 
 
 def test_votes_are_drawn_without_replacement() -> None:
@@ -95,7 +95,7 @@ def test_models_have_the_values_of_their_functions() -> None:
     assert table["a"].values == pytest.approx(
         {"jsd": cal.jsd(counts, p), "ece": cal.ece(counts, p)}
     )
-    interval = cal.interval(counts, p, measure="jsd")
+    interval = cal.interval(counts / 5, p, measure="jsd")
     assert table["a"].kind == "model" and "ece" not in table["a"].intervals
     assert table["a"].intervals["jsd"][0] == pytest.approx(interval.low, abs=0.05)
     assert [line.name for line in table][3:] == ["a", "b"]

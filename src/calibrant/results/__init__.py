@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calibrant.results._annotator_ceiling import AnnotatorCeiling, Predictor
+    from calibrant.results._annotators import Annotator, Annotators
     from calibrant.results._audit import Audit, AuditVerdict
     from calibrant.results._base import Record, Result
     from calibrant.results._bayes_error import BayesError
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "_annotator_ceiling": ("AnnotatorCeiling", "Predictor"),
+    "_annotators": ("Annotator", "Annotators"),
     "_audit": ("Audit", "AuditVerdict"),
     "_base": ("Record", "Result"),
     "_bayes_error": ("BayesError",),
@@ -68,7 +70,9 @@ _MODULES = {
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "Annotator",
     "AnnotatorCeiling",
+    "Annotators",
     "Audit",
     "AuditVerdict",
     "BayesError",
