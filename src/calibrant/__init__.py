@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.version import __version__
 
 if TYPE_CHECKING:
+    from calibrant._api.annotator_ceiling import annotator_ceiling
+    from calibrant._api.annotators import annotators
     from calibrant._api.bayes_error import bayes_error
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
@@ -160,6 +162,8 @@ __all__ = [
     "__version__",
     "accuracy_at_coverage",
     "ace",
+    "annotator_ceiling",
+    "annotators",
     "atb",
     "audit",
     "aurc",
@@ -225,6 +229,8 @@ __all__ = [
 # Where each public name is defined: a module is imported when one of its names is first used, so
 # that `import calibrant` costs next to nothing.
 _NAMES = {
+    "calibrant._api.annotator_ceiling": ("annotator_ceiling",),
+    "calibrant._api.annotators": ("annotators",),
     "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),

@@ -64,6 +64,8 @@ class Listed:
         The metric for the Hugging Face library `evaluate`.
     clinical : int, default 0
         `clinical_summary`.
+    ceiling : int, default 0
+        `annotator_ceiling`.
     """
 
     headline: int = 0
@@ -75,6 +77,7 @@ class Listed:
     scale: int = 0
     metric: int = 0
     clinical: int = 0
+    ceiling: int = 0
 
 
 Group = Literal[

@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calibrant.results._annotator_ceiling import AnnotatorCeiling, Predictor
+    from calibrant.results._annotators import Annotator, Annotators
     from calibrant.results._audit import Audit, AuditVerdict
     from calibrant.results._base import Record, Result
     from calibrant.results._bayes_error import BayesError
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from calibrant.results._windows import Window, Windows
 
 _MODULES = {
+    "_annotator_ceiling": ("AnnotatorCeiling", "Predictor"),
+    "_annotators": ("Annotator", "Annotators"),
     "_audit": ("Audit", "AuditVerdict"),
     "_base": ("Record", "Result"),
     "_bayes_error": ("BayesError",),
@@ -66,6 +70,9 @@ _MODULES = {
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "Annotator",
+    "AnnotatorCeiling",
+    "Annotators",
     "Audit",
     "AuditVerdict",
     "BayesError",
@@ -93,6 +100,7 @@ __all__ = [
     "NetBenefit",
     "NoiseFloor",
     "OutsideBin",
+    "Predictor",
     "RankCorrelation",
     "RankRobustness",
     "Record",
