@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.version import __version__
 
 if TYPE_CHECKING:
+    from calibrant._api.bayes_error import bayes_error
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
     from calibrant._api.clinical import clinical_summary
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from calibrant._api.decision_curve import decision_curve
     from calibrant._api.evaluate import evaluate
     from calibrant._api.files.evaluate_file import evaluate_file
+    from calibrant._api.find_segments import find_segments
     from calibrant._api.metrics.binned import (
         ace,
         debiased_l2,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         tace,
     )
     from calibrant._api.metrics.curves import ici
+    from calibrant._api.metrics.cutoffs import atb, cutoff_ce, cutoff_test
     from calibrant._api.metrics.distribution import dist_ce, ent_ce, jsd, kl, rank_cs, wasserstein
     from calibrant._api.metrics.losses import (
         brier_decomposition,
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
         UnknownOption,
     )
     from calibrant._data.readers.read_rows import read_file
+    from calibrant._data.vote_table import count_votes
     from calibrant._inference.robustness import rank_robustness
     from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
@@ -79,6 +83,7 @@ if TYPE_CHECKING:
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
     from calibrant.results._robustness import RankRobustness
+    from calibrant.results._segments import Segments
     from calibrant.results._slices import Slices
     from calibrant.results._smooth_curve import SmoothCurve
     from calibrant.results._uncertainty import (
@@ -139,6 +144,7 @@ __all__ = [
     "ReliabilityCurve",
     "ReliabilityTable",
     "RiskCoverage",
+    "Segments",
     "Slices",
     "SmoothCurve",
     "StateError",
@@ -151,9 +157,11 @@ __all__ = [
     "__version__",
     "accuracy_at_coverage",
     "ace",
+    "atb",
     "audit",
     "aurc",
     "auroc",
+    "bayes_error",
     "bin_sensitivity",
     "brier_decomposition",
     "brier_score",
@@ -167,7 +175,10 @@ __all__ = [
     "confidence_ce",
     "confidence_loss",
     "conventions",
+    "count_votes",
     "cox_calibration",
+    "cutoff_ce",
+    "cutoff_test",
     "debiased_l2",
     "decision_curve",
     "dist_ce",
@@ -175,6 +186,7 @@ __all__ = [
     "ent_ce",
     "evaluate",
     "evaluate_file",
+    "find_segments",
     "hosmer_lemeshow",
     "ici",
     "interval",
@@ -209,6 +221,7 @@ __all__ = [
 # Where each public name is defined: a module is imported when one of its names is first used, so
 # that `import calibrant` costs next to nothing.
 _NAMES = {
+    "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),
     "calibrant._api.clinical": ("clinical_summary",),
@@ -217,6 +230,7 @@ _NAMES = {
     "calibrant._api.decision_curve": ("decision_curve",),
     "calibrant._api.evaluate": ("evaluate",),
     "calibrant._api.files.evaluate_file": ("evaluate_file",),
+    "calibrant._api.find_segments": ("find_segments",),
     "calibrant._api.metrics.binned": (
         "ace",
         "debiased_l2",
@@ -227,6 +241,7 @@ _NAMES = {
         "tace",
     ),
     "calibrant._api.metrics.curves": ("ici",),
+    "calibrant._api.metrics.cutoffs": ("atb", "cutoff_ce", "cutoff_test"),
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",
@@ -296,6 +311,7 @@ _NAMES = {
         "UnknownOption",
     ),
     "calibrant._data.readers.read_rows": ("read_file",),
+    "calibrant._data.vote_table": ("count_votes",),
     "calibrant._inference.robustness": ("rank_robustness",),
     "calibrant._measures.catalogue": ("catalogue",),
     "calibrant._research.audits.audit": ("audit",),
@@ -314,6 +330,7 @@ _NAMES = {
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
     "calibrant.results._robustness": ("RankRobustness",),
+    "calibrant.results._segments": ("Segments",),
     "calibrant.results._slices": ("Slices",),
     "calibrant.results._smooth_curve": ("SmoothCurve",),
     "calibrant.results._uncertainty": (

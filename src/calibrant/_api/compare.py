@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note, uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
@@ -112,7 +113,7 @@ def compare(
     scale_on : mapping, optional
         Validation rows to which a recalibration map of each predictor is fitted, so that predictors
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
-        where there are any `sample_weight` and `data`.
+        where there are any `sample_weight`, `votes` and `data`.
     scaler : str, default "temperature"
         Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
         "dirichlet" or "label-smoothing".
@@ -322,7 +323,8 @@ def _drawn(
 
 def _table(summary: Summary) -> ReliabilityTable:
     table, cuts = summary.table_with_cuts(summary.scalar, summary.fixed)
-    return ReliabilityTable(table, summary.fixed, cuts, summary.scalar)
+    fit = curve_of_rows(summary.samples, summary.scalar)
+    return ReliabilityTable(table, summary.fixed, cuts, summary.scalar, fit=fit)
 
 
 def _whole_counts(bin_counts: Any) -> tuple[int, ...]:

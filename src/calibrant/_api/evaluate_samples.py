@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left
@@ -82,7 +83,9 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
         summary,
         chosen,
         rule_names(fixed, quantile),
-        ReliabilityTable(table, fixed, cuts, summary.scalar),
+        ReliabilityTable(
+            table, fixed, cuts, summary.scalar, fit=curve_of_rows(samples, summary.scalar)
+        ),
         everything=not asked,
         notes=notes,
         inferred=describe_input(samples, summary.findings),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.clinical import summary_by
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.metrics.uncertainty import verdict_of
 from calibrant._core.binning import Rule
 from calibrant._core.blas_threads import one_blas_thread
@@ -136,9 +137,10 @@ def clustered(table: ReliabilityTable, samples: Samples, groups: Any) -> Reliabi
     """The bins with bars that take clusters into account; `groups` as numbers, or None."""
     if groups is None:
         return table
-    u, z, w, _ = whole_problem(samples, table.notion)  # type: ignore[arg-type]
-    bins = table.cuts.find(u)
-    return replace(table, design=design_effects(bins, z, w, groups, table.table.n_bins))
+    notion: Any = table.notion
+    u, z, w, _ = whole_problem(samples, notion)
+    design = design_effects(table.cuts.find(u), z, w, groups, table.table.n_bins)
+    return replace(table, design=design, fit=curve_of_rows(samples, notion, groups))
 
 
 def headline_of(measures: Sequence[Measure]) -> Measure | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from calibrant.results._audit import Audit, AuditVerdict
     from calibrant.results._base import Record, Result
+    from calibrant.results._bayes_error import BayesError
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check, Limit, LimitCheck
     from calibrant.results._clinical import ClinicalSummary, ClinicalValue
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "_audit": ("Audit", "AuditVerdict"),
     "_base": ("Record", "Result"),
+    "_bayes_error": ("BayesError",),
     "_bin_sensitivity": ("BinSensitivity",),
     "_check": ("Check", "Limit", "LimitCheck"),
     "_clinical": ("ClinicalSummary", "ClinicalValue"),
@@ -66,6 +68,7 @@ _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "Audit",
     "AuditVerdict",
+    "BayesError",
     "BeforeAfter",
     "BinSensitivity",
     "BinView",

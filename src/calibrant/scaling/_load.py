@@ -158,6 +158,6 @@ def _check_map(scaler: Scaler) -> None:
         rows[1:] = 0.0
         rows[1, 0] = rows[2, -1] = 1.0
     with np.errstate(all="ignore"):
-        out = scaler._apply(Predictions(rows, scaler.from_logits, np.dtype(float)))
+        out = scaler._apply(Predictions(rows, scaler._given is True, np.dtype(float)))
     if out.shape != rows.shape or not np.isfinite(out).all():
         raise ValueError("its numbers do not make a map")

@@ -61,7 +61,7 @@ def lazy_batch(
         part = frame.filter(within(start)).to_native()
         samples = to_samples_in_place(
             y_true, y_proba, sample_weight=sample_weight, votes=votes, data=part,
-            from_logits=stream.from_logits, classes=stream.classes, missing=stream.missing,
+            from_logits=stream.given, classes=stream.classes, missing=stream.missing,
             stream=True,
         )  # fmt: skip
         with explained(samples):
