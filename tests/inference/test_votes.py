@@ -275,7 +275,7 @@ def test_options_are_checked():
     p, _, counts, _ = world(60)
     with pytest.raises(InputError, match="resample='both' needs the number of votes"):
         cal.interval(counts / 5, p, resample="both")
-    with pytest.raises(InputError, match="resample=.columns. is not known"):
+    with pytest.raises(InputError, match="is not known: use one of 'rows'"):
         cal.interval(counts, p, resample="columns")
     with pytest.raises(InputError, match="votes"):
         cal.vote_noise(counts / 5, p)
