@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
-from calibrant._api.evaluate_uncertainty import uncertainty_of
+from calibrant._api.evaluate_uncertainty import resampled_note, uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.model_rows import ModelSet, model_set
 from calibrant._api.scale_on import recalibrated
@@ -204,6 +204,7 @@ def compare(
             _drawn(each, chosen, fixed, quantile, draws),
             [_limits(uncertainty, m, v) for m, v in both],
             [uncertainty.scatter(m, v) for m, v in both],
+            uncertainty.resampling,
         )
 
     pairs = zip(values, samples.values(), strict=True)
@@ -237,7 +238,7 @@ def compare(
             *describe_input(first, next(iter(summaries.values())).findings),
             *_own_note(n_own, first.n),
         ),
-        (*maps, *_notes(samples, summaries), *undefined),
+        (*maps, *_notes(samples, summaries), *undefined, *resampled_note(resamples[0].resampling)),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -287,6 +288,8 @@ class _Resampled(NamedTuple):
     drawn: list[NDArray[np.float64]]
     limits: list[tuple[float, float, float]]
     scatters: list[Scatter]
+    # What was drawn anew for the limits: rows, votes or both.
+    resampling: str
 
 
 def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
