@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.version import __version__
 
 if TYPE_CHECKING:
+    from calibrant._api.bayes_error import bayes_error
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
     from calibrant._api.clinical import clinical_summary
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
         tace,
     )
     from calibrant._api.metrics.curves import ici
-    from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
+    from calibrant._api.metrics.distribution import dist_ce, ent_ce, jsd, kl, rank_cs, wasserstein
     from calibrant._api.metrics.losses import (
         brier_decomposition,
         brier_score,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     )
     from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
-    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict
+    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         UnknownOption,
     )
     from calibrant._data.readers.read_rows import read_file
+    from calibrant._data.vote_table import count_votes
     from calibrant._inference.robustness import rank_robustness
     from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
         Interval,
         NoiseFloor,
         Verdict,
+        VoteNoise,
     )
     from calibrant.results._windows import Windows
     from calibrant.scaling import (
@@ -94,6 +97,7 @@ if TYPE_CHECKING:
         DirichletCalibration,
         HistogramBinning,
         IsotonicCalibration,
+        LabelSmoothingTemperature,
         MatrixScaling,
         PlattScaling,
         TemperatureScaling,
@@ -124,6 +128,7 @@ __all__ = [
     "InputError",
     "Interval",
     "IsotonicCalibration",
+    "LabelSmoothingTemperature",
     "LevelSets",
     "MatrixScaling",
     "MissingExtra",
@@ -143,6 +148,7 @@ __all__ = [
     "UnknownOption",
     "VectorScaling",
     "Verdict",
+    "VoteNoise",
     "Windows",
     "__version__",
     "accuracy_at_coverage",
@@ -150,6 +156,7 @@ __all__ = [
     "audit",
     "aurc",
     "auroc",
+    "bayes_error",
     "bin_sensitivity",
     "brier_decomposition",
     "brier_score",
@@ -163,6 +170,7 @@ __all__ = [
     "confidence_ce",
     "confidence_loss",
     "conventions",
+    "count_votes",
     "cox_calibration",
     "debiased_l2",
     "decision_curve",
@@ -174,6 +182,8 @@ __all__ = [
     "hosmer_lemeshow",
     "ici",
     "interval",
+    "jsd",
+    "kl",
     "ks_error",
     "lin_ce",
     "log_loss",
@@ -196,11 +206,14 @@ __all__ = [
     "tace",
     "truthful_test",
     "verdict",
+    "vote_noise",
+    "wasserstein",
 ]
 
 # Where each public name is defined: a module is imported when one of its names is first used, so
 # that `import calibrant` costs next to nothing.
 _NAMES = {
+    "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),
     "calibrant._api.clinical": ("clinical_summary",),
@@ -222,7 +235,10 @@ _NAMES = {
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",
+        "jsd",
+        "kl",
         "rank_cs",
+        "wasserstein",
     ),
     "calibrant._api.metrics.losses": (
         "brier_decomposition",
@@ -258,6 +274,7 @@ _NAMES = {
         "interval",
         "noise_floor",
         "verdict",
+        "vote_noise",
     ),
     "calibrant._api.reliability": (
         "classwise_reliability",
@@ -284,6 +301,7 @@ _NAMES = {
         "UnknownOption",
     ),
     "calibrant._data.readers.read_rows": ("read_file",),
+    "calibrant._data.vote_table": ("count_votes",),
     "calibrant._inference.robustness": ("rank_robustness",),
     "calibrant._measures.catalogue": ("catalogue",),
     "calibrant._research.audits.audit": ("audit",),
@@ -310,6 +328,7 @@ _NAMES = {
         "Interval",
         "NoiseFloor",
         "Verdict",
+        "VoteNoise",
     ),
     "calibrant.results._windows": ("Windows",),
     "calibrant.scaling": (
@@ -317,6 +336,7 @@ _NAMES = {
         "DirichletCalibration",
         "HistogramBinning",
         "IsotonicCalibration",
+        "LabelSmoothingTemperature",
         "MatrixScaling",
         "PlattScaling",
         "TemperatureScaling",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.clinical import summary_by
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.metrics.uncertainty import verdict_of
 from calibrant._core.binning import Rule
 from calibrant._core.blas_threads import one_blas_thread
@@ -22,6 +25,7 @@ from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
 from calibrant._measures.gap_scale import is_error
 from calibrant._measures.proportions import design_effects
+from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._uncertainty import ESTIMAND
@@ -33,6 +37,16 @@ _ABOVE = (
     "0; `estimate` is without that bias"
 )
 _BELOW = "the value lies below its own interval: `estimate` is without its bias"
+_RESAMPLED = {
+    "both": (
+        "`estimate` and intervals are about the distributions behind the votes: the noise of "
+        "votes, which `value` has, is taken out"
+    ),
+    "votes": (
+        "`estimate` and intervals are about these rows and the distributions behind their votes: "
+        "other rows would show other numbers"
+    ),
+}
 
 
 def uncertainty_of(
@@ -47,12 +61,13 @@ def uncertainty_of(
     groups: NDArray[np.intp] | None = None,
     votes: Any = None,
     blocks: Blocks | None = None,
+    resample: str = "",
 ) -> Uncertainty:
     """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
         samples, fixed, quantile, measures, check_level(level), int(n_resamples), int(seed),
-        groups, votes, blocks,
+        groups, votes, blocks, resample=resample,
     )  # fmt: skip
 
 
@@ -64,22 +79,30 @@ def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[M
 
 
 def add_uncertainty(
-    result: Evaluation, uncertainty: Uncertainty, tolerance: float, *, asked: bool
+    result: Evaluation,
+    uncertainty: Uncertainty,
+    tolerance: float,
+    *,
+    asked: bool,
+    clinical: bool = False,
 ) -> Evaluation:
     """The evaluation with an interval and a noise floor beside every number of `uncertainty`; what
-    was not `asked` for by name, and takes minutes, has none.
+    was not `asked` for by name, and takes minutes, has none. With `clinical`, the clinical summary
+    of the same resamples too.
     """
     expensive = set() if asked else _expensive(uncertainty)
     # What gets no interval is not resampled with the rest either.
     measures = {m.name: m for m in uncertainty.measures if m.name not in expensive}
     uncertainty.measures = tuple(measures.values())
-    estimates = _with_intervals(result.estimates, measures, uncertainty)
+    estimates, summary = _with_intervals(result.estimates, measures, uncertainty, clinical)
     notes = list(result.notes)
     if uncertainty.soft and uncertainty.votes is None:
         notes.append(
             "soft labels: intervals come from the scatter of the labels given; without votes= "
             "there is no noise floor"
         )
+    if uncertainty.resampling != "rows":
+        notes.append(_RESAMPLED[uncertainty.resampling])
     notes += interval_notes(estimates)
     without = [each.name for each in estimates if each.name not in measures]
     if without:
@@ -98,19 +121,22 @@ def add_uncertainty(
         "grouped": uncertainty.groups is not None,
         "tolerance": tolerance,
         "estimand": ESTIMAND,
+        **({"resampled": uncertainty.resampling} if uncertainty.votes is not None else {}),
     }
     return replace(
-        result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe
-    )
+        result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe,
+        clinical=summary,
+    )  # fmt: skip
 
 
 def clustered(table: ReliabilityTable, samples: Samples, groups: Any) -> ReliabilityTable:
     """The bins with bars that take clusters into account; `groups` as numbers, or None."""
     if groups is None:
         return table
-    u, z, w, _ = whole_problem(samples, table.notion)  # type: ignore[arg-type]
-    bins = table.cuts.find(u)
-    return replace(table, design=design_effects(bins, z, w, groups, table.table.n_bins))
+    notion: Any = table.notion
+    u, z, w, _ = whole_problem(samples, notion)
+    design = design_effects(table.cuts.find(u), z, w, groups, table.table.n_bins)
+    return replace(table, design=design, fit=curve_of_rows(samples, notion, groups))
 
 
 def headline_of(measures: Sequence[Measure]) -> Measure | None:
@@ -128,6 +154,8 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
             continue
         if interval.note:
             about.setdefault(interval.note, []).append(estimate.name)
+        if interval.about:  # it is about other labels than the value is
+            continue
         if "the interval" in interval.note:  # the note says where the value lies
             continue
         if interval.value > interval.high:
@@ -144,10 +172,13 @@ def _expensive(uncertainty: Uncertainty) -> set[str]:
 
 
 def _with_intervals(
-    estimates: Sequence[Estimate], measures: dict[str, Measure], uncertainty: Uncertainty
-) -> list[Estimate]:
-    """The estimates with intervals, in two threads: measures of bins, and those of fine cells,
-    have next to nothing in common but the random numbers that both begin with.
+    estimates: Sequence[Estimate],
+    measures: dict[str, Measure],
+    uncertainty: Uncertainty,
+    clinical: bool,
+) -> tuple[list[Estimate], ClinicalSummary | None]:
+    """The estimates with intervals, and the clinical summary, in two threads: measures of bins, and
+    those of fine cells, have next to nothing in common but the random numbers that both begin with.
     """
     of_cells = [
         (name in measures and measures[name].cell_formula is not None)
@@ -165,14 +196,19 @@ def _with_intervals(
             if each.name in measures and is_of_cells == cells
         ]
 
+    # Measures of cells first, and the summary last: what they have in common is drawn by then.
+    work: list[Callable[[], Any]] = [partial(lane, True), partial(lane, False)]
+    if clinical:
+        work.append(partial(summary_by, uncertainty))
     with one_blas_thread(beside=threads):
-        both = in_threads(lane, (True, False), min(threads, 2))
-    found = {each.name: each for part in both for each in part}
-    return [found.get(each.name, each) for each in estimates]
+        cells, bins, *summary = in_threads(lambda each: each(), work, min(threads, 2))
+    found = {each.name: each for part in (cells, bins) for each in part}
+    return [found.get(each.name, each) for each in estimates], summary[0] if summary else None
 
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
     value, floor = estimate.value, None
-    if measure.notion != "distribution":
+    # What distances show by chance is known of votes alone: outcomes are no distributions.
+    if measure.notion != "distribution" or uncertainty.votes is not None:
         floor = uncertainty.noise_floor(measure, value)
     return replace(estimate, interval=uncertainty.interval(measure, value), noise_floor=floor)

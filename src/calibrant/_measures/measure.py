@@ -185,6 +185,12 @@ class Measure:
     moved : callable, optional
         From u, z and w of the scalar problem to what each row moves its value by: its interval,
         and that of a difference of two predictors, is then found from these.
+    vote_excess : callable, optional
+        From predictions (n, k) and the variances of the labels' shares (n, k) to what the noise of
+        votes adds to the square of each row: it can then be taken out exactly.
+    vote_model : bool, default False
+        Whether it is neither linear nor a square of the labels, row by row: what the noise of votes
+        adds is then known from a model of the distributions behind them alone.
     """
 
     name: str
@@ -226,6 +232,8 @@ class Measure:
     needs_order: bool = True
     loss: str = ""
     moved: Callable[[Array, Array, Array], Moved] | None = None
+    vote_excess: Callable[[Array, Array], Array] | None = None
+    vote_model: bool = False
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
@@ -271,6 +279,28 @@ class Measure:
         if STATISTICS[self.statistic].problem == "rows":
             return "mean"
         return "inversion" if self._many is not None else "bootstrap"
+
+    @property
+    def votes_add(self) -> bool:
+        """Whether the noise of votes adds to its value, whatever the number of rows."""
+        return self.vote_model or (self.vote_excess is not None and not self.is_binned)
+
+    @property
+    def vote_noise(self) -> str:
+        """What the noise of votes, where labels are shares of them, does to its value."""
+        if self.vote_model:
+            return (
+                "adds to the value, whatever the number of rows; taken out by a model of the "
+                "distributions behind the votes"
+            )
+        if self.votes_add:
+            return (
+                "adds to the value, whatever the number of rows; taken out exactly, by the "
+                "variance of each row's shares"
+            )
+        if self.vote_excess is not None:
+            return "averages out over many rows; of these rows it is taken out exactly"
+        return "averages out over many rows"
 
     @property
     def _many(self) -> object:
