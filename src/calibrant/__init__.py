@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from calibrant._api.decision_curve import decision_curve
     from calibrant._api.evaluate import evaluate
     from calibrant._api.files.evaluate_file import evaluate_file
+    from calibrant._api.find_segments import find_segments
     from calibrant._api.metrics.binned import (
         ace,
         debiased_l2,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         tace,
     )
     from calibrant._api.metrics.curves import ici
+    from calibrant._api.metrics.cutoffs import atb, cutoff_ce, cutoff_test
     from calibrant._api.metrics.distribution import dist_ce, ent_ce, jsd, kl, rank_cs, wasserstein
     from calibrant._api.metrics.losses import (
         brier_decomposition,
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
     from calibrant.results._robustness import RankRobustness
+    from calibrant.results._segments import Segments
     from calibrant.results._slices import Slices
     from calibrant.results._smooth_curve import SmoothCurve
     from calibrant.results._uncertainty import (
@@ -141,6 +144,7 @@ __all__ = [
     "ReliabilityCurve",
     "ReliabilityTable",
     "RiskCoverage",
+    "Segments",
     "Slices",
     "SmoothCurve",
     "StateError",
@@ -153,6 +157,7 @@ __all__ = [
     "__version__",
     "accuracy_at_coverage",
     "ace",
+    "atb",
     "audit",
     "aurc",
     "auroc",
@@ -172,6 +177,8 @@ __all__ = [
     "conventions",
     "count_votes",
     "cox_calibration",
+    "cutoff_ce",
+    "cutoff_test",
     "debiased_l2",
     "decision_curve",
     "dist_ce",
@@ -179,6 +186,7 @@ __all__ = [
     "ent_ce",
     "evaluate",
     "evaluate_file",
+    "find_segments",
     "hosmer_lemeshow",
     "ici",
     "interval",
@@ -222,6 +230,7 @@ _NAMES = {
     "calibrant._api.decision_curve": ("decision_curve",),
     "calibrant._api.evaluate": ("evaluate",),
     "calibrant._api.files.evaluate_file": ("evaluate_file",),
+    "calibrant._api.find_segments": ("find_segments",),
     "calibrant._api.metrics.binned": (
         "ace",
         "debiased_l2",
@@ -232,6 +241,7 @@ _NAMES = {
         "tace",
     ),
     "calibrant._api.metrics.curves": ("ici",),
+    "calibrant._api.metrics.cutoffs": ("atb", "cutoff_ce", "cutoff_test"),
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",
@@ -320,6 +330,7 @@ _NAMES = {
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
     "calibrant.results._robustness": ("RankRobustness",),
+    "calibrant.results._segments": ("Segments",),
     "calibrant.results._slices": ("Slices",),
     "calibrant.results._smooth_curve": ("SmoothCurve",),
     "calibrant.results._uncertainty": (

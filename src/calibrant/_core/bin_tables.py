@@ -213,6 +213,14 @@ class OrderedLevels(BinTable):
         """The largest absolute sum of residuals up to the end of a level."""
 
     @abstractmethod
+    def partial_residual_range(self) -> float:
+        """The highest less the lowest sum of residuals up to the end of a level, 0 among them."""
+
+    @abstractmethod
+    def averaged_two_bins(self, norm: str) -> float:
+        """The averaged two-bin error, of squares ("l2") or of absolute values ("l1")."""
+
+    @abstractmethod
     def merged(self, m: int) -> BinTable:
         """The levels put together into m bins of equal mass."""
 

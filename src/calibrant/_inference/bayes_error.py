@@ -193,4 +193,5 @@ class IsotonicShares:
             return out
         totals = out.sum(axis=1, keepdims=True)
         even = np.full_like(out, 1.0 / self.shape[1])
-        return np.divide(out, totals, out=even, where=totals > 0)
+        shares: Array = np.divide(out, totals, out=even, where=totals > 0)
+        return shares

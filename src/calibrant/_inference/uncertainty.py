@@ -501,9 +501,10 @@ class Uncertainty(Resampler):
             return None
         drawn, method = null
         exact = None
-        binned = self.binned(measure)
-        if binned is not None and not self.soft and self.groups is None:
-            exact = null_mean(measure, binned[1])
+        if measure.null_mean is not None and not self.soft and self.groups is None:
+            binned = self.binned(measure)
+            problem = self.plain_problem if binned is None else binned[1]
+            exact = null_mean(measure, problem)
         seen = self._on_null_scale(measure, value)
         scale = value / seen if seen > 0 and self._of_cells(measure) is not None else 1.0
         better = measure.higher_is_better

@@ -18,6 +18,13 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
+from calibrant._measures.cutoffs import (
+    averaged_two_bin_error,
+    averaged_two_bin_errors,
+    averaged_two_bin_spread,
+    cutoff_error,
+    cutoff_errors,
+)
 from calibrant._measures.decomposition import decompose, decompose_isotonic
 from calibrant._measures.local_regression import (
     distance_quantile,
@@ -183,6 +190,12 @@ _ENTRIES: tuple[Measure, ...] = (
             "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
             "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels),
             of_cells=ks_errors, group="unbinned", rank=3, label="KS error", cost="low"),
+    Measure("cutoff_ce", "cutoff calibration error",
+            "max_{s<=t} (1/W) |sum_{s<=u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
+            "Rossellini et al. (2025), arXiv:2502.19851; Arrieta-Ibarra et al. (2022), JMLR 23",
+            "cutoff_ce", lambda s: cutoff_error(s.levels), of_cells=cutoff_errors,
+            group="unbinned", rank=4, label="cutoff error", cost="low",
+            aliases=("kuiper", "ecce_r", "kuiper_statistic", "cutoff_calibration_error")),
     # --- distances between a local regression and the diagonal ---
     Measure("ici", "integrated calibration index", "(1/W) sum w |loess(u) - u|", "scalar", _BINARY,
             "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici",
@@ -250,6 +263,17 @@ _ENTRIES: tuple[Measure, ...] = (
             aliases=("LinCE",), group="truthful", rank=1, label="LinCE", null_mean=linear_null_mean,
             vote_excess=top_excess,
             listed=Listed(headline=3, bins=2, recalibration=2, compare=2, robustness=2, scale=2)),
+    # At a tie the top label of a row changes, and what it is worth to name another is not known.
+    *(Measure("atb", "averaged two-bin calibration error",
+              "(1/W^2) integral of (sum_{u<q} w (u - z))^2 + (sum_{u>=q} w (u - z))^2 dq",
+              "scalar", (shape,), "levels", 0, 1,
+              Claims(shape == "binary", shape == "binary", True, True),
+              "Hartline, Hu and Wu (2026), PMLR 336, arXiv:2508.13100", "atb",
+              lambda s: averaged_two_bin_error(s.levels), of_cells=averaged_two_bin_errors,
+              power=2, null_mean=linear_null_mean, group="truthful", rank=2, label="ATB",
+              cost="low", spread=lambda s: averaged_two_bin_spread(s.levels),
+              aliases=("averaged_two_bin", "averaged_two_bin_error"))
+      for shape in _BOTH),
     Measure("lin_ce", "truthful full calibration error (LinCE)",
             "(1/W^2) sum_B ||R_B||_2^2", "full", _MULTI, "full_bins", 0, 2,
             Claims(True, False, True, False), _LU + ", theorem 3.1", "lin_ce",

@@ -182,6 +182,9 @@ class Measure:
         Whether it needs the order of the predictions, where its statistic has it.
     loss : str, default ""
         The field of `LossSums` that it is the mean of.
+    spread : callable, optional
+        From `Statistics` to its value if every row had a gap of 1, where it is a square of gaps
+        that is not over bins; 1 by default.
     moved : callable, optional
         From u, z and w of the scalar problem to what each row moves its value by: its interval,
         and that of a difference of two predictors, is then found from these.
@@ -231,6 +234,7 @@ class Measure:
     equal_mass: bool = False
     needs_order: bool = True
     loss: str = ""
+    spread: Callable[[Statistics], float] | None = None
     moved: Callable[[Array, Array, Array], Moved] | None = None
     vote_excess: Callable[[Array, Array], Array] | None = None
     vote_model: bool = False
@@ -267,7 +271,8 @@ class Measure:
             return self.title
         if self.gaps == "largest":
             return "largest gap"
-        return "squared gap" if self.power == 2 and self.is_binned else "mean gap"
+        squares = self.power == 2 and (self.is_binned or self.spread is not None)
+        return "squared gap" if squares else "mean gap"
 
     @property
     def interval_method(self) -> IntervalMethod:

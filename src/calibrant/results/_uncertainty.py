@@ -275,7 +275,7 @@ class VoteNoise(Record):
 class CalibrationTest(Record):
     """A test of the hypothesis that the predictions are calibrated.
 
-    Made by `spiegelhalter`, `hosmer_lemeshow` and `truthful_test`.
+    Made by `spiegelhalter`, `hosmer_lemeshow`, `truthful_test` and `cutoff_test`.
 
     Attributes
     ----------
@@ -291,6 +291,8 @@ class CalibrationTest(Record):
         What to know about the result.
     seed : int or None
         The seed of the draws; None where nothing was drawn.
+    where : tuple of two floats or None
+        The interval of predictions in which the statistic is reached, for a test that has one.
 
     Examples
     --------
@@ -305,6 +307,7 @@ class CalibrationTest(Record):
     null: str
     note: str = ""
     seed: int | None = None
+    where: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         note = f"; {self.note}" if self.note else ""

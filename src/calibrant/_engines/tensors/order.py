@@ -147,6 +147,13 @@ class Order:
         sums = fields_of_labels(n, n * u, n * u * u, z, z * u)
         return sums.cpu().numpy(), u.cpu().numpy()
 
+    def path(self) -> tuple[Tensor, Tensor]:
+        """Each level's prediction, and the sum of residuals through it."""
+        firsts = self._level_borders()
+        u = self.predictions(self.keys[firsts[:-1]] >> 1)
+        steps = firsts.diff().double() * u - self.ones_before(firsts).diff().double()
+        return u, steps.cumsum(0)
+
     def hull(self) -> Tensor | None:
         """Where bins begin and end of which an isotonic fit makes one block or several: points of
         the cumulative sums of labels that are not above a chord of their neighbours'.
@@ -178,6 +185,19 @@ class DeviceLevels(OrderedLevels):
 
     def largest_partial_residual(self) -> float:
         return self._order.largest_partial()
+
+    def partial_residual_range(self) -> float:
+        _, partial = self._order.path()
+        return float(partial.max().clamp(min=0.0) - partial.min().clamp(max=0.0))
+
+    def averaged_two_bins(self, norm: str) -> float:
+        u, partial = self._order.path()
+        rest = partial[-1] - partial
+        two = partial.abs() + rest.abs() if norm == "l1" else partial**2 + rest**2
+        widths = torch.diff(u, append=u.new_ones(1))
+        # Below the first prediction there is nothing, and above it everything.
+        total = widths @ two + u[0] * two[-1]
+        return float(total) / float(self._order.n) ** (1 if norm == "l1" else 2)
 
     def pooled(self) -> BinTable:
         points = self._order.hull()
