@@ -24,6 +24,7 @@ from calibrant._engines import tensors as plain  # noqa: E402
 from calibrant._engines.tensors import choice, column_quantiles, order, scalars  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning:triton")
+DEVICE_NODES = scalars.NODES
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 RNG = np.random.default_rng(4)
 N = 90
@@ -110,7 +111,9 @@ def test_losses(name, plain_torch, small_programs):
 
 @every_case
 @both_notions
-def test_grids(name, notion, plain_torch, small_programs):
+def test_grids(name, notion, plain_torch, small_programs, monkeypatch):
+    if name == "float32":  # as many nodes at a time as on a device
+        monkeypatch.setattr(scalars, "NODES", DEVICE_NODES)
     samples, column = samples_of(name), scalars.binary_column(samples_of(name), notion)
     grid, findings, n_clipped = plain.logit_grid(samples, notion, 2**-6, 1e-6)
     found, *told = scalars.logit_masses(column, 2**-6, 1e-6, grid.plus.shape[1])
@@ -268,6 +271,8 @@ def test_an_evaluation_is_that_of_arrays(name, monkeypatch, request):
     if name not in ("float32", "overshoot in double precision", "one row"):
         request.getfixturevalue("small_programs")
         bins = 4
+    # A fine grid has a program for every 128 nodes on a device, which the interpreter runs in turn.
+    monkeypatch.setattr(scalars, "NODES", 4096)
     from calibrant._engines.arrays.selection import engine
     from calibrant._engines.tensors import grids, losses, tables
 
