@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Verdict,
         VoteNoise,
     )
+    from calibrant.results._vote_profile import VoteProfile
     from calibrant.results._windows import Window, Windows
 
 _MODULES = {
@@ -61,6 +62,7 @@ _MODULES = {
         "Verdict",
         "VoteNoise",
     ),
+    "_vote_profile": ("VoteProfile",),
     "_windows": ("Window", "Windows"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
@@ -106,6 +108,7 @@ __all__ = [
     "SmoothCurve",
     "Verdict",
     "VoteNoise",
+    "VoteProfile",
     "Window",
     "Windows",
 ]
