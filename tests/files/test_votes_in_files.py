@@ -120,7 +120,7 @@ def test_rows_of_one_item_must_agree(long, tmp_path):
     [
         ("n_cat", -3, r"line 6: y_true\[4, 0\] is -3.*not be negative"),
         ("n_cat", "", "line 6: y_true is missing"),
-        ("m", 0, r"line 6: votes\[4\] is 0.*at least 1"),
+        ("m", 0, r"line 6: votes\[4\] is 0.*whole numbers from 1"),
         ("m", 2.5, r"line 6: votes\[4\] is 2.5.*whole"),
         ("m", 99, r"line 6: votes\[4\] is 99, while the counts in y_true\[4\] sum to"),
     ],
