@@ -39,7 +39,7 @@ class Segment:
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 100, [0.2, 0.7, 0.9, 0.4] * 100
-    >>> cal.find_segments(y, p, {"ward": ["a", "b"] * 200}).worst.values
+    >>> cal.find_segments(y, p, {"ward": ["a", "a", "b", "b"] * 100}).worst.values
     {'ward': 'b'}
     """
 
@@ -89,7 +89,7 @@ class Segments(Rows[Segment], Result):
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 100, [0.2, 0.7, 0.9, 0.4] * 100
-    >>> found = cal.find_segments(y, p, {"ward": ["a", "b"] * 200})
+    >>> found = cal.find_segments(y, p, {"ward": ["a", "a", "b", "b"] * 100})
     >>> len(found), found.p_value < 0.01
     (2, True)
     """
