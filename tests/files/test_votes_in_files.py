@@ -185,6 +185,9 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path):
     assert code == 0 and "counts of votes" in out
     code, out, _ = said(capsys, "scale", "--fit", *ways["counts"], "--method", "temperature")
     assert code == 0 and "votes behind each row: 1 to 6" in out
+    both = ("--fit", wide, "--apply", wide, "--counts", counts, "--method", "temperature")
+    code, _, _ = said(capsys, "scale", *both, "-o", tmp_path / "mapped.csv")
+    assert code == 0 and "y_true_0,y_true_1" in (tmp_path / "mapped.csv").read_text()
     code, out, _ = said(capsys, "report", *ways["counts"], "--stream", "--measures", "dist_ce")
     assert code == 0 and "counts of votes" in out
 
