@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from calibrant._api.report.report import report
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
+    from calibrant._api.vote_profile import entropy_bands, vote_profile
     from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
     from calibrant._core.errors import (
         CalibrantError,
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
         Verdict,
         VoteNoise,
     )
+    from calibrant.results._vote_profile import VoteProfile
     from calibrant.results._windows import Windows
     from calibrant.scaling import (
         BetaCalibration,
@@ -158,6 +160,7 @@ __all__ = [
     "VectorScaling",
     "Verdict",
     "VoteNoise",
+    "VoteProfile",
     "Windows",
     "__version__",
     "accuracy_at_coverage",
@@ -192,6 +195,7 @@ __all__ = [
     "dist_ce",
     "ece",
     "ent_ce",
+    "entropy_bands",
     "evaluate",
     "evaluate_file",
     "find_segments",
@@ -223,6 +227,7 @@ __all__ = [
     "truthful_test",
     "verdict",
     "vote_noise",
+    "vote_profile",
     "wasserstein",
 ]
 
@@ -303,6 +308,10 @@ _NAMES = {
     ),
     "calibrant._api.reliability_curve": ("reliability_curve",),
     "calibrant._api.report.report": ("report",),
+    "calibrant._api.vote_profile": (
+        "entropy_bands",
+        "vote_profile",
+    ),
     "calibrant._api.streaming.accumulator": ("Accumulator",),
     "calibrant._api.streaming.monitor": ("Monitor",),
     "calibrant._core.binning": (
@@ -353,6 +362,7 @@ _NAMES = {
         "Verdict",
         "VoteNoise",
     ),
+    "calibrant.results._vote_profile": ("VoteProfile",),
     "calibrant.results._windows": ("Windows",),
     "calibrant.scaling": (
         "BetaCalibration",

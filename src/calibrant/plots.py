@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
     from calibrant.results._plots.robustness import RankRobustnessDisplay
     from calibrant.results._plots.slices import SlicesDisplay
+    from calibrant.results._plots.vote_profile import VoteProfileDisplay
 
 __all__ = [
     "BinSensitivityDisplay",
@@ -36,6 +37,7 @@ __all__ = [
     "RiskCoverageDisplay",
     "SlicesDisplay",
     "SmoothReliabilityDisplay",
+    "VoteProfileDisplay",
     "WindowsDisplay",
 ]
 
@@ -44,6 +46,7 @@ _OF_RESULTS = {
     "DecisionCurveDisplay": "calibrant.results._plots.decision_curve",
     "RankRobustnessDisplay": "calibrant.results._plots.robustness",
     "SlicesDisplay": "calibrant.results._plots.slices",
+    "VoteProfileDisplay": "calibrant.results._plots.vote_profile",
 }
 
 

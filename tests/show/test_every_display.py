@@ -74,6 +74,7 @@ def results():
         "slices": cal.evaluate(y, p, measures=["ece"], by=by).slices,
         "windows": monitor.evaluate(baseline=3),
         "evaluation": cal.evaluate(y, p, measures=["ece"]),
+        "votes": cal.vote_profile(np.random.default_rng(2).multinomial(5, rows[1]), rows[1]),
     }
 
 
@@ -89,7 +90,7 @@ def displays(results):
 
 KINDS = (
     "reliability", "smooth", "classwise", "sensitivity", "comparison", "robustness", "slices",
-    "windows", "evaluation", "overlay", "ranks", "differences", "both",
+    "windows", "evaluation", "votes", "overlay", "ranks", "differences", "both",
 )  # fmt: skip
 
 

@@ -94,7 +94,8 @@ def rows_to_map(request: ReadRequest, fit_result: Fitted) -> tuple[Rows, bool]:
     if request.classes is None and fit_result.classes is not None:
         request = replace(request, classes=fit_result.classes)
     reader = open_reader(find_files(request.path, request.format)[0])
-    named = request.y_true is not None or request.answers is not None
+    given = (request.y_true, request.answers, request.counts, request.item)
+    named = any(each is not None for each in given)
     if named or not reader.names or has_usual(reader.names, "y_true"):
         return read_rows(request), True
     chosen = choose_columns(
@@ -104,8 +105,9 @@ def rows_to_map(request: ReadRequest, fit_result: Fitted) -> tuple[Rows, bool]:
     spec = chosen.y_proba
     predictions = list(spec.names) if spec.stacked else spec.names[0]
     unlabelled = replace(
-        request, y_true=spec.names[0], y_proba=predictions, classes=None, labelled=False
-    )
+        request, y_true=spec.names[0], y_proba=predictions, classes=None, labelled=False,
+        votes=None,
+    )  # fmt: skip
     rows = read_rows(unlabelled)
     return replace(rows, chosen=chosen, messages=chosen.messages), False
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Verdict,
         VoteNoise,
     )
+    from calibrant.results._vote_profile import VoteProfile
     from calibrant.results._windows import Window, Windows
 
 _MODULES = {
@@ -65,6 +66,7 @@ _MODULES = {
         "Verdict",
         "VoteNoise",
     ),
+    "_vote_profile": ("VoteProfile",),
     "_windows": ("Window", "Windows"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
@@ -114,6 +116,7 @@ __all__ = [
     "SmoothCurve",
     "Verdict",
     "VoteNoise",
+    "VoteProfile",
     "Window",
     "Windows",
 ]

@@ -16,6 +16,7 @@ from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
+from calibrant._api.vote_profile import profile_of
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.logprobs import LOGPROBS, given_as
@@ -31,6 +32,7 @@ from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._report import Report, entry
 from calibrant.results._risk_coverage import RiskCoverage
+from calibrant.results._vote_profile import VoteProfile
 
 # Rows that a page's decision curve is of: more change nothing that a reader would see.
 MOST_DECIDED = 50_000
@@ -200,7 +202,15 @@ def report(
         _decisions(samples, float(level), index, int(seed)),
         _histogram(samples),
         recalibrations=change.maps,
+        votes=_votes(samples, fixed, float(level), int(seed)),
     )
+
+
+def _votes(samples: Samples, rule: Rule, level: float, seed: int) -> VoteProfile | None:
+    """Predictions beside votes, where rows say how many they have."""
+    if samples.votes is None:
+        return None
+    return profile_of(samples, rule, level=level, seed=seed)
 
 
 def _risk(samples: Samples, level: float, groups: Any) -> RiskCoverage:
