@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._measures.of_cells import CellSums, each_draw, levels_of_draws
-from calibrant._measures.ranking import Moved
+from calibrant._measures.ranking import Levels, Moved
 from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
 
 Array = NDArray[np.float64]
@@ -183,8 +183,9 @@ class Measure:
     loss : str, default ""
         The field of `LossSums` that it is the mean of.
     moved : callable, optional
-        From u, z and w of the scalar problem to what each row moves its value by: its interval,
-        and that of a difference of two predictors, is then found from these.
+        From the scalar problem to what each row moves its value by: its interval, and that of a
+        difference of two predictors, is then found from these. Of predictions only the order
+        counts: it is given the number of each row's among the distinct ones, z and w.
     """
 
     name: str
@@ -225,7 +226,7 @@ class Measure:
     equal_mass: bool = False
     needs_order: bool = True
     loss: str = ""
-    moved: Callable[[Array, Array, Array], Moved] | None = None
+    moved: Callable[[Levels, Array, Array], Moved] | None = None
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
