@@ -255,6 +255,31 @@ def ks_error(problem: Problem) -> float:
     return max(abs(gap) for gap in partial) / math.fsum(problem.w)
 
 
+def atb(problem: Problem) -> float:
+    """The mean over q of the squared residuals below q and of those from q on, over W squared."""
+    rows = list(zip(*problem, strict=True))
+    ends = [0.0, *sorted(set(problem.u)), 1.0]
+
+    def squares(q: float) -> float:
+        sides = ([r for r in rows if r[0] < q], [r for r in rows if r[0] >= q])
+        return sum(math.fsum(w * (u - z) for u, z, w in side) ** 2 for side in sides)
+
+    total = math.fsum((b - a) * squares((a + b) / 2) for a, b in pairwise(ends) if b > a)
+    return total / math.fsum(problem.w) ** 2
+
+
+def cutoff_ce(problem: Problem) -> float:
+    """The largest |sum of w (u - z)| over the predictions from s to t, for any s and t, over W."""
+    rows = list(zip(*problem, strict=True))
+    ends = sorted(set(problem.u))
+    gaps = (
+        abs(math.fsum(w * (u - z) for u, z, w in rows if s <= u <= t))
+        for i, s in enumerate(ends)
+        for t in ends[i:]
+    )
+    return max(gaps) / math.fsum(problem.w)
+
+
 def tace(problems: Sequence[Problem], m: int, threshold: float, norm: str = "l1") -> float:
     """Adaptive error of the predictions above a threshold, over the classes that have any."""
     kept = [above(problem, threshold) for problem in problems]
@@ -378,6 +403,38 @@ def same_ranking(p: Sequence[float], q: Sequence[float]) -> float:
     k = len(p)
     kept = all(p[a] > p[b] for a in range(k) for b in range(k) if q[a] > q[b])
     return 1.0 if kept else 0.0
+
+
+def js_divergence(p: Sequence[float], q: Sequence[float]) -> float:
+    """Half of the mean log of how much likelier each class is than under the mean of both."""
+
+    def log_ratio(x: float, other: float) -> float:
+        d = (x - other) / (x + other)
+        return math.log1p(d) if d > -0.5 else math.log(2 * x / (x + other))
+
+    pairs = list(zip(p, q, strict=True))
+    sides = pairs + [(b, a) for a, b in pairs]
+    return math.fsum(x * log_ratio(x, other) / 2 for x, other in sides if x > 0)
+
+
+def js_distance(p: Sequence[float], q: Sequence[float]) -> float:
+    return math.sqrt(max(js_divergence(p, q), 0.0))
+
+
+def kl_divergence(p: Sequence[float], q: Sequence[float]) -> float:
+    """Of the target q from the prediction p: q log(q / p)."""
+    terms = (b * math.log(b / max(a, LOG_FLOOR)) for a, b in zip(p, q, strict=True) if b > 0)
+    return max(math.fsum(terms), 0.0)
+
+
+def wasserstein(p: Sequence[float], q: Sequence[float], positions: Sequence[float] = ()) -> float:
+    """Mass is carried from the left to the right, class by class, as far as classes are apart."""
+    at = list(positions) or [float(r) for r in range(len(p))]
+    paid = 0.0
+    for r in range(len(p) - 1):
+        carried = math.fsum([*p[: r + 1], *(-b for b in q[: r + 1])])
+        paid += abs(carried) * (at[r + 1] - at[r])
+    return paid
 
 
 # --- the Brier score taken apart ------------------------------------------------------------------
@@ -513,6 +570,14 @@ def twin_of_ks_error(case: Case) -> float:
     return ks_error(case.scalar)
 
 
+def twin_of_cutoff_ce(case: Case) -> float:
+    return cutoff_ce(case.scalar)
+
+
+def twin_of_atb(case: Case) -> float:
+    return atb(case.scalar)
+
+
 def twin_of_classwise_ece(case: Case) -> float:
     return over_classes([binned_error(problem, WIDTH) for problem in case.classes])
 
@@ -587,6 +652,26 @@ def twin_of_ent_ce(case: Case) -> float:
 
 def twin_of_rank_cs(case: Case) -> float:
     return case.mean(same_ranking)
+
+
+def twin_of_jsd(case: Case) -> float:
+    return case.mean(js_distance)
+
+
+def twin_of_js_divergence(case: Case) -> float:
+    return case.mean(js_divergence)
+
+
+def twin_of_kl(case: Case) -> float:
+    return case.mean(kl_divergence)
+
+
+def twin_of_manhattan(case: Case) -> float:
+    return case.mean(lambda p, q: 2 * total_variation(p, q))
+
+
+def twin_of_wasserstein(case: Case) -> float:
+    return case.mean(wasserstein)
 
 
 def _gaussian(distance: float, sigma: float) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.version import __version__
 
 if TYPE_CHECKING:
+    from calibrant._api.bayes_error import bayes_error
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
     from calibrant._api.clinical import clinical_summary
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from calibrant._api.decision_curve import decision_curve
     from calibrant._api.evaluate import evaluate
     from calibrant._api.files.evaluate_file import evaluate_file
+    from calibrant._api.find_segments import find_segments
     from calibrant._api.metrics.binned import (
         ace,
         debiased_l2,
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
         tace,
     )
     from calibrant._api.metrics.curves import ici
-    from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
+    from calibrant._api.metrics.cutoffs import atb, cutoff_ce, cutoff_test
+    from calibrant._api.metrics.distribution import dist_ce, ent_ce, jsd, kl, rank_cs, wasserstein
     from calibrant._api.metrics.losses import (
         brier_decomposition,
         brier_score,
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     )
     from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
-    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict
+    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
         UnknownOption,
     )
     from calibrant._data.readers.read_rows import read_file
+    from calibrant._data.vote_table import count_votes
     from calibrant._inference.robustness import rank_robustness
     from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
@@ -79,6 +83,7 @@ if TYPE_CHECKING:
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
     from calibrant.results._robustness import RankRobustness
+    from calibrant.results._segments import Segments
     from calibrant.results._slices import Slices
     from calibrant.results._smooth_curve import SmoothCurve
     from calibrant.results._uncertainty import (
@@ -87,6 +92,7 @@ if TYPE_CHECKING:
         Interval,
         NoiseFloor,
         Verdict,
+        VoteNoise,
     )
     from calibrant.results._windows import Windows
     from calibrant.scaling import (
@@ -94,6 +100,7 @@ if TYPE_CHECKING:
         DirichletCalibration,
         HistogramBinning,
         IsotonicCalibration,
+        LabelSmoothingTemperature,
         MatrixScaling,
         PlattScaling,
         TemperatureScaling,
@@ -124,6 +131,7 @@ __all__ = [
     "InputError",
     "Interval",
     "IsotonicCalibration",
+    "LabelSmoothingTemperature",
     "LevelSets",
     "MatrixScaling",
     "MissingExtra",
@@ -136,6 +144,7 @@ __all__ = [
     "ReliabilityCurve",
     "ReliabilityTable",
     "RiskCoverage",
+    "Segments",
     "Slices",
     "SmoothCurve",
     "StateError",
@@ -143,13 +152,16 @@ __all__ = [
     "UnknownOption",
     "VectorScaling",
     "Verdict",
+    "VoteNoise",
     "Windows",
     "__version__",
     "accuracy_at_coverage",
     "ace",
+    "atb",
     "audit",
     "aurc",
     "auroc",
+    "bayes_error",
     "bin_sensitivity",
     "brier_decomposition",
     "brier_score",
@@ -163,7 +175,10 @@ __all__ = [
     "confidence_ce",
     "confidence_loss",
     "conventions",
+    "count_votes",
     "cox_calibration",
+    "cutoff_ce",
+    "cutoff_test",
     "debiased_l2",
     "decision_curve",
     "dist_ce",
@@ -171,9 +186,12 @@ __all__ = [
     "ent_ce",
     "evaluate",
     "evaluate_file",
+    "find_segments",
     "hosmer_lemeshow",
     "ici",
     "interval",
+    "jsd",
+    "kl",
     "ks_error",
     "lin_ce",
     "log_loss",
@@ -196,11 +214,14 @@ __all__ = [
     "tace",
     "truthful_test",
     "verdict",
+    "vote_noise",
+    "wasserstein",
 ]
 
 # Where each public name is defined: a module is imported when one of its names is first used, so
 # that `import calibrant` costs next to nothing.
 _NAMES = {
+    "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),
     "calibrant._api.clinical": ("clinical_summary",),
@@ -209,6 +230,7 @@ _NAMES = {
     "calibrant._api.decision_curve": ("decision_curve",),
     "calibrant._api.evaluate": ("evaluate",),
     "calibrant._api.files.evaluate_file": ("evaluate_file",),
+    "calibrant._api.find_segments": ("find_segments",),
     "calibrant._api.metrics.binned": (
         "ace",
         "debiased_l2",
@@ -219,10 +241,14 @@ _NAMES = {
         "tace",
     ),
     "calibrant._api.metrics.curves": ("ici",),
+    "calibrant._api.metrics.cutoffs": ("atb", "cutoff_ce", "cutoff_test"),
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",
+        "jsd",
+        "kl",
         "rank_cs",
+        "wasserstein",
     ),
     "calibrant._api.metrics.losses": (
         "brier_decomposition",
@@ -258,6 +284,7 @@ _NAMES = {
         "interval",
         "noise_floor",
         "verdict",
+        "vote_noise",
     ),
     "calibrant._api.reliability": (
         "classwise_reliability",
@@ -284,6 +311,7 @@ _NAMES = {
         "UnknownOption",
     ),
     "calibrant._data.readers.read_rows": ("read_file",),
+    "calibrant._data.vote_table": ("count_votes",),
     "calibrant._inference.robustness": ("rank_robustness",),
     "calibrant._measures.catalogue": ("catalogue",),
     "calibrant._research.audits.audit": ("audit",),
@@ -302,6 +330,7 @@ _NAMES = {
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
     "calibrant.results._robustness": ("RankRobustness",),
+    "calibrant.results._segments": ("Segments",),
     "calibrant.results._slices": ("Slices",),
     "calibrant.results._smooth_curve": ("SmoothCurve",),
     "calibrant.results._uncertainty": (
@@ -310,6 +339,7 @@ _NAMES = {
         "Interval",
         "NoiseFloor",
         "Verdict",
+        "VoteNoise",
     ),
     "calibrant.results._windows": ("Windows",),
     "calibrant.scaling": (
@@ -317,6 +347,7 @@ _NAMES = {
         "DirichletCalibration",
         "HistogramBinning",
         "IsotonicCalibration",
+        "LabelSmoothingTemperature",
         "MatrixScaling",
         "PlattScaling",
         "TemperatureScaling",

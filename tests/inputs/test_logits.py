@@ -1,5 +1,6 @@
 """Probabilities and log-probabilities under from_logits are recognised, on every way in."""
 
+import importlib
 import inspect
 import warnings
 
@@ -133,6 +134,35 @@ TAKE_LOGITS = [
 ]  # fmt: skip
 
 
+# Classes too, and displays' constructors; what an estimator gives is no log-probability.
+PLACES = (cal, cal.scaling, "calibrant.plots", "calibrant.integrations.torchmetrics",
+          "calibrant.integrations.evaluate_metric")  # fmt: skip
+
+
+def takers():
+    """Every public class, and every constructor of a display, that takes logits."""
+    for place in PLACES:
+        try:
+            module = importlib.import_module(place) if isinstance(place, str) else place
+            members = [getattr(module, name) for name in getattr(module, "__all__", dir(module))]
+        except cal.MissingExtra:
+            continue
+        for member in members:
+            ours = str(getattr(member, "__module__", "")).startswith("calibrant")
+            if not ours or not inspect.isclass(member) or issubclass(member, Exception):
+                continue
+            for method in (member, getattr(member, "from_predictions", None)):
+                if method is not None and "from_logits" in inspect.signature(method).parameters:
+                    yield method
+
+
+def test_classes_that_take_logits_take_log_probabilities():
+    found = list(takers())
+    assert len(found) >= 18
+    for taker in found:
+        assert "from_logprobs" in inspect.signature(taker).parameters, taker
+
+
 @pytest.mark.parametrize("name", TAKE_LOGITS)
 def test_what_takes_logits_takes_log_probabilities(name):
     assert "from_logprobs" in inspect.signature(getattr(cal, name)).parameters
@@ -163,7 +193,63 @@ def test_results_of_log_probabilities():
 
 
 @pytest.mark.parametrize("taker", [cal.PlattScaling, cal.Accumulator], ids=lambda t: t.__name__)
-def test_where_log_probabilities_are_not_taken_their_exp_is(taker):
+def test_log_probabilities_that_are_not_named_are_recognised(taker):
     update = getattr(taker(), "fit" if taker is cal.PlattScaling else "update")
-    with pytest.raises(cal.InputError, match="log-probabilities, give their exp or"):
+    with pytest.raises(cal.InputError, match=r"log-probabilities, .*from_logprobs=True"):
         update([0, 1], [-0.4, -1.2])
+
+
+class TestLogProbabilitiesInClasses:
+    rng = np.random.default_rng(5)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    rows = rng.dirichlet(np.ones(3), 300)
+    labels = rows.cumsum(axis=1).__gt__(rng.random((300, 1))).argmax(axis=1)
+
+    @pytest.mark.parametrize("kind", sorted(cal.scaling.SCALERS), ids=str)
+    @pytest.mark.parametrize("many", [False, True])
+    def test_scalers(self, kind, many):
+        y, p = (self.labels, self.rows) if many else (self.y, self.p)
+        cls = cal.scaling.SCALERS[kind]
+        plain = cls(from_logits=False).fit(y, p)
+        logs = cls(from_logprobs=True).fit(y, np.log(p))
+        new = p[:50] ** 1.5 if not many else p[:50][:, ::-1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            np.testing.assert_allclose(logs.transform(np.log(new)), plain.transform(new), rtol=1e-8)
+            again = cal.scaling.from_json(logs.to_json())
+            np.testing.assert_array_equal(again.transform(np.log(new)), logs.transform(np.log(new)))
+        assert again.from_logprobs and "from_logprobs" not in plain.to_json()
+        assert "from_logprobs=True" in repr(logs) and "from_logprobs" not in repr(plain)
+
+    def test_scalers_of_both(self):
+        with pytest.raises(cal.InputError, match="both True"):
+            cal.PlattScaling(from_logits=True, from_logprobs=True).fit([0, 1], [-0.4, -1.2])
+        with pytest.raises(cal.InputError, match="from_logprobs must be True or False"):
+            cal.TemperatureScaling(from_logprobs="yes").fit([0, 1], [-0.4, -1.2])
+
+    def test_streams(self, tmp_path):
+        plain = cal.Accumulator().update(self.y, self.p).evaluate()
+        stream = cal.Accumulator(from_logprobs=True).update(self.y, np.log(self.p))
+        assert stream.evaluate()["ece"] == pytest.approx(plain["ece"], rel=1e-9)
+        assert "a stream of binary log-probabilities" in stream.evaluate().inferred
+        stream.save(tmp_path / "a.state")
+        again = cal.Accumulator.load(tmp_path / "a.state").update(self.y, np.log(self.p))
+        assert again.from_logprobs and again.n_rows == 600
+        with pytest.raises(cal.CalibrantError, match="from_logprobs"):
+            again.merge(cal.Accumulator())
+        with pytest.raises(cal.InputError, match="both True"):
+            cal.Accumulator(from_logits=True, from_logprobs=True)
+        monitor = cal.Monitor(from_logprobs=True)
+        monitor.update(self.labels, np.log(self.rows), time="2026-01-05")
+        expected = cal.ece(self.labels, self.rows)
+        assert monitor.evaluate().latest.values["ece"] == pytest.approx(expected, rel=1e-9)
+
+    def test_torchmetrics(self):
+        torch = need("torch")
+        need("torchmetrics")
+        from calibrant.integrations.torchmetrics import CalibrationMetric
+
+        metric = CalibrationMetric("ece", num_classes=3, from_logprobs=True)
+        metric.update(torch.tensor(np.log(self.rows)), torch.tensor(self.labels))
+        assert float(metric.compute()) == pytest.approx(cal.ece(self.labels, self.rows), rel=1e-6)

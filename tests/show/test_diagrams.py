@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import subprocess
 import sys
 import warnings
@@ -57,6 +58,11 @@ class TestWhatIsDrawn:
         assert display.table.ece == pytest.approx(error, rel=1e-12)
         texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
         pale = ["pale: < 30 rows"] if min(columns["n"]) < 30 else []
+        curve = ["line: isotonic (CORP)", "90% band if calibrated"]
+        assert texts == [f"ECE {error:.3f}", curve[0], curve[1], "90% interval", *pale]
+        bare = ReliabilityDisplay(table).plot(level=0.9, curve=None)
+        assert bare.curve_ is bare.band_ is None and bare.line_.get_linestyle() == "-"
+        texts = [text.get_text() for text in bare.ax_.get_legend().get_texts()]
         assert texts == [f"ECE {error:.3f}", "90% interval", *pale]
 
     def test_bins_of_few_rows_are_paler(self):
@@ -132,6 +138,86 @@ class TestWhatIsDrawn:
         assert len(display.line_.get_xdata()) == 300
 
 
+class TestTheCurve:
+    def test_it_is_the_isotonic_curve_of_the_rows_with_its_band(self):
+        y, p, w = sample()
+        display = cal.reliability(y, p, sample_weight=w, bins=5).plot(level=0.8)
+        curve = cal.reliability_curve(y, p, sample_weight=w, level=0.8)
+        np.testing.assert_array_equal(display.curve_.get_xdata(), curve.points["prediction"])
+        np.testing.assert_array_equal(display.curve_.get_ydata(), curve.points["mean_target"])
+        corners = display.band_.get_paths()[0].vertices
+        for limit in ("low", "high"):
+            pairs = np.column_stack([curve.points["prediction"], curve.points[limit]])
+            assert {*map(tuple, pairs)} <= {*map(tuple, corners)}
+
+    def test_it_follows_rows_that_a_kernel_does_not(self):
+        rng = np.random.default_rng(0)
+        p = np.r_[rng.uniform(0.88, 0.92, 108), rng.uniform(0.94, 1, 9000)]
+        y = np.r_[rng.random(108) < 0.58, rng.random(9000) < 0.97].astype(int)
+        observed = y[:108].mean()
+        for kind in ("isotonic", "local"):
+            drawn = cal.evaluate(y, p, measures=["ece"]).plot(curve=kind).curve_
+            at = np.interp(0.9, drawn.get_xdata(), drawn.get_ydata())
+            assert abs(at - observed) < 0.06, kind
+        smooth = cal.smooth_reliability(y, p, sigma=0.03).columns()
+        assert np.interp(0.9, smooth["prediction"], smooth["mean_target"]) > observed + 0.06
+
+    def test_clusters_widen_the_band(self):
+        y, p, _ = sample(300)
+        y, p, groups = (np.repeat(each, 10) for each in (y, p, np.arange(300)))
+        alone, together = cal.reliability(y, p), cal.reliability(y, p, groups=groups)
+        widths = [np.mean(np.subtract(t.curve().points["high"], t.curve().points["low"]))
+                  for t in (alone, together)]  # fmt: skip
+        assert widths[1] > 2 * widths[0]
+
+    def test_classes_have_curves_of_their_own(self):
+        fashion = examples.load("fashion")
+        rows = slice(0, 800)
+        y, z = fashion.test_labels[rows], fashion.test_logits[rows]
+        tables = cal.classwise_reliability(y, z, from_logits=True, classes=range(10))
+        display = tables.plot(cap=2)
+        odds = np.exp(z.astype(float))
+        for name, line in zip(tables.names, display.curves_, strict=False):
+            column = (odds / odds.sum(axis=1, keepdims=True))[:, int(name)]
+            curve = cal.reliability_curve((y == int(name)).astype(int), column, band=None)
+            np.testing.assert_allclose(line.get_ydata(), curve.points["mean_target"], atol=1e-12)
+
+    def test_without_rows_the_bins_are_joined(self):
+        y, p, _ = sample()
+        table = cal.Accumulator().update(y, p).evaluate().reliability
+        assert table.curve() is None
+        display = table.plot()
+        assert display.curve_ is None and display.line_.get_linestyle() == "-"
+        with pytest.raises(InputError, match="needs rows"):
+            table.plot(curve="isotonic")
+        with pytest.raises(InputError, match="curve='smooth' is not known"):
+            table.plot(curve="smooth")
+
+    def test_a_pickled_table_has_its_curve_and_not_its_rows(self):
+        y, p, _ = sample(3000)
+        table = cal.reliability(y, p)
+        saved = pickle.dumps(table)
+        again = pickle.loads(saved)
+        curve = table.curve()
+        assert again.curve().columns() == curve.columns() and again.curve().band == "consistency"
+        assert again.curve(level=0.9).band is None
+        assert again.curve("local") is None
+        assert len(saved) < 8 * len(p)
+
+    def test_many_rows_are_remembered_only_while_someone_keeps_them(self, monkeypatch):
+        from calibrant._api import curve_of_rows
+
+        monkeypatch.setattr(curve_of_rows, "MOST_KEPT", 100)
+        y, p, w = sample()
+        table = cal.reliability(y, p, sample_weight=w)
+        expected = cal.reliability_curve(y, p, sample_weight=w, band=None).columns()
+        assert table.curve(band=False).columns() == expected
+        other = cal.reliability(y, p, sample_weight=w)
+        del y, p, w
+        assert other.curve() is None and table.curve(level=0.7).columns() == expected
+        assert other.plot().curve_ is None
+
+
 class TestAxes:
     def test_a_second_curve_has_its_own_colour_and_shares_the_strip(self):
         y, p, _ = sample()
@@ -143,7 +229,9 @@ class TestAxes:
         assert first.line_.get_marker() != second.line_.get_marker()
         assert len(first.ax_.child_axes) == 1
         texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
-        assert [text.partition(":")[0] for text in texts] == ["raw", "new", "95% interval", "pale"]
+        others = ["line", "95% band if calibrated", "95% interval", "pale"]
+        assert [text.partition(":")[0] for text in texts] == ["raw", "new", *others]
+        assert [d.curve_.get_color() for d in (first, second)] == list(COLOURS[:2])
         peak = max(heights.max() for heights in heights_of(first.counts_ax_))
         assert first.counts_ax_.get_ylim()[1] == peak
 
@@ -162,8 +250,13 @@ class TestAxes:
             level=None, counts=False, ref_line=False, color="black", line_kwargs={"linestyle": ":"}
         )
         assert display.intervals_ is None and display.counts_ax_ is None
-        assert len(display.ax_.lines) == 1 and not display.ax_.texts
-        assert display.line_.get_color() == "black" and display.line_.get_linestyle() == ":"
+        assert len(display.ax_.lines) == 2 and not display.ax_.texts and display.band_ is None
+        assert display.line_.get_color() == display.curve_.get_color() == "black"
+        assert display.curve_.get_linestyle() == ":" and display.line_.get_linestyle() == "None"
+        plain = ReliabilityDisplay(cal.reliability(y, p)).plot(
+            curve=None, line_kwargs={"linestyle": ":"}
+        )
+        assert plain.line_.get_linestyle() == ":"
 
     def test_settings_stay_as_they_were_and_pictures_can_be_saved(self):
         y, p, _ = sample()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.metrics.uncertainty import group_index
@@ -30,7 +31,7 @@ from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
-from calibrant._inference.resampling import checked_votes
+from calibrant._inference.resampling import checked_resample
 from calibrant._inference.robustness import rank_robustness
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, listed
@@ -56,6 +57,7 @@ def compare(
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    resample: str | None = None,
     scale_on: Mapping[str, Any] | None = None,
     scaler: str = "temperature",
     n_resamples: int = N_RESAMPLES,
@@ -101,15 +103,20 @@ def compare(
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
     scale_on : mapping, optional
         Validation rows to which a recalibration map of each predictor is fitted, so that predictors
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
-        where there are any `sample_weight` and `data`.
+        where there are any `sample_weight`, `votes` and `data`.
     scaler : str, default "temperature"
-        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix" or
-        "dirichlet".
+        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
+        "dirichlet" or "label-smoothing".
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -164,8 +171,8 @@ def compare(
         y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
         how = False
     given = model_set(
-        y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, by=by,
-        groups=groups, data=data,
+        y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, votes=votes,
+        by=by, groups=groups, data=data,
     )  # fmt: skip
     by, groups, data = given.by, given.groups, given.data
     samples = _to_samples(given, ids, y_proba, how, classes)
@@ -178,6 +185,7 @@ def compare(
     fixed, quantile = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
+    drawn_anew = checked_resample(resample, first.votes)
 
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
     threads = n_threads() if first.n >= THREADS_FROM else 1
@@ -190,7 +198,7 @@ def compare(
         # As by `interval`: a predictor's own uncertainty does not depend on the others.
         uncertainty = uncertainty_of(
             each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
-            seed=seed, blocks=blocks,
+            seed=seed, blocks=blocks, votes=each.votes, resample=drawn_anew,
         )  # fmt: skip
         both = list(zip(chosen, row, strict=True))
         return _Resampled(
@@ -207,10 +215,9 @@ def compare(
     scatters = [each.scatters for each in resamples]
     slices: dict[str, Slices] | None = None
     if by is not None:
-        votes = checked_votes(votes, first)
         slices = {
             name: sliced(
-                each, by, data, fixed, quantile, chosen, votes=votes, seed=int(seed), groups=index,
+                each, by, data, fixed, quantile, chosen, seed=int(seed), groups=index,
                 asked=measures is not None,
             )
             for name, each in samples.items()
@@ -319,7 +326,8 @@ def _drawn(
 
 def _table(summary: Summary) -> ReliabilityTable:
     table, cuts = summary.table_with_cuts(summary.scalar, summary.fixed)
-    return ReliabilityTable(table, summary.fixed, cuts, summary.scalar)
+    fit = curve_of_rows(summary.samples, summary.scalar)
+    return ReliabilityTable(table, summary.fixed, cuts, summary.scalar, fit=fit)
 
 
 def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
@@ -402,8 +410,9 @@ def _to_samples(
     for name, rows in given.models.items():
         with _about(name):
             each = to_samples(
-                rows.y_true, rows.y_proba, rows.sample_weight, how, classes, rows.data
-            )
+                rows.y_true, rows.y_proba, rows.sample_weight, how, classes, rows.data,
+                votes=rows.votes,
+            )  # fmt: skip
             if name in order:
                 if order[name].size != each.n:
                     raise InputError(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left
@@ -48,7 +49,8 @@ class Options:
     level: float = 0.95
     # The cluster of each row as a number (see `group_index`).
     groups: NDArray[np.intp] | None = None
-    votes: Any = None
+    # What intervals draw anew: rows, votes or both; None for what the labels allow.
+    resample: str | None = None
     n_resamples: int = N_RESAMPLES
     seed: int = 0
     # What to slice by: columns of `data`, or a value for each row.
@@ -81,7 +83,9 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
         summary,
         chosen,
         rule_names(fixed, quantile),
-        ReliabilityTable(table, fixed, cuts, summary.scalar),
+        ReliabilityTable(
+            table, fixed, cuts, summary.scalar, fit=curve_of_rows(samples, summary.scalar)
+        ),
         everything=not asked,
         notes=notes,
         inferred=describe_input(samples, summary.findings),
@@ -120,29 +124,29 @@ def _with_rows(
         uncertainty_of,
     )
     from calibrant._api.slices import Judging, sliced
-    from calibrant._inference.resampling import checked_votes
+    from calibrant._inference.resampling import checked_resample
 
     asked, judging = options.measures is not None, None
-    votes, groups = checked_votes(options.votes, samples), options.groups
+    groups, resample = options.groups, checked_resample(options.resample, samples.votes)
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
         judging = Judging(options.tolerance, options.level, options.n_resamples)
         uncertainty = uncertainty_of(
             samples, fixed, quantile, tuple(m for m in chosen if m.name in result),
-            level=options.level, groups=groups, votes=votes, n_resamples=options.n_resamples,
-            seed=options.seed,
+            level=options.level, groups=groups, votes=samples.votes,
+            n_resamples=options.n_resamples, seed=options.seed, resample=resample,
         )  # fmt: skip
         result = add_uncertainty(
             result, uncertainty, options.tolerance, asked=asked,
-            clinical=votes is None and _wants_clinical(samples, options),
+            clinical=samples.votes is None and _wants_clinical(samples, options),
         )  # fmt: skip
     if groups is not None:
         result = replace(result, reliability=clustered(result.reliability, samples, groups))
     if options.by is not None:
         slices = sliced(
-            samples, options.by, options.data, fixed, quantile, chosen, votes=votes,
-            seed=options.seed, groups=groups, asked=asked, judging=judging,
+            samples, options.by, options.data, fixed, quantile, chosen, seed=options.seed,
+            groups=groups, asked=asked, judging=judging,
         )  # fmt: skip
         result = replace(result, slices=slices)
     if _wants_clinical(samples, options):
@@ -296,7 +300,7 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
         one = findings.n_log_clipped == 1
         notes.append(
             f"{findings.n_log_clipped} {'prediction' if one else 'predictions'} below 1e-12 for "
-            f"what happened {'counts' if one else 'count'} as 1e-12 in the log loss"
+            f"what happened {'counts' if one else 'count'} as 1e-12 in the log loss and KL"
         )
     if n_logits_clipped:
         notes.append(

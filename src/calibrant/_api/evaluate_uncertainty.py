@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.clinical import summary_by
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.metrics.uncertainty import verdict_of
 from calibrant._core.binning import Rule
 from calibrant._core.blas_threads import one_blas_thread
@@ -36,6 +37,16 @@ _ABOVE = (
     "0; `estimate` is without that bias"
 )
 _BELOW = "the value lies below its own interval: `estimate` is without its bias"
+_RESAMPLED = {
+    "both": (
+        "`estimate` and intervals are about the distributions behind the votes: the noise of "
+        "votes, which `value` has, is taken out"
+    ),
+    "votes": (
+        "`estimate` and intervals are about these rows and the distributions behind their votes: "
+        "other rows would show other numbers"
+    ),
+}
 
 
 def uncertainty_of(
@@ -50,12 +61,13 @@ def uncertainty_of(
     groups: NDArray[np.intp] | None = None,
     votes: Any = None,
     blocks: Blocks | None = None,
+    resample: str = "",
 ) -> Uncertainty:
     """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
         samples, fixed, quantile, measures, check_level(level), int(n_resamples), int(seed),
-        groups, votes, blocks,
+        groups, votes, blocks, resample=resample,
     )  # fmt: skip
 
 
@@ -89,6 +101,8 @@ def add_uncertainty(
             "soft labels: intervals come from the scatter of the labels given; without votes= "
             "there is no noise floor"
         )
+    if uncertainty.resampling != "rows":
+        notes.append(_RESAMPLED[uncertainty.resampling])
     notes += interval_notes(estimates)
     without = [each.name for each in estimates if each.name not in measures]
     if without:
@@ -107,6 +121,7 @@ def add_uncertainty(
         "grouped": uncertainty.groups is not None,
         "tolerance": tolerance,
         "estimand": ESTIMAND,
+        **({"resampled": uncertainty.resampling} if uncertainty.votes is not None else {}),
     }
     return replace(
         result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe,
@@ -118,9 +133,10 @@ def clustered(table: ReliabilityTable, samples: Samples, groups: Any) -> Reliabi
     """The bins with bars that take clusters into account; `groups` as numbers, or None."""
     if groups is None:
         return table
-    u, z, w, _ = whole_problem(samples, table.notion)  # type: ignore[arg-type]
-    bins = table.cuts.find(u)
-    return replace(table, design=design_effects(bins, z, w, groups, table.table.n_bins))
+    notion: Any = table.notion
+    u, z, w, _ = whole_problem(samples, notion)
+    design = design_effects(table.cuts.find(u), z, w, groups, table.table.n_bins)
+    return replace(table, design=design, fit=curve_of_rows(samples, notion, groups))
 
 
 def headline_of(measures: Sequence[Measure]) -> Measure | None:
@@ -138,6 +154,8 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
             continue
         if interval.note:
             about.setdefault(interval.note, []).append(estimate.name)
+        if interval.about:  # it is about other labels than the value is
+            continue
         if "the interval" in interval.note:  # the note says where the value lies
             continue
         if interval.value > interval.high:
@@ -190,6 +208,7 @@ def _with_intervals(
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
     value, floor = estimate.value, None
-    if measure.notion != "distribution":
+    # What distances show by chance is known of votes alone: outcomes are no distributions.
+    if measure.notion != "distribution" or uncertainty.votes is not None:
         floor = uncertainty.noise_floor(measure, value)
     return replace(estimate, interval=uncertainty.interval(measure, value), noise_floor=floor)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
 from calibrant._core.errors import InputError
@@ -94,7 +95,7 @@ def reliability(
             "class's column as y_proba and (y_true == class) as y_true"
         )
     table, cuts = Summary(samples).table_with_cuts(resolved, rule)
-    result = ReliabilityTable(table, rule, cuts, resolved)
+    result = ReliabilityTable(table, rule, cuts, resolved, fit=curve_of_rows(samples, resolved))
     if groups is None:
         return result
     from calibrant._api.evaluate_uncertainty import clustered
@@ -170,7 +171,10 @@ def classwise_reliability(
             "(n,). Use calibrant.reliability"
         )
     names = samples.class_names or tuple(str(r) for r in range(samples.n_classes))
-    tables = [ReliabilityTable(t, rule, cuts, "binary") for t, cuts in _tables(samples, rule)]
+    tables = [
+        ReliabilityTable(t, rule, cuts, "binary", fit=curve_of_rows(samples, "binary", column=r))
+        for r, (t, cuts) in enumerate(_tables(samples, rule))
+    ]
     order = np.argsort([-table.ece for table in tables], kind="stable")
     return ClasswiseReliability(
         tuple(str(names[r]) for r in order), tuple(tables[r] for r in order)

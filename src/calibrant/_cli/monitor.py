@@ -35,6 +35,11 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--time", metavar="COLUMN", help="column of times, for --update")
     parser.add_argument(
+        "--groups", metavar="COLUMN",
+        help="column of clusters (patient, session), each of which counts once; its rows lie in "
+        "one window and in one file",
+    )  # fmt: skip
+    parser.add_argument(
         "-o", "--out", metavar="PAGE", help="also write a page with a time axis (.html)"
     )
     begun = parser.add_argument_group("of a state that is begun")
@@ -86,6 +91,7 @@ def _recipe(options: argparse.Namespace) -> dict[str, Any]:
     given = {
         "every": options.every, "keep": options.keep, "bins": options.bins,
         "measures": options.measures, "from_logits": options.from_logits or None,
+        "grouped": None if options.groups is None else True,
     }  # fmt: skip
     return {name: value for name, value in given.items() if value is not None}
 
@@ -107,7 +113,20 @@ def _state(options: argparse.Namespace) -> Monitor | None:
     except OSError as error:
         raise StateError(f"{options.state} cannot be read: {error.strerror}") from error
     asked = Monitor(**_recipe(options))
-    own, other = ({**each.recipe(), "bins": str(each.rule)} for each in (found, asked))
+    own, other = (
+        {**each.recipe(), "bins": str(each.rule), "grouped": each.grouped}
+        for each in (found, asked)
+    )
+    if found.grouped and options.update is not None and options.groups is None:
+        raise InputError(
+            f"{options.state} counts clusters: name their column with --groups, as when it was "
+            "begun"
+        )
+    if options.groups is not None and not found.grouped:
+        raise InputError(
+            f"--groups: {options.state} was begun without clusters, and sums cannot be changed: "
+            "leave it out, or begin another state"
+        )
     for name in _recipe(options):
         if own[name] != other[name]:
             raise InputError(
@@ -138,12 +157,13 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
                 classes = rows.chosen.classes
                 named = None if classes is None else [str(name) for name in classes]
                 monitor = Monitor(classes=named, missing=options.missing, **_recipe(options))
-            _add(monitor, rows, options.time, str(file.path))
+            clusters = inputs.groups_of(rows, options.groups)
+            _add(monitor, rows, options.time, clusters, str(file.path))
     assert monitor is not None
     return monitor
 
 
-def _add(monitor: Monitor, rows: Rows, column: str, path: str) -> None:
+def _add(monitor: Monitor, rows: Rows, column: str, clusters: Any, path: str) -> None:
     import numpy as np
 
     times, labels = rows.other("--time", column), rows.y_true
@@ -152,8 +172,9 @@ def _add(monitor: Monitor, rows: Rows, column: str, path: str) -> None:
         labels = np.array(classes)[labels]
     try:
         monitor.update(
-            labels, rows.y_proba, time=_as_times(times), sample_weight=rows.sample_weight
-        )
+            labels, rows.y_proba, time=_as_times(times), sample_weight=rows.sample_weight,
+            groups=clusters,
+        )  # fmt: skip
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 

@@ -159,8 +159,9 @@ def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._data.to_samples import to_samples
 
     samples = to_samples(
-        rows.y_true, rows.y_proba, rows.sample_weight, options.from_logits, rows.class_names
-    )
+        rows.y_true, rows.y_proba, rows.sample_weight, options.from_logits, rows.class_names,
+        votes=rows.votes,
+    )  # fmt: skip
     return evaluate_samples(
         samples,
         Options(
@@ -194,6 +195,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
         name=options.title or inputs.without_folders(options, options.files)["files"],
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
+        votes=rows.votes,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
         level=options.level, seed=options.seed, recalibrate=options.recalibrate,
         source=_source(rows, options),
@@ -215,6 +217,7 @@ def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
         "labels": ", ".join(rows.chosen.y_true.names),
         "predictions": ", ".join(rows.chosen.y_proba.names),
         "weights": rows.chosen.sample_weight,
+        "votes": rows.chosen.votes,
         "rows dropped": f"{rows.n_missing:,}, something missing" if rows.n_missing else None,
     }
     return {name: value for name, value in told.items() if value is not None}
@@ -230,6 +233,7 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
         "y_true": list(chosen.y_true.names),
         "y_proba": list(chosen.y_proba.names),
         "sample_weight": chosen.sample_weight,
+        "votes": chosen.votes,
         "by": list(options.by or ()),
         "groups": options.groups,
     }

@@ -28,6 +28,7 @@ class Signs:
     missed: str
     limit: str
     diagonal: str
+    curve: str
     wall: str
     floor: str
     tick: str
@@ -35,8 +36,8 @@ class Signs:
     heights: str
 
 
-FANCY = Signs("●", "✕", "│", "·", "│", "─", "┤", "└", " ▁▂▃▄▅▆▇█")
-ASCII = Signs("o", "x", "|", ".", "|", "-", "+", "+", " .:-=+*%#@")
+FANCY = Signs("●", "✕", "│", "·", "∿", "│", "─", "┤", "└", " ▁▂▃▄▅▆▇█")
+ASCII = Signs("o", "x", "|", ".", "~", "|", "-", "+", "+", " .:-=+*%#@")
 
 
 def visible(text: str) -> str:
@@ -78,7 +79,7 @@ def print_diagram(table: ReliabilityTable, *, level: float, file: TextIO) -> Non
 
 def _signs(file: TextIO) -> Signs:
     try:
-        "●✕│·┤└─▁█".encode(file.encoding or "ascii")
+        "●✕│·∿┤└─▁█".encode(file.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
         return ASCII
     return FANCY
@@ -86,13 +87,19 @@ def _signs(file: TextIO) -> Signs:
 
 def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Span]]:
     """Mean target above mean prediction, a point and an interval for each bin, and where the rows
-    are.
+    are; the isotonic curve of the rows, where they are in memory.
 
     Lines of spans, each a text and a style.
     """
     cells: dict[tuple[int, int], Span] = {
         (_row(x / (WIDTH - 1)), x): (signs.diagonal, FAINT) for x in range(WIDTH)
     }
+    curve = table.curve(band=False)
+    if curve is not None:
+        ends = curve.points["prediction"][[0, -1]]
+        for x in range(_column(ends[0]), _column(ends[1]) + 1):
+            height = float(curve.at(min(max(x / (WIDTH - 1), ends[0]), ends[1])))
+            cells[_row(height), x] = (signs.curve, "cyan")
     bins = table.intervals(level)
     columns = (bins[name] for name in ("mean_predicted", "mean_target", "low", "high"))
     for prediction, target, low, high in zip(*columns, strict=True):
@@ -115,9 +122,9 @@ def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> l
     lines.append([("rows ", FAINT), (_heights(bins, signs.heights), "cyan")])
     caption = f"{level:.0%} intervals of a bin's mean target"
     held, missed = (f"{signs.held} holds", GOOD), (f"{signs.missed} misses", BAD)
-    lines.append(
-        [(f"{caption}: ", FAINT), held, (", ", FAINT), missed, (" its mean prediction", FAINT)]
-    )
+    fitted = [] if curve is None else [(f"{signs.curve} isotonic curve; ", "cyan")]
+    marks = [held, (", ", FAINT), missed, (" its mean prediction", FAINT)]
+    lines.append([*fitted, (f"{caption}: ", FAINT), *marks])
     return lines
 
 

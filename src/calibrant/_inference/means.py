@@ -8,13 +8,13 @@ doi:10.1093/biomet/79.2.231): its third moment tells how far each limit must mov
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.distances import entropy, same_ranking, total_variation
+from calibrant._core.distances import distances
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import summed
@@ -31,7 +31,9 @@ def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
     """
     parts: dict[str, list[Array]] = {}
     for p, q in _rows(samples):
-        values_of = _distances(p, q) if distribution else _losses(p, q, samples.multiclass)
+        values_of = (
+            distances(p, q, floor=LOG_FLOOR) if distribution else _losses(p, q, samples.multiclass)
+        )
         for name, values in values_of.items():
             parts.setdefault(name, []).append(values)
     return {name: np.concatenate(values) for name, values in parts.items()}
@@ -58,6 +60,21 @@ def _rows(samples: Samples) -> Iterator[tuple[Array, Array]]:
         yield p, q
 
 
+def distribution_rows(samples: Samples) -> tuple[Array, Array]:
+    """Predictions and targets as rows of probabilities, (n, k); of binary problems (n, 2)."""
+    parts = list(_rows(samples))
+    return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
+
+
+def row_functions(
+    statistic: str, *, multiclass: bool, only: str | None = None
+) -> Callable[[Array, Array], dict[str, Array]]:
+    """What gives the losses, or the distances, of rows of probabilities; `only` one of these."""
+    if statistic == "distribution":
+        return lambda p, q: distances(p, q, floor=LOG_FLOOR, only=only)
+    return lambda p, q: _losses(p, q, multiclass)
+
+
 def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:
     rows = np.arange(len(p))
     top = p.argmax(axis=1)
@@ -72,14 +89,6 @@ def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:
         "spherical": 1.0 - np.einsum("ij,ij->i", p, q) / np.where(size > 0, size, 1.0),
         "classification": 1.0 - hit,
         "confidence": 1.0 - hit + (c - hit) ** 2,
-    }
-
-
-def _distances(p: Array, q: Array) -> dict[str, Array]:
-    return {
-        "distribution": total_variation(p, q),
-        "entropy": np.abs(entropy(p) - entropy(q)),
-        "rank": same_ranking(p, q),
     }
 
 

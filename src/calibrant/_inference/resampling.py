@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, one_of
+from calibrant._data.counts import check_same_votes, votes_per_row
+from calibrant._data.missing import own_rows
 from calibrant._data.samples import Notion, Samples
 from calibrant._inference.blocks import Blocks, blocks_of
 from calibrant._inference.cells import Problem, problem_of
@@ -56,6 +58,8 @@ class Resampler:
     # Blocks of the same rows, where several predictors are resampled together.
     common_blocks: Blocks | None = None
     problems: dict[Any, Problem | None] = field(default_factory=dict)
+    # What is drawn anew: "rows", their "votes", "both", or "" for both where votes are known.
+    resample: str = ""
 
     def __post_init__(self) -> None:
         """Rows without weight are not there: a resample of nothing else would have no value."""
@@ -140,13 +144,27 @@ class Resampler:
         return min(hits, self.samples.n - hits)
 
 
-def checked_votes(votes: Any, samples: Samples) -> Any:
-    """Votes behind soft labels: a whole number, or one per row."""
-    if votes is None:
-        return None
-    array, shapes = samples.own_rows(np.asarray(votes)), ((), (samples.n,))
-    if array.dtype.kind not in "iu" or array.shape not in shapes or (array < 1).any():
+RESAMPLE = ("rows", "votes", "both")
+
+
+def checked_resample(resample: Any, votes: Any) -> str:
+    """What is resampled, as `Resampler` has it; `votes` have been checked."""
+    if resample is None:
+        return ""
+    one_of("resample", resample, RESAMPLE)
+    if votes is None and resample != "rows":
         raise InputError(
-            f"votes must be a whole number of at least 1, or one per row; got {votes!r}"
+            f"resample={resample!r} needs the number of votes behind each label: give votes=, or "
+            "counts of votes as y_true"
         )
-    return array.astype(np.int64)
+    return str(resample)
+
+
+def checked_votes(votes: Any, samples: Samples) -> Any:
+    """Votes behind soft labels, one number per row: those that the labels carry, or those given."""
+    if votes is None:
+        return samples.votes
+    given = votes_per_row(own_rows(votes, samples.kept), samples.n)
+    if samples.votes is not None:
+        check_same_votes(given, samples.votes)
+    return given

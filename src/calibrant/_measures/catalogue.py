@@ -18,6 +18,13 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
+from calibrant._measures.cutoffs import (
+    averaged_two_bin_error,
+    averaged_two_bin_errors,
+    averaged_two_bin_spread,
+    cutoff_error,
+    cutoff_errors,
+)
 from calibrant._measures.decomposition import decompose, decompose_isotonic
 from calibrant._measures.local_regression import (
     distance_quantile,
@@ -60,6 +67,7 @@ from calibrant._measures.truthful import (
     vector_linear_error,
     vector_linear_errors,
 )
+from calibrant._measures.votes import mean_excess, summed_excess, top_excess
 
 __all__ = [
     "GROUPS",
@@ -91,6 +99,8 @@ _NAEINI = "Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), arXiv:
 _NIXON = "Nixon et al. (2019), arXiv:1904.01685"
 _LU = "Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction"
 _BAAN = "Baan et al. (2022), arXiv:2210.16133"
+_CHAOS = "Nie, Zhou and Bansal (2020), arXiv:2010.03532"
+_LEWIDI = "Leonardelli et al. (2025), arXiv:2510.08460"
 _CORP = "Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118"
 _LOG_HIGH = 27.64  # -log of the floor of clipped predictions
 
@@ -180,6 +190,12 @@ _ENTRIES: tuple[Measure, ...] = (
             "max_t (1/W) |sum_{u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
             "Gupta et al. (2021), arXiv:2006.12800", "ks_error", lambda s: ks_error(s.levels),
             of_cells=ks_errors, group="unbinned", rank=3, label="KS error", cost="low"),
+    Measure("cutoff_ce", "cutoff calibration error",
+            "max_{s<=t} (1/W) |sum_{s<=u<=t} w (u - z)|", "scalar", _BOTH, "levels", 0, 1, _BINNED,
+            "Rossellini et al. (2025), arXiv:2502.19851; Arrieta-Ibarra et al. (2022), JMLR 23",
+            "cutoff_ce", lambda s: cutoff_error(s.levels), of_cells=cutoff_errors,
+            group="unbinned", rank=4, label="cutoff error", cost="low",
+            aliases=("kuiper", "ecce_r", "kuiper_statistic", "cutoff_calibration_error")),
     # --- distances between a local regression and the diagonal ---
     Measure("ici", "integrated calibration index", "(1/W) sum w |loess(u) - u|", "scalar", _BINARY,
             "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici",
@@ -245,23 +261,37 @@ _ENTRIES: tuple[Measure, ...] = (
             _BINARY, "quantile_bins", 0, 1, _LINEAR, _LU + ", theorem 3.1", "lin_ce",
             lambda s: linear_error(s.quantile_bins), of_tables=linear_errors, power=2,
             aliases=("LinCE",), group="truthful", rank=1, label="LinCE", null_mean=linear_null_mean,
+            vote_excess=top_excess,
             listed=Listed(headline=3, bins=2, recalibration=2, compare=2, robustness=2, scale=2)),
+    # At a tie the top label of a row changes, and what it is worth to name another is not known.
+    *(Measure("atb", "averaged two-bin calibration error",
+              "(1/W^2) integral of (sum_{u<q} w (u - z))^2 + (sum_{u>=q} w (u - z))^2 dq",
+              "scalar", (shape,), "levels", 0, 1,
+              Claims(shape == "binary", shape == "binary", True, True),
+              "Hartline, Hu and Wu (2026), PMLR 336, arXiv:2508.13100", "atb",
+              lambda s: averaged_two_bin_error(s.levels), of_cells=averaged_two_bin_errors,
+              power=2, null_mean=linear_null_mean, group="truthful", rank=2, label="ATB",
+              cost="low", spread=lambda s: averaged_two_bin_spread(s.levels),
+              aliases=("averaged_two_bin", "averaged_two_bin_error"))
+      for shape in _BOTH),
     Measure("lin_ce", "truthful full calibration error (LinCE)",
             "(1/W^2) sum_B ||R_B||_2^2", "full", _MULTI, "full_bins", 0, 2,
             Claims(True, False, True, False), _LU + ", theorem 3.1", "lin_ce",
             lambda s: vector_linear_error(s.full_bins), power=2, aliases=("LinCE",),
-            of_vectors=vector_linear_errors, group="truthful", rank=1, label="LinCE"),
+            of_vectors=vector_linear_errors, group="truthful", rank=1, label="LinCE",
+            vote_excess=summed_excess),
     Measure("classwise_ce", "truthful classwise error", "(1/k) sum_r (1/W^2) sum_B R_{B,r}^2",
             "classwise", _MULTI, "class_quantile_bins", 0, 1, _LINEAR, _LU + ", section 3.1",
             "classwise_ce", lambda s: linear_error(s.class_quantile_bins),
             of_tables=linear_errors, power=2, group="truthful", rank=3, label="classwise LinCE",
+            vote_excess=mean_excess,
             listed=Listed(bins=9, compare=2, robustness=4, scale=2)),
     Measure("confidence_ce", "truthful confidence error",
             "(1/W^2) (sum_B R_B^2 + sum w^2 (1 - z)) of the top label", "confidence", _BOTH,
             "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
             _corrected, of_tables=corrected_errors, of_population=linear_errors, power=2,
             aliases=("confidence_ce_corrected", "ConfCE corrected"), group="truthful", rank=2,
-            label="corrected ConfCE", null_mean=corrected_null_mean,
+            label="corrected ConfCE", null_mean=corrected_null_mean, vote_excess=top_excess,
             listed_multiclass=Listed(
                 headline=4, bins=3, recalibration=2, compare=3, robustness=3)),
     Measure("confidence_ce_uncorrected", "squared confidence error",
@@ -269,16 +299,16 @@ _ENTRIES: tuple[Measure, ...] = (
             Claims(False, False, True, True), _LU + ", example C.1",
             "confidence_ce(corrected=False)", lambda s: linear_error(s.confidence_bins),
             of_tables=linear_errors, power=2, aliases=("ConfCE",), group="binned", label="ConfCE",
-            null_mean=linear_null_mean, listed=Listed(robustness=2)),
+            null_mean=linear_null_mean, listed=Listed(robustness=2), vote_excess=top_excess),
     # --- losses ---
     Measure("brier", "Brier score", "(1/W) sum w (u - z)^2", "loss", _BINARY, "losses",
             0, 1, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
             _mean_loss("brier"), group="losses", loss="brier", label="Brier score", listed=_BRIER,
-            aliases=("brier_score",)),
+            aliases=("brier_score",), vote_excess=mean_excess),
     Measure("brier", "Brier score", "(1/W) sum w sum_r (p_r - z_r)^2", "loss", _MULTI, "losses",
             0, 2, _PROPER, "Brier (1950), Monthly Weather Review 78", "brier_score",
             _mean_loss("brier"), group="losses", loss="brier", label="Brier score", listed=_BRIER,
-            aliases=("brier_score",)),
+            aliases=("brier_score",), vote_excess=summed_excess),
     Measure("log_loss", "log loss", "-(1/W) sum w sum_r z_r log p_r", "loss", _BOTH, "losses",
             0, _LOG_HIGH, _PROPER, "Good (1952), Journal of the Royal Statistical Society B 14",
             "log_loss", _mean_loss("log"), aliases=("cross_entropy", "nll"), group="losses",
@@ -297,7 +327,7 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("confidence_loss", "confidence loss", "(1/W) sum w [1 - z + (c - z)^2]", "loss", _BOTH,
             "losses", 0, 2, Claims(True, False, False, False), _LU + ", section 4.2",
             "confidence_loss", _mean_loss("confidence"), group="losses", loss="confidence",
-            cost="medium", listed=Listed(robustness=5)),
+            cost="medium", listed=Listed(robustness=5), vote_excess=top_excess),
     # --- the Brier score taken apart (isotonic, of the scalar problem) ---
     Measure("brier_miscalibration", "Brier score: miscalibration",
             "Brier score less that of the isotonic recalibration", "scalar", _BOTH, "levels",
@@ -313,21 +343,51 @@ _ENTRIES: tuple[Measure, ...] = (
             "the Brier score of always reporting the mean target", "scalar", _BOTH, "levels",
             0, 0.25, _NONE, _CORP, "brier_decomposition", _uncertainty, group="decomposition",
             attribute="uncertainty", interval="rate", needs_order=False,
-            of_cells=brier_uncertainties),
+            of_cells=brier_uncertainties, vote_excess=top_excess),
     # --- whole distributions ---
     Measure("dist_ce", "distribution calibration error", "(1/W) sum w (1/2) sum_r |p_r - q_r|",
             "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, _BAAN, "dist_ce",
             _mean_distance("distribution"), soft_only=True, aliases=("DistCE",), label="DistCE",
-            group="distribution", loss="distribution", cost="medium", listed=Listed(headline=8)),
+            group="distribution", loss="distribution", cost="medium", listed=Listed(headline=8),
+            vote_model=True),
     Measure("ent_ce", "entropy calibration error", "(1/W) sum w |H(p) - H(q)|", "distribution",
             _BOTH, "distribution", 0, math.inf, _DISTANCE, _BAAN, "ent_ce",
             _mean_distance("entropy"), soft_only=True, high_text="log k", aliases=("EntCE",),
-            label="EntCE", group="distribution", loss="entropy", cost="medium"),
+            label="EntCE", group="distribution", loss="entropy", cost="medium", vote_model=True),
     Measure("rank_cs", "ranking calibration score",
             "(1/W) sum w 1[q_a > q_b implies p_a > p_b]", "distribution", _BOTH, "distribution",
             0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",
             _mean_distance("rank"), higher_is_better=True, soft_only=True, aliases=("RankCS",),
-            label="RankCS", group="distribution", loss="rank", cost="medium"),
+            label="RankCS", group="distribution", loss="rank", cost="medium", vote_model=True),
+    # Of Jensen-Shannon the community's board prints the distance, a root, and calls it JSD.
+    Measure("jsd", "Jensen-Shannon distance (root, nats)",
+            "(1/W) sum w sqrt(H((p + q)/2) - (H(p) + H(q))/2)", "distribution", _BOTH,
+            "distribution", 0, math.sqrt(math.log(2.0)), _DISTANCE, _CHAOS, "jsd",
+            _mean_distance("root_jensen_shannon"), soft_only=True, high_text="sqrt(log 2)",
+            aliases=("jensen_shannon", "js_distance"), label="JSD", group="distribution",
+            loss="root_jensen_shannon", cost="medium", vote_model=True),
+    Measure("js_divergence", "Jensen-Shannon divergence (nats)",
+            "(1/W) sum w [H((p + q)/2) - (H(p) + H(q))/2]", "distribution", _BOTH, "distribution",
+            0, math.log(2.0), _DISTANCE, "Lin (1991), doi:10.1109/18.61115", "jsd(squared=True)",
+            _mean_distance("jensen_shannon"), soft_only=True, on_request=True, high_text="log 2",
+            aliases=("jensen_shannon_divergence",), label="JS divergence", group="distribution",
+            loss="jensen_shannon", cost="medium", vote_model=True),
+    Measure("kl", "KL divergence, target || prediction (nats)",
+            "(1/W) sum w sum_r q_r log(q_r / p_r)", "distribution", _BOTH, "distribution", 0,
+            _LOG_HIGH, _PROPER, _CHAOS, "kl", _mean_distance("relative_entropy"), soft_only=True,
+            aliases=("kl_divergence", "kullback_leibler"), label="KL(target || prediction)",
+            group="distribution", loss="relative_entropy", cost="medium", vote_model=True),
+    Measure("manhattan", "Manhattan distance", "(1/W) sum w sum_r |p_r - q_r|", "distribution",
+            _BOTH, "distribution", 0, 2, _DISTANCE, _LEWIDI, "dist_ce(norm='l1')",
+            _mean_distance("absolute"), soft_only=True, on_request=True,
+            aliases=("manhattan_distance", "l1_distance"), label="Manhattan distance",
+            group="distribution", loss="absolute", cost="medium", vote_model=True),
+    Measure("wasserstein", "Wasserstein distance of ordered classes",
+            "(1/W) sum w sum_r |P_r - Q_r| of cumulative p and q", "distribution", _BOTH,
+            "distribution", 0, math.inf, _DISTANCE, _LEWIDI, "wasserstein",
+            _mean_distance("transport"), soft_only=True, on_request=True, high_text="k - 1",
+            aliases=("earth_mover", "emd", "wasserstein_1"), label="Wasserstein distance",
+            group="distribution", loss="transport", cost="medium", vote_model=True),
     # --- ranking and abstention: of the scalar problem, and no matter of calibration ---
     Measure("auroc", "area under the ROC curve",
             "P(u of an event > u of a non-event) + P(equal) / 2", "scalar", _BOTH, "levels", 0, 1,

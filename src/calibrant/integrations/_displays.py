@@ -43,12 +43,13 @@ from calibrant.results._windows import Windows
 
 
 class ReliabilityDisplay(FromPredictions, ReliabilityDiagram):
-    """A reliability diagram: each bin's mean target against its mean prediction.
+    """A reliability diagram: the isotonic curve of the rows, and each bin's mean target.
 
     Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
     diagonal are predictions that were too low, points below it predictions that were too high. Bars
-    are intervals for the mean target (see `ReliabilityTable.intervals`); the strip on top shows
-    where the predictions lie. Draw another on the same axes with ``ax=display.ax_``.
+    are intervals for the mean target (see `ReliabilityTable.intervals`), the grey band is where
+    the curves of calibrated predictions would lie (see `reliability_curve`), and the strip on top
+    shows where the predictions lie. Draw another on the same axes with ``ax=display.ax_``.
 
     Parameters
     ----------
@@ -62,7 +63,11 @@ class ReliabilityDisplay(FromPredictions, ReliabilityDiagram):
     ax_, figure_ : matplotlib Axes and Figure
         Where the diagram is drawn.
     line_ : matplotlib Line2D
-        The curve.
+        The points of bins; joined by a line where no curve is drawn.
+    curve_ : matplotlib Line2D or None
+        The curve of the rows.
+    band_ : matplotlib PolyCollection or None
+        The band of the curve.
     intervals_ : matplotlib LineCollection or None
         The bars.
     counts_ax_ : matplotlib Axes or None
@@ -196,9 +201,10 @@ class SmoothReliabilityDisplay(FromPredictions, SmoothReliabilityDiagram):
 class ClasswiseDisplay(FromPredictions, ClasswiseDiagram):
     """Small reliability diagrams of each class against the rest, the largest error first.
 
-    Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Bars are intervals
-    for the mean target; grey columns show the share of rows in each bin, the highest of a diagram
-    at half of its height. The line below says how many classes are shown.
+    Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Lines are isotonic
+    curves of the rows, points are bins. Bars are intervals for the mean target; grey columns show
+    the share of rows in each bin, the highest of a diagram at half of its height. The line below
+    says how many classes are shown.
 
     Parameters
     ----------
@@ -212,9 +218,11 @@ class ClasswiseDisplay(FromPredictions, ClasswiseDiagram):
     figure_ : matplotlib Figure or SubFigure
         Where the diagrams are drawn.
     lines_ : list of matplotlib Line2D
-        The curves.
+        The points of the bins of each class.
+    curves_ : list of matplotlib Line2D or None
+        The curves of the rows.
     intervals_ : list of matplotlib LineCollection or None
-        The bars of each curve.
+        The bars of each class.
     note_ : matplotlib Text
         The line below.
 
@@ -280,6 +288,7 @@ def windows_of(
     baseline: Any = None,
     sample_weight: Any = None,
     from_logits: bool = False,
+    from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> Windows:
@@ -305,6 +314,8 @@ def windows_of(
         Weight of each row.
     from_logits : bool, default False
         Whether `y_proba` holds logits.
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities.
     classes : sequence, optional
         Labels of the classes, in the order of the columns.
     data : frame, optional
@@ -316,8 +327,9 @@ def windows_of(
         A row for each window.
     """
     monitor = Monitor(
-        every=every, bins=bins, measures=measures, from_logits=from_logits, classes=classes
-    )
+        every=every, bins=bins, measures=measures, from_logits=from_logits,
+        from_logprobs=from_logprobs, classes=classes,
+    )  # fmt: skip
     monitor.update(y_true, y_proba, time=time, sample_weight=sample_weight, data=data)
     return monitor.evaluate(baseline=baseline)
 

@@ -17,7 +17,7 @@ from calibrant._core.validation import public
 from calibrant.integrations._responses import Problem, read_problem, resolve_methods
 
 # Options of the functions that an estimator settles.
-_SETTLED = {"classes", "data", "from_logits", "ids"}
+_SETTLED = {"classes", "data", "from_logits", "from_logprobs", "ids"}
 _RESPONSES = """\
 estimator : fitted classifier
     Predicts probabilities or scores, and has `classes_`.

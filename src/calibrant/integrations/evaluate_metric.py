@@ -22,7 +22,8 @@ MEASURES = tuple(m.name for m in listed("metric", "binary"))
 
 _INPUTS = """
 Calibration metric:
-    predictions: probabilities, (n,) of class 1 or (n, k); logits with from_logits=True.
+    predictions: probabilities, (n,) of class 1 or (n, k); logits with from_logits=True,
+        log-probabilities with from_logprobs=True.
     references: 0/1, class indices, names with classes=[...], probabilities (n,), or rows (n, k).
     sample_weight: a weight per row, or nothing.
 """
@@ -47,6 +48,8 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
         The bins, as for `calibrant.evaluate`.
     from_logits : bool, default False
         Whether predictions are logits.
+    from_logprobs : bool, default False
+        Whether predictions are log-probabilities.
     classes : sequence, optional
         Labels of the classes, in the order of the columns.
     approximate : bool, default False
@@ -86,6 +89,7 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
         measures: Iterable[str] = MEASURES,
         bins: Bins = 15,
         from_logits: bool = False,
+        from_logprobs: bool = False,
         classes: Sequence[Any] | None = None,
         approximate: bool = False,
         keep_in_memory: bool = False,
@@ -108,6 +112,7 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
             "measures": (measures,) if isinstance(measures, str) else tuple(measures),
             "bins": bins,
             "from_logits": from_logits,
+            "from_logprobs": from_logprobs,
             "classes": classes,
         }
         self._approximate = approximate

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from calibrant.results._report import Report
 
 _OPTIONS = (
-    "measures", "bins", "classes", "pos_label", "from_logits", "level", "tolerance", "seed",
-    "predictions", "prefix", "page",
+    "measures", "bins", "classes", "pos_label", "from_logits", "from_logprobs", "level",
+    "tolerance", "seed", "predictions", "prefix", "page",
 )  # fmt: skip
 # Where files are put among the artifacts of a run.
 _FOLDER = "calibration"
@@ -39,10 +39,10 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
     ``calibration/report.html``, where the packages of ``calibrant[report]`` are installed.
 
     Options go into ``evaluator_config={"calibrant": {...}}``: `measures`, `bins`, `classes`,
-    `from_logits`, `level`, `tolerance` and `seed` as for `calibrant.report`; `pos_label`, the class
-    of two whose probability is measured; `predictions`, the columns of probabilities in the
-    dataset; `prefix`, default "calibration/", before the names of metrics; `page`, whether to write
-    the page.
+    `from_logits`, `from_logprobs`, `level`, `tolerance` and `seed` as for `calibrant.report`;
+    `pos_label`, the class of two whose probability is measured; `predictions`, the columns of
+    probabilities in the dataset; `prefix`, default "calibration/", before the names of metrics;
+    `page`, whether to write the page.
 
     Examples
     --------
@@ -224,7 +224,15 @@ def _reported(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any
         classes = None  # labels are indices as they are
     chosen = {
         name: options[name]
-        for name in ("measures", "bins", "from_logits", "level", "tolerance", "seed")
+        for name in (
+            "measures",
+            "bins",
+            "from_logits",
+            "from_logprobs",
+            "level",
+            "tolerance",
+            "seed",
+        )
         if name in options
     }
     return report(labels, y_proba, classes=classes, name="MLflow run", **chosen)

@@ -36,6 +36,7 @@ _SETTLED = {
     "sample_weight": "pass it as metadata: cross_validate(..., params={'sample_weight': w})",
     "classes": "the classes are those of the estimator, its classes_",
     "data": "scikit-learn hands the scorer its rows",
+    "from_logprobs": "predict_proba gives probabilities, and decision_function logits",
 }
 
 

@@ -46,6 +46,8 @@ class CalibrationMetric(Metric):
         Bins that are fixed before data are seen.
     from_logits : bool, default False
         Whether preds are logits.
+    from_logprobs : bool, default False
+        Whether preds are log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Labels of the classes, in the order of the columns.
     missing : {"error", "drop"}, default "error"
@@ -86,6 +88,7 @@ class CalibrationMetric(Metric):
         num_classes: int | None = None,
         bins: Bins = 15,
         from_logits: bool = False,
+        from_logprobs: bool = False,
         classes: Sequence[Any] | None = None,
         missing: str = "error",
         approximate: bool = False,
@@ -114,6 +117,7 @@ class CalibrationMetric(Metric):
         self._blank = Accumulator(
             bins=bins,
             from_logits=from_logits,
+            from_logprobs=from_logprobs,
             classes=classes,
             measures=self._names,
             missing=missing,
@@ -136,9 +140,10 @@ class CalibrationMetric(Metric):
         Parameters
         ----------
         preds : tensor of shape (n,) or (n, num_classes)
-            Predicted probabilities, or logits with ``from_logits=True``.
+            Predicted probabilities; logits with ``from_logits=True``, log-probabilities with
+            ``from_logprobs=True``.
         target : tensor of shape (n,) or (n, num_classes)
-            Labels, hard or soft.
+            Labels, hard or soft, or counts of votes of shape (n, num_classes); (n, 2) without it.
         sample_weight : tensor of shape (n,), optional
             Weight of each row.
 
@@ -199,8 +204,8 @@ class CalibrationMetric(Metric):
         """
         if not torch.equal(self.recipe_digest.cpu(), self._digest()):
             raise StateError(
-                "the loaded state was summed with other options (bins, from_logits, classes, "
-                "missing): make the metric as the saved one was made"
+                "the loaded state was summed with other options (bins, from_logits, from_logprobs, "
+                "classes, missing): make the metric as the saved one was made"
             )
         names = [name for name in self._defaults if name != "recipe_digest"]
         arrays = {name: getattr(self, name).cpu().numpy() for name in names}

@@ -218,9 +218,14 @@ class Evaluation(Result):
         }
 
     def plot(
-        self, *, ax: Any = None, name: str | None = None, level: float | None = 0.95
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        level: float | None = 0.95,
+        curve: str | None = "default",
     ) -> ReliabilityDisplay:
-        """Draw the reliability diagram, with intervals. Needs matplotlib.
+        """Draw the reliability diagram: a curve of the rows, and the bins. Needs matplotlib.
 
         Parameters
         ----------
@@ -229,29 +234,34 @@ class Evaluation(Result):
         name : str, optional
             The name of the predictor, for the legend.
         level : float or None, default 0.95
-            Level of the intervals; None draws none.
+            Level of the intervals and of the curve's band; None draws none.
+        curve : {"default", "isotonic", "local"} or None, default "default"
+            The curve of the rows: isotonic by default, where rows are in memory. None joins the
+            bins by a line.
 
         Returns
         -------
         ReliabilityDisplay
             The diagram; its `save` writes it to a file.
         """
-        return self.reliability.plot(ax=ax, name=name, level=level)
+        return self.reliability.plot(ax=ax, name=name, level=level, curve=curve)
 
-    def chart(self, *, level: float = 0.95) -> Any:
+    def chart(self, *, level: float = 0.95, curve: str | None = "default") -> Any:
         """Draw an interactive reliability diagram, for notebooks. Needs Altair.
 
         Parameters
         ----------
         level : float in (0, 1), default 0.95
-            Level of the intervals.
+            Level of the intervals and of the curve's band.
+        curve : {"default", "isotonic", "local"} or None, default "default"
+            The curve of the rows, as in `plot`.
 
         Returns
         -------
         altair.Chart
             The diagram.
         """
-        return self.reliability.chart(level=level)
+        return self.reliability.chart(level=level, curve=curve)
 
     @property
     def title(self) -> str:

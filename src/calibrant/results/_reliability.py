@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, ratio
 from calibrant._core.binning import Cuts, FixedRule, LevelSets, Rule, outer_edges
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, nearest, one_of
+from calibrant._core.validation import check_level
 from calibrant._measures.binned import binned_error
 from calibrant._measures.proportions import is_hard, mean_target_limits
 from calibrant.results._base import MOST_LINES, Result
 from calibrant.results._notebook import Drawing, boxed, html_table, side_by_side
+from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._rendering import as_frame, as_text, json_value
 from calibrant.results._sketch import reliability_sketch
 
@@ -43,6 +45,9 @@ class ReliabilityTable(Result):
     design : ndarray of shape (m,) or None
         How many rows of each bin carry as much information as one independent row, where rows come
         in clusters.
+    fit : callable or None
+        What `curve` fits curves with; None where there were no rows in memory: streams, files read
+        in parts, lazy frames.
 
     Examples
     --------
@@ -59,6 +64,7 @@ class ReliabilityTable(Result):
     cuts: Cuts
     notion: str
     design: NDArray[np.float64] | None = None
+    fit: Callable[..., ReliabilityCurve | None] | None = None
 
     @property
     def n_dropped(self) -> int:
@@ -146,6 +152,39 @@ class ReliabilityTable(Result):
             effective = {"n_effective": rows.tolist()}
         return {**self.columns(), **effective, "low": low.tolist(), "high": high.tolist()}
 
+    def curve(
+        self, method: str = "isotonic", *, level: float = 0.95, band: bool = True
+    ) -> ReliabilityCurve | None:
+        """Fit a curve to the rows behind the table, as `reliability_curve` does.
+
+        A table keeps its rows where they are up to four million numbers; of more the curve is there
+        as long as their arrays are.
+
+        Parameters
+        ----------
+        method : {"isotonic", "local"}, default "isotonic"
+            How the curve is fitted.
+        level : float in (0, 1), default 0.95
+            Level of the band.
+        band : bool, default True
+            Whether to find the band too, which takes longer.
+
+        Returns
+        -------
+        ReliabilityCurve or None
+            The curve; None where no rows are in memory: streams, files read in parts, lazy frames.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> table = cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+        >>> table.curve().at([0.3, 0.8]).tolist()
+        [0.0, 1.0]
+        """
+        one_of("method", method, ("isotonic", "local"))
+        check_level(level)
+        return None if self.fit is None else self.fit(method, level, band=band)
+
     def _columns(self, level: float | None) -> dict[str, list[Any]]:
         return self.columns() if level is None else self.intervals(level)
 
@@ -167,9 +206,14 @@ class ReliabilityTable(Result):
         return as_frame(self._columns(level), backend)
 
     def plot(
-        self, *, ax: Any = None, name: str | None = None, level: float | None = 0.95
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        level: float | None = 0.95,
+        curve: str | None = "default",
     ) -> ReliabilityDisplay:
-        """Draw the reliability diagram, with intervals. Needs matplotlib.
+        """Draw the reliability diagram: a curve of the rows, and the bins. Needs matplotlib.
 
         Parameters
         ----------
@@ -178,7 +222,10 @@ class ReliabilityTable(Result):
         name : str, optional
             The name of the predictor, for the legend.
         level : float or None, default 0.95
-            Level of the intervals; None draws none.
+            Level of the intervals and of the curve's band; None draws none.
+        curve : {"default", "isotonic", "local"} or None, default "default"
+            The curve of the rows: isotonic by default, where rows are in memory. None joins the
+            bins by a line.
 
         Returns
         -------
@@ -187,15 +234,17 @@ class ReliabilityTable(Result):
         """
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
-        return ReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
+        return ReliabilityDisplay(self, name=name).plot(ax=ax, level=level, curve=curve)
 
-    def chart(self, *, level: float = 0.95) -> Any:
+    def chart(self, *, level: float = 0.95, curve: str | None = "default") -> Any:
         """Draw an interactive reliability diagram, for notebooks. Needs Altair.
 
         Parameters
         ----------
         level : float in (0, 1), default 0.95
-            Level of the intervals.
+            Level of the intervals and of the curve's band.
+        curve : {"default", "isotonic", "local"} or None, default "default"
+            The curve of the rows, as in `plot`.
 
         Returns
         -------
@@ -204,7 +253,7 @@ class ReliabilityTable(Result):
         """
         from calibrant.results._plots.notebook_charts import reliability_chart
 
-        return reliability_chart(self, level=level)
+        return reliability_chart(self, level=level, curve=curve)
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
         """Give the table as JSON has it.
@@ -257,6 +306,8 @@ class ReliabilityTable(Result):
     def sketch(self, level: float | None = 0.95) -> Drawing:
         """Draw the reliability diagram as a small SVG, which needs no package.
 
+        Its line is the isotonic curve, where rows are in memory.
+
         Parameters
         ----------
         level : float or None, default 0.95
@@ -273,7 +324,9 @@ class ReliabilityTable(Result):
             "mean confidence" if top else "mean prediction",
             soft or ("accuracy" if top else "observed frequency"),
         )
-        return reliability_sketch(self._columns(level), names)
+        curve = self.curve(band=False)
+        line = None if curve is None else curve.columns()
+        return reliability_sketch(self._columns(level), names, line)
 
     def _repr_html_(self) -> str:
         level = 0.95
@@ -392,7 +445,12 @@ class ClasswiseReliability(Result):
         }
 
     def plot(
-        self, *, ax: Any = None, cap: int = 12, level: float | None = 0.95
+        self,
+        *,
+        ax: Any = None,
+        cap: int = 12,
+        level: float | None = 0.95,
+        curve: str | None = "default",
     ) -> ClasswiseDisplay:
         """Draw a small diagram for each of the worst classes. Needs matplotlib.
 
@@ -404,6 +462,9 @@ class ClasswiseReliability(Result):
             The largest number of classes shown.
         level : float or None, default 0.95
             Level of the intervals; None draws none.
+        curve : {"default", "isotonic", "local"} or None, default "default"
+            The curve of the rows: isotonic by default, where rows are in memory. None joins the
+            bins by a line.
 
         Returns
         -------
@@ -412,7 +473,7 @@ class ClasswiseReliability(Result):
         """
         from calibrant.results._plots.classwise import ClasswiseDisplay
 
-        return ClasswiseDisplay(self).plot(ax=ax, cap=cap, level=level)
+        return ClasswiseDisplay(self).plot(ax=ax, cap=cap, level=level, curve=curve)
 
     @property
     def title(self) -> str:

@@ -17,8 +17,14 @@ _X0, _Y0 = 26, 8
 _CROWD = 60
 
 
-def reliability_sketch(bins: Mapping[str, Sequence[Any]], axes: tuple[str, str]) -> Drawing:
-    """A reliability diagram of a table's columns, with its intervals where they are there."""
+def reliability_sketch(
+    bins: Mapping[str, Sequence[Any]],
+    axes: tuple[str, str],
+    curve: Mapping[str, Sequence[float]] | None = None,
+) -> Drawing:
+    """A reliability diagram of a table's columns, with its intervals where they are there; its line
+    is the `curve`, and without one joins the bins.
+    """
     nonempty = [i for i, weight in enumerate(bins["weight"]) if weight > 0]
     points = [(bins["mean_predicted"][i], bins["mean_target"][i]) for i in nonempty]
     parts = [_square(*axes)]
@@ -28,9 +34,11 @@ def reliability_sketch(bins: Mapping[str, Sequence[Any]], axes: tuple[str, str])
             f'V{_y(bins["high"][i])}" stroke="{_BLUE}" stroke-opacity=".45" stroke-width="2"/>'
             for i in nonempty
         ]
-    if len(nonempty) <= _CROWD:
-        line = " ".join(f"{_x(u)},{_y(z)}" for u, z in points)
+    joined = points if curve is None else _thinned(curve)
+    if curve is not None or len(nonempty) <= _CROWD:
+        line = " ".join(f"{_x(u)},{_y(z)}" for u, z in joined)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{_BLUE}" stroke-width="1.5"/>')
+    if len(nonempty) <= _CROWD:
         parts += [_dot(i, u, z, bins) for i, (u, z) in zip(nonempty, points, strict=True)]
     else:
         # A step of the page is enough: thousands of level sets would be thousands of dots.
@@ -40,6 +48,14 @@ def reliability_sketch(bins: Mapping[str, Sequence[Any]], axes: tuple[str, str])
             f'<path d="{spots}" stroke="{_BLUE}" stroke-width="3" stroke-linecap="round"/>'
         )
     return _drawing(parts, f"Reliability diagram, {len(nonempty)} bins with rows")
+
+
+def _thinned(curve: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
+    """The points of a curve that a drawing of this size can tell apart."""
+    points: dict[tuple[str, str], tuple[float, float]] = {}
+    for u, z in zip(curve["prediction"], curve["mean_target"], strict=True):
+        points.setdefault((_x(u), _y(z)), (u, z))
+    return list(points.values())
 
 
 def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) -> Drawing:

@@ -27,6 +27,8 @@ class BetaCalibration(OneVsRest):
     ----------
     from_logits : bool, default False
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -57,8 +59,9 @@ class BetaCalibration(OneVsRest):
     c_: FloatArray
 
     @public
-    def __init__(self, *, from_logits: bool = False) -> None:
+    def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
         self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
 
     def _read(self, predictions: Predictions) -> FloatArray:
         return predictions.log_odds()

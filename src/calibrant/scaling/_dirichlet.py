@@ -27,6 +27,8 @@ class DirichletCalibration(MatrixScaling):
         lambda, the weight of the penalty; finite and not negative.
     from_logits : bool, default False
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -55,8 +57,10 @@ class DirichletCalibration(MatrixScaling):
     """
 
     @public
-    def __init__(self, *, l2: float = 0.0, from_logits: bool = False) -> None:
-        super().__init__(l2=l2, from_logits=from_logits)
+    def __init__(
+        self, *, l2: float = 0.0, from_logits: bool = False, from_logprobs: bool = False
+    ) -> None:
+        super().__init__(l2=l2, from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _scores(self, predictions: Predictions) -> FloatArray:
         return predictions.log_probabilities()

@@ -43,6 +43,8 @@ class HistogramBinning(OneVsRest):
         ``calibrant.Quantile(15)`` or ``calibrant.Edges([...])``.
     from_logits : bool, default False
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -75,9 +77,12 @@ class HistogramBinning(OneVsRest):
     values_: tuple[FloatArray, ...]
 
     @public
-    def __init__(self, *, bins: Bins = 15, from_logits: bool = False) -> None:
+    def __init__(
+        self, *, bins: Bins = 15, from_logits: bool = False, from_logprobs: bool = False
+    ) -> None:
         self.bins = bins
         self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -30,6 +30,8 @@ class IsotonicCalibration(OneVsRest):
     ----------
     from_logits : bool, default False
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -61,8 +63,9 @@ class IsotonicCalibration(OneVsRest):
     values_: tuple[FloatArray, ...]
 
     @public
-    def __init__(self, *, from_logits: bool = False) -> None:
+    def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
         self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
 
     def _check_learned(self) -> None:
         super()._check_learned()

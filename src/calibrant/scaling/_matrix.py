@@ -31,6 +31,9 @@ class MatrixScaling(Scaler):
         lambda, the weight of the penalty; finite and not negative.
     from_logits : bool, default True
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
+        Goes before `from_logits`.
 
     Attributes
     ----------
@@ -63,9 +66,12 @@ class MatrixScaling(Scaler):
     intercept_: FloatArray
 
     @public
-    def __init__(self, *, l2: float = 0.0, from_logits: bool = True) -> None:
+    def __init__(
+        self, *, l2: float = 0.0, from_logits: bool = True, from_logprobs: bool = False
+    ) -> None:
         self.l2 = l2
         self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -31,6 +31,8 @@ class PlattScaling(OneVsRest):
         Whether the targets are drawn towards 1/2, as above.
     from_logits : bool, default False
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -63,9 +65,16 @@ class PlattScaling(OneVsRest):
     intercept_: FloatArray
 
     @public
-    def __init__(self, *, smooth_targets: bool = False, from_logits: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        smooth_targets: bool = False,
+        from_logits: bool = False,
+        from_logprobs: bool = False,
+    ) -> None:
         self.smooth_targets = smooth_targets
         self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
 
     def _check_options(self) -> None:
         super()._check_options()

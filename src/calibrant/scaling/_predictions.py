@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
+from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._summaries.samples import Summary
@@ -100,13 +101,11 @@ def predictions_of(samples: Samples) -> Predictions:
     return Predictions(np.ascontiguousarray(values), samples.from_logits, samples.precision)
 
 
-def to_predictions(y_proba: Any, *, from_logits: bool, data: Any = None) -> Predictions:
+def to_predictions(y_proba: Any, *, given: Given, data: Any = None) -> Predictions:
     """Predictions without targets, checked as strictly as those with them."""
     if data is not None:
         y_proba = pick(data, y_proba, "y_proba")
     shape = to_array(y_proba, "y_proba").shape if y_proba is not None else ()
-    samples = to_samples(
-        np.zeros(shape[0] if shape else 1, np.int64), y_proba, from_logits=from_logits
-    )
+    samples = to_samples(np.zeros(shape[0] if shape else 1, np.int64), y_proba, from_logits=given)
     _ = Summary(samples).losses  # the pass that checks every value
     return predictions_of(samples)

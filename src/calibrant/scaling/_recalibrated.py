@@ -121,6 +121,10 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
         scaler: Any = TemperatureScaling() if self.scaler is None else clone(self.scaler)
+        if getattr(scaler, "from_logprobs", False):
+            raise InputError(
+                "a classifier gives probabilities or logits: give a scaler without from_logprobs"
+            )
         if isinstance(self.cv, str) and self.cv == "prefit":
             check_is_fitted(self.estimator)
             self.estimator_, self.classes_ = self.estimator, np.asarray(self.estimator.classes_)

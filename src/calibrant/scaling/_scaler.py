@@ -14,6 +14,7 @@ import numpy as np
 from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption, nearest
 from calibrant._core.validation import public
+from calibrant._data.logprobs import Given, given_as
 from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
 from calibrant.scaling._problem import (
     Problem,
@@ -46,13 +47,16 @@ S = TypeVar("S", bound="Scaler")
 class Scaler(ABC):
     """A map from predictions to recalibrated probabilities, fitted to held-out rows.
 
-    The base class of every map in `calibrant.scaling`. The option ``from_logits`` states whether
-    predictions are logits; this is never guessed.
+    The base class of every map in `calibrant.scaling`. The options ``from_logits`` and
+    ``from_logprobs`` state whether predictions are logits or log-probabilities; this is never
+    guessed.
 
     Attributes
     ----------
     from_logits : bool
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool
+        Whether the predictions are log-probabilities.
     n_classes_ : int
         Number of classes in the fit; 2 for predictions (n,).
     n_rows_ : int
@@ -73,6 +77,7 @@ class Scaler(ABC):
     """
 
     from_logits: bool
+    from_logprobs: bool = False
     n_classes_: int
     n_rows_: int
     n_iter_: int
@@ -101,6 +106,16 @@ class Scaler(ABC):
         """An InputError if an option is not what it must be."""
         if not isinstance(self.from_logits, bool | np.bool_):
             raise InputError(f"from_logits must be True or False; got {self.from_logits!r}")
+        _ = self._given
+
+    @property
+    def _given(self) -> Given:
+        """What predictions are given as. Where logits are the default, log-probabilities go before
+        them; elsewhere both together are an error.
+        """
+        by_default = inspect.signature(type(self).__init__).parameters["from_logits"].default
+        logits = self.from_logits and not (by_default and self.from_logprobs is True)
+        return given_as(logits, self.from_logprobs)
 
     def _check_learned(self) -> None:  # noqa: B027 - most maps need no check of their own
         """A ValueError if the fitted attributes read from a file do not go together."""
@@ -112,6 +127,7 @@ class Scaler(ABC):
         y_proba: Any,
         *,
         sample_weight: Any = None,
+        votes: Any = None,
         classes: Sequence[Any] | None = None,
         data: Any = None,
     ) -> S:
@@ -120,16 +136,19 @@ class Scaler(ABC):
         Parameters
         ----------
         y_true : array-like of shape (n,) or (n, k)
-            Targets: 0/1, class indices, labels named by `classes`, or probabilities (soft labels).
+            Targets: 0/1, class indices, labels named by `classes`, probabilities (soft labels), or
+            counts of votes (n, k): the map is fitted to their shares, and every vote counts.
         y_proba : array-like of shape (n,) or (n, k)
-            Predictions: probabilities, or logits if the scaler has ``from_logits=True``; (n,) is
-            the prediction of class 1.
+            Predictions: probabilities, logits if the scaler has ``from_logits=True``, or
+            log-probabilities if it has ``from_logprobs=True``; (n,) is the prediction of class 1.
         sample_weight : array-like of shape (n,), optional
-            Weight of each row; 1 by default.
+            Weight of each row; 1 by default. Of counts of votes, the weight of each vote on it.
+        votes : int or array-like of shape (n,), optional
+            Number of votes behind each soft label; counts carry their own.
         classes : sequence, optional
             The labels in the order of the columns of `y_proba`.
         data : frame, optional
-            A frame; `y_true`, `y_proba` and `sample_weight` are then names of its columns.
+            A frame; `y_true`, `y_proba`, `sample_weight` and `votes` are then names of its columns.
 
         Returns
         -------
@@ -142,6 +161,13 @@ class Scaler(ABC):
             If the input cannot be read as targets and predictions; the message names the first bad
             row.
 
+        Notes
+        -----
+        The likelihood of votes weighs each row by the number of votes on it, and so does the fit.
+        Where that number depends on how divided people are, or votes on one row are alike for a
+        reason that the predictions do not know, rows may better count alike: pass shares
+        (``counts / counts.sum(axis=1, keepdims=True)``) without `votes`.
+
         Examples
         --------
         >>> from calibrant.scaling import TemperatureScaling
@@ -149,8 +175,9 @@ class Scaler(ABC):
         >>> round(scaler.temperature_, 2)
         0.69
         """
-        if data is not None or not self._fit_on_device(y_true, y_proba, sample_weight, classes):
-            self._fit(y_true, y_proba, sample_weight, classes, data)
+        in_memory = data is not None or votes is not None
+        if in_memory or not self._fit_on_device(y_true, y_proba, sample_weight, classes):
+            self._fit(y_true, y_proba, sample_weight, votes, classes, data)
         return self
 
     @public
@@ -238,7 +265,7 @@ class Scaler(ABC):
     def _predictions(self, y_proba: Any, data: Any) -> Predictions:
         """New predictions; an error if they are not of the kind that the map was fitted to."""
         self._check_fitted()
-        predictions = to_predictions(y_proba, from_logits=self.from_logits, data=data)
+        predictions = to_predictions(y_proba, given=self._given, data=data)
         if predictions.columns != self._columns:
             fitted, came = (
                 f"(n, {c})" if c else "(n,)" for c in (self._columns, predictions.columns)
@@ -256,6 +283,7 @@ class Scaler(ABC):
         y_proba: Any,
         *,
         sample_weight: Any = None,
+        votes: Any = None,
         classes: Sequence[Any] | None = None,
         data: Any = None,
     ) -> FloatArray:
@@ -272,6 +300,8 @@ class Scaler(ABC):
             Predictions, as in `fit`.
         sample_weight : array-like of shape (n,), optional
             Weight of each row; 1 by default.
+        votes : int or array-like of shape (n,), optional
+            Number of votes behind each soft label, as in `fit`.
         classes : sequence, optional
             The labels in the order of the columns of `y_proba`.
         data : frame, optional
@@ -288,7 +318,7 @@ class Scaler(ABC):
         >>> IsotonicCalibration().fit_transform([0, 1, 0, 1], [0.1, 0.3, 0.5, 0.8]).tolist()
         [0.0, 0.5, 0.5, 1.0]
         """
-        predictions = self._fit(y_true, y_proba, sample_weight, classes, data)
+        predictions = self._fit(y_true, y_proba, sample_weight, votes, classes, data)
         out = self._apply(predictions)
         remember(type(self).__name__, predictions.values, out, all_of(len(out)))
         return out
@@ -298,13 +328,14 @@ class Scaler(ABC):
         y_true: Any,
         y_proba: Any,
         sample_weight: Any,
+        votes: Any,
         classes: Sequence[Any] | None,
         data: Any,
     ) -> Predictions:
         self._check_options()
         problem = to_problem(
-            y_true, y_proba, sample_weight=sample_weight, from_logits=self.from_logits,
-            classes=classes, data=data,
+            y_true, y_proba, sample_weight=sample_weight, given=self._given,
+            classes=classes, data=data, votes=votes,
         )  # fmt: skip
         solution = self._solve(problem)
         for name, value in solution.learned.items():
@@ -363,9 +394,16 @@ class Scaler(ABC):
         --------
         >>> from calibrant.scaling import MatrixScaling
         >>> MatrixScaling(l2=0.1).get_params()
-        {'l2': 0.1, 'from_logits': True}
+        {'l2': 0.1, 'from_logits': True, 'from_logprobs': False}
         """
         return {name: getattr(self, name) for name in self._options()}
+
+    def _named_options(self) -> dict[str, Any]:
+        """The options as they are written: log-probabilities only where predictions are such, so
+        that all other maps are written as they always were.
+        """
+        options = self.get_params()
+        return {n: v for n, v in options.items() if n != "from_logprobs" or v is not False}
 
     def set_params(self: S, **options: Any) -> S:
         """Set options by name, as scikit-learn does.
@@ -450,7 +488,7 @@ class Scaler(ABC):
         return to_text(
             {
                 "kind": type(self).__name__,
-                "options": {n: encode_option(value) for n, value in self.get_params().items()},
+                "options": {n: encode_option(v) for n, v in self._named_options().items()},
                 "learned": {name: encode_learned(getattr(self, name)) for name in self._learned},
                 "columns": self._columns,
                 "fitted_on": self._fitted_on,
@@ -489,7 +527,7 @@ class Scaler(ABC):
             temporary.write_text(text, encoding="utf-8")
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        options = ", ".join(f"{name}={value!r}" for name, value in self._named_options().items())
         call = f"{type(self).__name__}({options})"
         if not hasattr(self, "loss_"):
             return call

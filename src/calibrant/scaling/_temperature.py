@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ class TemperatureScaling(Scaler):
     ----------
     from_logits : bool, default True
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
+        Goes before `from_logits`.
 
     Attributes
     ----------
@@ -61,13 +64,14 @@ class TemperatureScaling(Scaler):
     (4000, 10)
     """
 
-    _learned = ("temperature_",)
+    _learned: ClassVar[tuple[str, ...]] = ("temperature_",)
     _class_by_class = False
     temperature_: float
 
     @public
-    def __init__(self, *, from_logits: bool = True) -> None:
+    def __init__(self, *, from_logits: bool = True, from_logprobs: bool = False) -> None:
         self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
 
     def _check_learned(self) -> None:
         if not isinstance(self.temperature_, float) or not LOWEST <= self.temperature_ <= HIGHEST:
@@ -86,7 +90,7 @@ class TemperatureScaling(Scaler):
     ) -> bool:
         self._check_options()
         logits = None
-        if self.from_logits:
+        if self._given is True:
             logits = logits_on_device(y_true, y_proba, sample_weight, classes)
         if logits is None:
             return False

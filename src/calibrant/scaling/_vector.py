@@ -23,6 +23,9 @@ class VectorScaling(Scaler):
     ----------
     from_logits : bool, default True
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
+        Goes before `from_logits`.
 
     Attributes
     ----------
@@ -54,8 +57,9 @@ class VectorScaling(Scaler):
     intercept_: FloatArray
 
     @public
-    def __init__(self, *, from_logits: bool = True) -> None:
+    def __init__(self, *, from_logits: bool = True, from_logprobs: bool = False) -> None:
         self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
 
     def _solve(self, problem: Problem) -> Solution:
         return fit_vector(problem, problem.predictions.class_scores())

@@ -81,7 +81,7 @@ def tried(
     most = max(1000, TRIED // samples.n_classes)
     rows = samples.take(np.arange(min(samples.n, most)))
     groups = None if groups is None else renumbered(groups, np.arange(rows.n))
-    own = to_predictions(plain(rows), from_logits=rows.from_logits).probabilities()
+    own = to_predictions(plain(rows), given=rows.from_logits).probabilities()
     losses = {AS_THEY_ARE: _losses(own, rows)}
     maps = {type(scaler).__name__: scaler for scaler in _candidates(rows, names)}
     # Certainties that were wrong bend maps that are fitted to logarithms: those come last.
@@ -145,7 +145,7 @@ def _cross_fitted(
             for j in range(n_folds):
                 rest = samples.take(np.flatnonzero(fold != j))
                 here = samples.take(np.flatnonzero(fold == j))
-                scaler.fit(rest.targets, plain(rest), sample_weight=rest.weights)
+                scaler.fit(rest.targets, plain(rest), sample_weight=rest.weights, votes=rest.votes)
                 out[fold == j] = scaler.transform(plain(here))
     except CalibrantError:
         return None

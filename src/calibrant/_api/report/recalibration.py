@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.report.map_choice import Trial, plain, renumbered, tried
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning
@@ -95,7 +96,9 @@ def _applied(
     """One map, fitted to the first half and measured on the other."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scaler.fit(training.targets, plain(training), sample_weight=training.weights)
+        scaler.fit(
+            training.targets, plain(training), sample_weight=training.weights, votes=training.votes
+        )
         before = held_out.samples
         after = replace(before, predictions=scaler.transform(plain(before)), from_logits=False)
     notes = tuple(str(w.message) for w in caught if issubclass(w.category, CalibrantWarning))
@@ -165,7 +168,8 @@ def _counted(values: tuple[NDArray[np.float64], ...]) -> str:
 def _table(samples: Samples, rule: Rule) -> ReliabilityTable:
     summary = Summary(samples)
     table, cuts = summary.table_with_cuts(summary.scalar, rule)
-    return ReliabilityTable(table, rule, cuts, summary.scalar)
+    fit = curve_of_rows(samples, summary.scalar)
+    return ReliabilityTable(table, rule, cuts, summary.scalar, fit=fit)
 
 
 class _HeldOut:

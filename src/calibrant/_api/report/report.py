@@ -51,6 +51,7 @@ def report(
     by: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    resample: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
@@ -89,8 +90,13 @@ def report(
         Value of each row, or names of columns, by which rows are split into slices.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
@@ -111,8 +117,8 @@ def report(
         Seed of all random draws; the same seed gives the same result.
     recalibrate : str or iterable of str, optional
         Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
-        "isotonic", "histogram", "vector", "matrix", "dirichlet". Left out, those that such rows
-        can have.
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
+        that such rows can have.
     source : str or mapping, optional
         Where the rows come from, for the recipe: a text, or names with values (file, columns,
         command).
@@ -141,11 +147,11 @@ def report(
     title, origin = checked_name(name, "Predictions"), checked_source(source)
     maps = checked_maps(recalibrate)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
     index = group_index(groups, samples, data)
     evaluated = Options(
         bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
-        level=level, groups=index, votes=votes, seed=seed, by=by, data=data, clinical=True,
+        level=level, groups=index, resample=resample, seed=seed, by=by, data=data, clinical=True,
     )  # fmt: skip
     shape = samples.shape
     # The evaluation beside all else. If both fail, the evaluation says why.
@@ -166,8 +172,8 @@ def report(
         "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
         "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
-        "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
-        "recalibrate": None if maps is None else ", ".join(maps),
+        "votes": samples.votes is not None, "resample": resample, "sliced": by is not None,
+        "classes": classes is not None, "recalibrate": None if maps is None else ", ".join(maps),
     }  # fmt: skip
     return Report(
         title,

@@ -25,6 +25,7 @@ from calibrant._data.logits import (
     VALUES_THAT_TELL,
     tell_kind_of_logits,
 )
+from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.missing import check_missing
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples_in_place
@@ -69,6 +70,8 @@ class Accumulator:
         measures.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
     measures : iterable of str, optional
@@ -103,6 +106,7 @@ class Accumulator:
         *,
         bins: Bins = 15,
         from_logits: bool = False,
+        from_logprobs: bool = False,
         classes: Sequence[Any] | None = None,
         measures: Iterable[str] | None = None,
         missing: str = "error",
@@ -117,7 +121,9 @@ class Accumulator:
         self.rule: FixedRule = rule
         # A rule is for all measures; with a count the truthful ones have quantile bins.
         self.own_bins = both_rules(bins)[1] == rule
-        self.from_logits = from_logits
+        # What predictions are given as; the two options say the same apart.
+        self.given = given_as(from_logits, from_logprobs)
+        self.from_logits, self.from_logprobs = self.given is True, self.given == LOGPROBS
         self.classes = None if classes is None else tuple(classes)
         self.measures = None if measures is None else known_measures(measures)
         self.missing = check_missing(missing)
@@ -138,6 +144,7 @@ class Accumulator:
         y_proba: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
+        votes: ArrayLike | None = None,
         data: Any = None,
     ) -> Accumulator:
         """Add samples; bad input raises an InputError and leaves the state as it was.
@@ -151,6 +158,9 @@ class Accumulator:
             class.
         sample_weight : array-like of shape (n,) or str, optional
             Weight of each row, at least 0; every row counts 1 by default.
+        votes : int, array-like of shape (n,) or str, optional
+            Number of all votes of each row, where (n,) labels are counts of votes for class 1;
+            counts of shape (n, k), or (n, 2) for (n,) predictions, carry their own.
         data : data frame or mapping, optional
             Frame whose columns the other arguments name; one of a database or a cluster (polars
             lazy, DuckDB, Spark, Dask) is summed there.
@@ -167,8 +177,8 @@ class Accumulator:
             row.
         """
         samples = to_samples_in_place(
-            y_true, y_proba, sample_weight, self.from_logits, self.classes, data, self.missing,
-            stream=True,
+            y_true, y_proba, sample_weight, self.given, self.classes, data, self.missing,
+            votes=votes, stream=True,
         )  # fmt: skip
         with explained(samples):
             sums = self.sums_of(samples)
@@ -314,7 +324,8 @@ class Accumulator:
         everything = measures is None and self.measures is None
         if kept != chosen and not everything:
             self._raise_unavailable(next(measure for measure in chosen if measure not in kept))
-        given = "logits" if self.from_logits else "probabilities"
+        kinds = {True: "logits", False: "probabilities", LOGPROBS: "log-probabilities"}
+        given = kinds[self.given]
         rules = self._rule_names()
         result = assemble(
             summary,
@@ -603,6 +614,7 @@ class Accumulator:
         out = cls(
             bins=bins if own or bins != EqualWidth(bins.m) else bins.m,
             from_logits=recipe["from_logits"],
+            from_logprobs=recipe.get("from_logprobs", False),
             classes=recipe["classes"],
             measures=recipe["measures"],
             missing=recipe["missing"],
@@ -639,6 +651,8 @@ class Accumulator:
         return {
             "rule": described,
             "from_logits": self.from_logits,
+            # Named where it is so: the recipes of all other states stay as they were.
+            **({"from_logprobs": True} if self.from_logprobs else {}),
             "classes": names,
             "cells": self._cells.m,
             "own_bins": self.own_bins,
@@ -653,9 +667,11 @@ class Accumulator:
 
 def _check_recipe(recipe: Mapping[str, Any]) -> None:
     """A StateError for what no constructor would notice."""
-    flags = [recipe["from_logits"], recipe["rule"].get("drop_one", False)]
-    if not all(isinstance(flag, bool) for flag in flags):
-        raise StateError("from_logits and drop_one must be true or false")
+    given = [recipe["from_logits"], recipe.get("from_logprobs", False)]
+    if not all(isinstance(flag, bool) for flag in (*given, recipe["rule"].get("drop_one", False))):
+        raise StateError("from_logits, from_logprobs and drop_one must be true or false")
+    if all(given):
+        raise StateError("from_logits and from_logprobs cannot both be true")
     if recipe["rule"]["kind"] not in ("equal-width", "edges"):
         raise StateError("its bins must be of the kind equal-width or edges")
     for key in ("classes", "measures"):

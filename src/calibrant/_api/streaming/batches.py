@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.batch import Batch
+from calibrant._api.streaming.clusters import cluster_weights
 from calibrant._api.streaming.lazy_windows import lazy_batch
 from calibrant._api.streaming.spans import Rows, WindowWidth, split
 from calibrant._core.errors import InputError
@@ -31,20 +32,30 @@ def batch_of(
     time: Any,
     *,
     sample_weight: Any,
+    votes: Any = None,
+    groups: Any = None,
     data: Any,
 ) -> Batch:
     """What a stream like this one would add to each window for these rows."""
+    if groups is not None and is_lazy(data):
+        raise InputError(
+            "groups= needs the rows in memory, to know how many a cluster has: collect() the frame"
+        )
     if is_lazy(data) and isinstance(time, str):
         return lazy_batch(
-            stream, every, y_true, y_proba, time, sample_weight=sample_weight, data=data
-        )
+            stream, every, y_true, y_proba, time, sample_weight=sample_weight, votes=votes,
+            data=data,
+        )  # fmt: skip
     times = _times(time, data, stream.missing)
     given = {
-        "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "data": data,
-        "from_logits": stream.from_logits, "classes": stream.classes, "missing": stream.missing,
+        "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "votes": votes,
+        "data": data, "from_logits": stream.given, "classes": stream.classes,
+        "missing": stream.missing,
         "stream": True,
     }  # fmt: skip
     us, missing = times
+    if groups is not None:
+        given = _with_clusters(given, groups, us, missing, every)
     windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
     if not us.ndim or (len(windows) == 1 and not missing.any()):
         # All rows in one window, as mostly: they stay where they are.
@@ -62,6 +73,28 @@ def batch_of(
     with explained(rows):
         parts = [(start, _sums(stream, rows, which, positions)) for start, which in windows]
     return Batch(parts, rows.n_columns, int(missing.sum()))
+
+
+def _with_clusters(
+    given: dict[str, Any],
+    groups: Any,
+    us: NDArray[np.int64],
+    missing: NDArray[np.bool_],
+    every: WindowWidth,
+) -> dict[str, Any]:
+    """The rows with the weights that clusters give them, no longer as names of columns."""
+    data = given["data"]
+    if data is not None:
+        named = {name: pick(data, given[name], name) for name in ("y_true", "y_proba")}
+        given = {**given, **named, "data": None}
+    if given["missing"] == "drop":
+        kept = _positions(given) >= 0
+    else:
+        kept = np.ones(len(given["y_true"]), dtype=bool)
+    if us.ndim:
+        _one_each(us, kept.size)
+    kept = kept & ~missing
+    return {**given, "sample_weight": cluster_weights(groups, data, us, kept, every)}
 
 
 def _times(time: Any, data: Any, missing: str) -> Times:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from calibrant._api.evaluate_samples import choose
 from calibrant._api.streaming.accumulator import Accumulator, check_same_recipe
 from calibrant._api.streaming.batches import batch_of
+from calibrant._api.streaming.clusters import check_grouped
 from calibrant._api.streaming.spans import window_width
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.binning import Bins, FixedRule
@@ -49,8 +50,14 @@ class Monitor:
         MB a window.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    grouped : bool, default False
+        Whether rows come in clusters that `update` names (`groups`). Each cluster then counts once,
+        whatever its number of rows, and the evidence against calibration (`Window.e_value`) is
+        valid however the outcomes of a cluster depend on one another.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a time or another value is missing: raise an error, or drop
         and count them.
@@ -84,7 +91,9 @@ class Monitor:
         bins: Bins = 15,
         measures: Iterable[str] | None = None,
         from_logits: bool = False,
+        from_logprobs: bool = False,
         classes: Sequence[Any] | None = None,
+        grouped: bool = False,
         missing: str = "error",
         keep: int | None = None,
         approximate: bool = False,
@@ -97,12 +106,17 @@ class Monitor:
         blank = Accumulator(
             bins=bins,
             from_logits=from_logits,
+            from_logprobs=from_logprobs,
             classes=classes,
             measures=None if measures == "all" else measures,
             missing=missing,
             approximate=approximate,
         )
-        self._sums = WindowedSums(blank, window_width(every), None if keep is None else int(keep))
+        if not isinstance(grouped, bool):
+            raise InputError(f"grouped must be True or False; got {grouped!r}")
+        self._sums = WindowedSums(
+            blank, window_width(every), None if keep is None else int(keep), grouped
+        )
         # Rows without a time, dropped as the caller asked.
         self.n_without_time = 0
         # Locked while windows replace others, never while rows are summed.
@@ -116,6 +130,8 @@ class Monitor:
         *,
         time: Any,
         sample_weight: ArrayLike | None = None,
+        votes: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         data: Any = None,
     ) -> Monitor:
         """Add samples, each to the window of its time; bad input leaves every window as it was.
@@ -132,6 +148,13 @@ class Monitor:
             seconds since 1970.
         sample_weight : array-like of shape (n,) or str, optional
             Weight of each row, at least 0; every row counts 1 by default.
+        votes : int, array-like of shape (n,) or str, optional
+            Number of all votes of each row, where (n,) labels are counts of votes for class 1;
+            counts of shape (n, k), or (n, 2) for (n,) predictions, carry their own.
+        groups : array-like of shape (n,) or str, optional
+            Cluster of each row (patient, document, session), for a monitor that is `grouped`. All
+            rows of a cluster must come in one call and lie in one window: sums do not remember
+            names, so that of a cluster whose rows come in several calls nothing can be said.
         data : data frame or mapping, optional
             Frame whose columns the other arguments name; one of a database or a cluster is summed
             there if all its rows have one time, given as a datetime.
@@ -145,12 +168,14 @@ class Monitor:
         ------
         InputError
             If the input cannot be read as labels and probabilities; the message names the first bad
-            row.
+            row. If a cluster's rows lie in more than one window.
         """
         sums = self._sums
+        check_grouped(sums.grouped, groups, sample_weight)
         batch = batch_of(
-            sums.blank, sums.every, y_true, y_proba, time, sample_weight=sample_weight, data=data
-        )
+            sums.blank, sums.every, y_true, y_proba, time, sample_weight=sample_weight,
+            votes=votes, groups=groups, data=data,
+        )  # fmt: skip
         with self._lock:
             if sums.columns not in (0, batch.columns):
                 raise InputError(
@@ -378,7 +403,8 @@ class Monitor:
         from calibrant._core.state_file import whole_number
 
         recipe, index = saved.recipe, saved.index
-        out = cls(every=recipe["every"], keep=recipe["keep"])
+        grouped = recipe.get("grouped", False)
+        out = cls(every=recipe["every"], keep=recipe["keep"], grouped=grouped)
         out._sums.blank = Accumulator.unpacked(recipe, {"counts": np.zeros(7)})
         n_windows = len(index["windows"]) + (index["earlier"] is not None)
         out._sums.unpack(recipe, saved.arrays(out._sums.blank.shapes, n_windows), index)
@@ -394,7 +420,9 @@ class Monitor:
             Width, number of windows kept, and the recipe of their sums, as plain data.
         """
         sums = self._sums
-        return {"every": str(sums.every), "keep": sums.keep, **sums.blank.recipe()}
+        # Named where it is so: the recipes of all other states stay as they were.
+        clusters = {"grouped": True} if sums.grouped else {}
+        return {"every": str(sums.every), "keep": sums.keep, **clusters, **sums.blank.recipe()}
 
     @property
     def every(self) -> str:
@@ -405,6 +433,11 @@ class Monitor:
     def keep(self) -> int | None:
         """The largest number of windows that are kept; None for all."""
         return self._sums.keep
+
+    @property
+    def grouped(self) -> bool:
+        """Whether rows come in clusters."""
+        return self._sums.grouped
 
     @property
     def rule(self) -> FixedRule:

@@ -37,10 +37,14 @@ class WindowedSums:
     a window that grows gets another one.
     """
 
-    def __init__(self, blank: Accumulator, every: WindowWidth, keep: int | None) -> None:
+    def __init__(
+        self, blank: Accumulator, every: WindowWidth, keep: int | None, grouped: bool = False
+    ) -> None:
         self.blank = blank
         self.every = every
         self.keep = keep
+        # Whether a row's weight is one over the number of rows in its cluster.
+        self.grouped = grouped
         self.windows: dict[int, Accumulator] = {}
         self.earlier: MergedWindows | None = None
 
@@ -51,7 +55,7 @@ class WindowedSums:
 
     def copy(self) -> WindowedSums:
         """The same windows; what is added to one is not in the other."""
-        out = WindowedSums(self.blank, self.every, self.keep)
+        out = WindowedSums(self.blank, self.every, self.keep, self.grouped)
         out.windows, out.earlier = dict(self.windows), self.earlier
         return out
 

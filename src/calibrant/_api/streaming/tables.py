@@ -54,8 +54,10 @@ def evaluated(
         ]
     # Merged windows still count as evidence, unless a span was asked for.
     folded = sums.earlier.sums if sums.earlier is not None and span[0] is None else None
-    windows = _corrected(windows, [sums.windows[start] for start in starts], folded)
-    notes = (*_notes(sums, starts, n_without_time), *whole.notes, *_no_floor_notes(total))
+    streams = [sums.windows[start] for start in starts]
+    windows = _corrected(windows, streams, folded, grouped=sums.grouped)
+    no_floor = _no_floor_notes(total, grouped=sums.grouped)
+    notes = (*_notes(sums, starts, n_without_time), *whole.notes, *no_floor)
     out = Windows(
         str(sums.every),
         None if headline is None else headline.name,
@@ -68,7 +70,11 @@ def evaluated(
 
 
 def _corrected(
-    windows: list[Window], streams: list[Accumulator], before: Accumulator | None
+    windows: list[Window],
+    streams: list[Accumulator],
+    before: Accumulator | None,
+    *,
+    grouped: bool,
 ) -> list[Window]:
     """Windows with p-values corrected for their number, and the evidence up to each of them."""
     corrected = holm([window.p_value for window in windows])
@@ -76,7 +82,7 @@ def _corrected(
     streams = [*first, *streams]
     tables = [_table(stream) if stream.weight > 0 else None for stream in streams]
     has_floors = all(
-        table is None or _has_floor(stream, table)
+        table is None or _has_evidence(stream, table, grouped)
         for table, stream in zip(tables, streams, strict=True)
     )
     evidence = running_e_values(tables) if has_floors else [math.nan] * len(tables)
@@ -145,9 +151,15 @@ def _counted(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _no_floor_notes(total: Accumulator) -> tuple[str, ...]:
+def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
     if total.soft:
         return ("soft labels have no noise floor of their own",)
+    if grouped:
+        clusters = _counted(round(total.weight), "cluster")
+        return (
+            f"{clusters}, each of which counts once; there is no noise floor or p-value where rows "
+            "come in clusters: e_value is the evidence against calibration",
+        )
     if not counts_once(_table(total)):
         return ("there is no noise floor or p-value where rows have weights other than 1",)
     return ()
@@ -180,8 +192,8 @@ def _window(
     )
 
 
-def _has_floor(stream: Accumulator, table: BinTable) -> bool:
-    return not stream.soft and counts_once(table)
+def _has_evidence(stream: Accumulator, table: BinTable, grouped: bool) -> bool:
+    return not stream.soft and (grouped or counts_once(table))
 
 
 def _describe(baseline: Any) -> str:

@@ -164,7 +164,9 @@ def strip(most: int) -> Spec:
 
 
 def overlay(x_title: str, y_title: str) -> Spec:
-    """Several reliability curves together: `bins` of every series in `name`, in its colour."""
+    """Several reliability curves together: `lines` and `bins` of every series in `name`, in its
+    colour.
+    """
     x, y, colour = _unit("u", x_title), _unit("z", y_title), _name("colour", scale=None)
     details = _names("name", "predictions", "rows", "mean prediction", "mean target", "interval")
     dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
@@ -172,8 +174,8 @@ def overlay(x_title: str, y_title: str) -> Spec:
         _marks(_DIAGONAL, "line", dashed, x=x, y=y),
         _nonempty("bins", "rule", {"strokeWidth": 1.6, "strokeOpacity": 0.35},
                   x=x, y=_number("lo"), y2={"field": "hi"}, color=colour, opacity=_paler()),
-        _nonempty("bins", "line", {"strokeWidth": 1.8}, x=x, y=y, color=colour,
-                  strokeDash=_name("dash", scale=None), order=_number("u"), detail=_name("name")),
+        _marks("lines", "line", {"strokeWidth": 1.8}, x=x, y=y, color=colour,
+               strokeDash=_name("dash", scale=None), order=_number("i"), detail=_name("name")),
         _nonempty("bins", "point", {"size": 48, "filled": True}, x=x, y=y, color=colour,
                   shape=_name("shape", scale=None), opacity=_paler(), tooltip=details),
     ]})  # fmt: skip

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import assembled, table_columns
+from calibrant.results._pages.page import assembled, lines_are, series_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
@@ -38,6 +38,7 @@ def comparison_page(comparison: ComparisonData, name: str | None = None, source:
         rows=_value_rows(comparison),
         robustness=_robustness(comparison),
         slices=_slices(comparison),
+        lines=lines_are(comparison.tables),
         level=f"{comparison.level:.0%}".replace("%", " %"),
         source=checked_source(source),
         versions=versions(),
@@ -129,7 +130,7 @@ def _curves(
 ) -> list[dict[str, Any]]:
     return [
         {"name": name, "look": looks[name], "first": name in first,
-         **table_columns(table, comparison.level)}
+         **series_columns(table, comparison.level)}
         for name, table in zip(comparison.names, comparison.tables, strict=False)
     ]  # fmt: skip
 

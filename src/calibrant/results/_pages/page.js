@@ -104,6 +104,8 @@
   }));
   const seriesRows = (series) => series.flatMap((part) =>
     binRows(part).map((row) => ({ ...row, name: part.name, ...part.look })));
+  const lineRows = (series) => series.flatMap((part) =>
+    part.line.u.map((u, i) => ({ i, u, z: part.line.z[i], name: part.name, ...part.look })));
 
   // --- numbers of charts, for files ---
   const BINS = ["lower", "upper", "n", "mean_predicted", "mean_target", "gap", "low", "high"];
@@ -118,12 +120,12 @@
   const overlaid = async (id, series, what) => {
     const shown = new Set(series.filter((part) => part.first));
     const drawn = () => series.filter((part) => shown.has(part));
-    const view = await draw(byId(id), data.specs.overlay, { bins: seriesRows(drawn()) });
+    const view = await draw(byId(id), data.specs.overlay, { bins: seriesRows(drawn()), lines: lineRows(drawn()) });
     for (const input of document.querySelectorAll("input[name=series]")) {
       input.addEventListener("change", () => {
         const part = series[Number(input.value)];
         if (input.checked) shown.add(part); else shown.delete(part);
-        view.data("bins", seriesRows(drawn())).runAsync();
+        view.data("bins", seriesRows(drawn())).data("lines", lineRows(drawn())).runAsync();
       });
     }
     downloads.ofChart(byId(id), [view], { what, rows: () => seriesCells(drawn()), legend: drawn });

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -128,6 +128,30 @@ def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
         "lo": short(columns["low"]),
         "hi": short(columns["high"]),
     }
+
+
+def series_columns(table: ReliabilityData, level: float) -> dict[str, Any]:
+    """Give a table among others: its bins, and the line that is drawn with them, which is the
+    isotonic curve of the rows where they are in memory, and joins the bins elsewhere.
+    """
+    columns = table_columns(table, level)
+    curve = table.curve(band=False)
+    if curve is not None:
+        points = curve.columns()
+        line = {"u": short(points["prediction"]), "z": short(points["mean_target"])}
+    else:
+        kept = [i for i, n in enumerate(columns["n"]) if n]
+        line = {key: [columns[key][i] for i in kept] for key in ("u", "z")}
+    return {**columns, "line": line}
+
+
+def lines_are(tables: Sequence[ReliabilityData]) -> str:
+    """Say what the lines of several tables are."""
+    curves = [table.curve(band=False) for table in tables]
+    if all(curve is None for curve in curves):
+        return "lines join the bins"
+    others = ", or join bins" if None in curves else ""
+    return f"lines are isotonic curves (CORP) of the rows{others}"
 
 
 def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:

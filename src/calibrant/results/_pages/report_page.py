@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import all_shown, assembled, curve_columns, short, table_columns
+from calibrant.results._pages.page import (
+    all_shown,
+    assembled,
+    curve_columns,
+    series_columns,
+    short,
+    table_columns,
+)
 from calibrant.results._pages.rows import AS_THEY_ARE, class_rows, map_rows, measure_row, slice_rows
 from calibrant.results._pages.sections import (
     clinical_section,
@@ -189,7 +196,7 @@ def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
         return None
     tables = [maps[0].before, *(each.after for each in maps)]
     return [
-        {"name": name, "look": look, "first": first, **table_columns(table, report.level)}
+        {"name": name, "look": look, "first": first, **series_columns(table, report.level)}
         for (name, look, first), table in zip(_series(report), tables, strict=True)
     ]
 
@@ -205,7 +212,7 @@ def _call(report: ReportData) -> str:
     ]
     if options["missing"] != "error":
         arguments.append(f"missing={options['missing']!r}")
-    arguments += ["from_logits=True"] if options["from_logits"] else []
+    arguments += [f"{key}=True" for key in ("from_logits", "from_logprobs") if options.get(key)]
     if options["recalibrate"] is not None:
         arguments.append(f"recalibrate={options['recalibrate'].split(', ')}")
     names = {"weighted": "sample_weight", "grouped": "groups", "votes": "votes", "sliced": "by",

@@ -9,10 +9,16 @@ import numpy as np
 
 from calibrant._core.validation import check_count, public
 from calibrant.results._plots.canvas import Drawn, panels
-from calibrant.results._plots.diagram_parts import CURVE, x_label_of, y_label_of
+from calibrant.results._plots.diagram_parts import (
+    CURVE,
+    draw_fitted,
+    fitted_curve,
+    x_label_of,
+    y_label_of,
+)
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
-from calibrant.results._plots.typing import ClasswiseData, ReliabilityData
+from calibrant.results._plots.typing import ClasswiseData, CurveData, ReliabilityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +48,7 @@ class ClasswiseDisplay(Drawn):
         cap: int = 12,
         ax: Axes | None = None,
         level: float | None = 0.95,
+        curve: str | None = "default",
         counts: bool = True,
         color: Any = None,
     ) -> Self:
@@ -55,6 +62,9 @@ class ClasswiseDisplay(Drawn):
             Whose place the diagrams take; left out, a new figure.
         level : float or None, default 0.95
             Level of the intervals; None draws none.
+        curve : {"default", "isotonic", "local"} or None, default "default"
+            The curve of the rows: isotonic by default, where rows are in memory. None joins the
+            bins by a line.
         counts : bool, default True
             Whether to draw columns that show the share of rows in each bin.
         color : matplotlib color, optional
@@ -75,22 +85,24 @@ class ClasswiseDisplay(Drawn):
             self.axes_: list[Axes] = list(axes.flat[:n])
             for empty in axes.flat[n:]:
                 empty.remove()
-            self._lines(level, counts, COLOURS[0] if color is None else color)
+            self._lines(level, curve, counts, COLOURS[0] if color is None else color)
             for i, each in enumerate(self.axes_):  # a column's last diagram has its ticks
                 each.tick_params(labelbottom=i + across >= n, labelleft=i % across == 0)
             self._words(n, counts)
         return self
 
-    def _lines(self, level: float | None, counts: bool, colour: Any) -> None:
-        self.lines_, self.intervals_ = [], []
+    def _lines(self, level: float | None, curve: str | None, counts: bool, colour: Any) -> None:
+        self.lines_, self.intervals_, self.curves_ = [], [], []
         names = short_names(self.tables.names[: len(self.axes_)], _TITLE)
         for ax, name, table in zip(self.axes_, names, self.tables.tables, strict=False):
-            line, bars = small_diagram(ax, table, level, counts, colour)
+            fitted = fitted_curve(table, curve, None)
+            line, bars, joined = small_diagram(ax, table, level, fitted, counts, colour)
             ax.set_title(
                 f"{name}\nECE {table.ece:.3f}", fontsize="small", pad=3, color=INK, linespacing=1.1
             )
             self.lines_.append(line)
             self.intervals_.append(bars)
+            self.curves_.append(joined)
 
     def _words(self, n: int, counts: bool) -> None:
         table = self.tables.tables[0]
@@ -104,9 +116,14 @@ class ClasswiseDisplay(Drawn):
 
 
 def small_diagram(
-    ax: Axes, table: ReliabilityData, level: float | None, counts: bool, colour: Any
-) -> tuple[Any, Any]:
-    """One diagram that can be read an inch wide: the curve and its bars."""
+    ax: Axes,
+    table: ReliabilityData,
+    level: float | None,
+    fitted: CurveData | None,
+    counts: bool,
+    colour: Any,
+) -> tuple[Any, Any, Any]:
+    """One diagram that can be read an inch wide: bins, their bars, and the curve of the rows."""
     columns = table.columns() if level is None else table.intervals(level)
     cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
     nonempty = cells["weight"] > 0
@@ -119,15 +136,17 @@ def small_diagram(
     if counts:
         _columns(ax, cells)
     x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
+    looks: dict[str, Any] = {"color": colour, "linewidth": 0.9, "clip_on": False}
     (line,) = ax.plot(
-        x, y, color=colour, marker="o", markersize=2.4, linewidth=0.9, zorder=3, gid=CURVE,
-        clip_on=False,
+        x, y, marker="o", markersize=2.4, zorder=3, gid=CURVE,
+        linestyle="-" if fitted is None else "none", **looks,
     )  # fmt: skip
+    joined = None if fitted is None else draw_fitted(ax, fitted, looks)
     bars = None
     if level is not None:
         low, high = cells["low"][nonempty], cells["high"][nonempty]
         bars = ax.vlines(x, low, high, color=colour, linewidth=1, alpha=0.45, zorder=2.5)
-    return line, bars
+    return line, bars, joined
 
 
 def _columns(ax: Axes, cells: dict[str, Any]) -> None:

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant._core.errors import InputError, one_of
 from calibrant.results._plots.canvas import is_ours
 from calibrant.results._plots.legends import below
 from calibrant.results._plots.style import FULL_ROWS, GREY, PALE
+from calibrant.results._plots.typing import CurveData, ReliabilityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
 CURVE = "calibrant reliability"
+# Marks the curve of the rows that is drawn with a diagram's bins; what it is follows.
+FITTED = "calibrant curve of the rows: "
 # Bins that are drawn over a curve because it contradicts them.
 OUTSIDE = "bins outside its band"
 # Bins of few rows, which are drawn paler.
@@ -32,6 +36,26 @@ _CORNERS = {
     "predictions too low": (0.0, 0.88, 0.42, 1.0),
     "predictions too high": (0.58, 0.0, 1.0, 0.12),
 }
+
+
+def fitted_curve(
+    table: ReliabilityData, curve: str | None, level: float | None
+) -> CurveData | None:
+    """The curve of a table's rows that is asked for; by default an isotonic one, where rows are in
+    memory.
+    """
+    if curve is None:
+        return None
+    one_of("curve", curve, ("default", "isotonic", "local"))
+    method = "isotonic" if curve == "default" else curve
+    shown = {"band": False} if level is None else {"level": level}
+    found = table.curve(method, **shown)
+    if found is None and curve != "default":
+        raise InputError(
+            f"curve={curve!r} needs rows, and this table has none in memory: it is of a stream, a "
+            "file read in parts or a lazy frame, or its arrays are gone. curve=None draws the bins"
+        )
+    return found
 
 
 def turn_of(ax: Axes) -> int:
@@ -69,6 +93,32 @@ def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
             text.set_visible(text.get_visible() and not bool(np.any(hit)))
 
 
+def draw_fitted(ax: Axes, curve: CurveData, looks: Mapping[str, Any]) -> Any:
+    """Draw the curve of the rows that goes with a diagram's bins."""
+    points = curve.columns()
+    (line,) = ax.plot(
+        points["prediction"], points["mean_target"], gid=FITTED + curve.called,
+        **{**looks, "marker": "none", "zorder": 2.8},
+    )  # fmt: skip
+    return line
+
+
+def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
+    """Draw a curve's band; one of calibrated predictions is about the diagonal, and grey."""
+    points = curve.columns()
+    level = f"{100 * curve.level:g}%"
+    words = {
+        "consistency": f"{level} band if calibrated",
+        "confidence": f"{level} interval, simultaneous",
+        "pointwise": f"{level} interval, pointwise",
+    }
+    calibrated = curve.band == "consistency"
+    return ax.fill_between(
+        points["prediction"], points["low"], points["high"], color=GREY if calibrated else colour,
+        alpha=0.25 if calibrated else 0.2, linewidth=0, zorder=1.5, gid=words[str(curve.band)],
+    )  # fmt: skip
+
+
 def pale_bins(ax: Axes, line: Any, opacity: Any) -> None:
     """Draw the markers of bins that have few rows in less of their colour."""
     few = opacity < 1.0
@@ -100,11 +150,20 @@ def legend(ax: Axes) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[Any] = [line for line in ax.get_lines() if line.get_gid() == CURVE]
+    fitted = {
+        line.get_label(): line for line in ax.get_lines() if str(line.get_gid()).startswith(FITTED)
+    }
+    handles: list[Any] = [
+        _with_line(line, fitted.get(line.get_label()))
+        for line in ax.get_lines()
+        if line.get_gid() == CURVE
+    ]
+    kinds = dict.fromkeys(str(line.get_gid()).removeprefix(FITTED) for line in fitted.values())
+    handles += [Line2D([], [], color=GREY, linewidth=1.5, label=f"line: {kind}") for kind in kinds]
     handles += [line for line in ax.get_lines() if line.get_gid() == OUTSIDE][:1]
-    limits = {str(each.get_gid()) for each in ax.collections if "interval" in str(each.get_gid())}
-    for label in sorted(limits):
-        if label.endswith(("pointwise", "simultaneous")):
+    known = (str(each.get_gid()) for each in ax.collections)
+    for label in sorted({gid for gid in known if "interval" in gid or "band" in gid}):
+        if label.endswith(("pointwise", "simultaneous", "calibrated")):
             handles.append(Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=label))
         else:
             handles.append(
@@ -117,6 +176,19 @@ def legend(ax: Axes) -> None:
                    markeredgewidth=0, alpha=0.45, label=_FEW_ROWS)
         )  # fmt: skip
     below(ax, handles)
+
+
+def _with_line(bins: Any, fitted: Any) -> Any:
+    """A handle that shows the bins and the curve that is drawn with them."""
+    if fitted is None:
+        return bins
+    from matplotlib.lines import Line2D
+
+    handle = Line2D([], [])
+    handle.update_from(bins)
+    handle.set(linestyle=fitted.get_linestyle(), linewidth=fitted.get_linewidth(), markevery=None)
+    handle.set_label(bins.get_label())
+    return handle
 
 
 def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:

@@ -10,7 +10,9 @@ from calibrant.results._plots.canvas import is_ours
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LOOKS: dict[str, Any] = {"frameon": False, "handlelength": 1.8, "columnspacing": 1.2}
+_LOOKS: dict[str, Any] = {
+    "frameon": False, "handlelength": 1.8, "columnspacing": 1.2, "labelspacing": 0.35,
+}  # fmt: skip
 # More than this of the height of several panels is not given up for their legend.
 _MOST = 0.6
 
@@ -29,7 +31,10 @@ def below(ax: Axes, handles: list[Any]) -> None:
         _hang(ax, handles, labels, columns, fontsize=size)
         if _has_room(ax):
             return
-    ax.legend(handles, labels, loc="best", fontsize="small", framealpha=0.7, edgecolor="none")
+    for size in ("small", "x-small", "xx-small"):
+        ax.legend(handles, labels, loc="best", fontsize=size, framealpha=0.7, edgecolor="none")
+        if ax.get_legend().get_window_extent().width <= 0.9 * ax.get_window_extent().width:  # type: ignore[union-attr]
+            return
 
 
 def below_all(figure: Any, handles: list[Any]) -> None:
@@ -66,7 +71,8 @@ def _shapes(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
     for size in (None,) if roomy else (None, "small", "x-small"):
         for columns in range(most, 0, -1):
             # A layout makes room in steps, and stops before there is enough for several lines.
-            yield columns, "small" if roomy and columns < n else size
+            tight = "small" if n <= 2 * columns else "x-small"
+            yield columns, tight if roomy and columns < n else size
 
 
 def _hang(
@@ -75,9 +81,10 @@ def _hang(
     from matplotlib.transforms import ScaledTranslation
 
     down = _height_of_labels(ax)
+    looks = {**_LOOKS, "labelspacing": 0.1} if fontsize == "x-small" else _LOOKS
     ax.legend(
         handles, labels, loc="upper center", ncols=columns, bbox_to_anchor=(0.5, 0.0),
-        borderaxespad=0.2, fontsize=fontsize, **_LOOKS,
+        borderaxespad=0.2, fontsize=fontsize, **looks,
         bbox_transform=ax.transAxes + ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans),
     )  # fmt: skip
 

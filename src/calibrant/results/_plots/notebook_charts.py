@@ -6,12 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
-from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
-from calibrant.results._plots.style import COLOURS, GREY
+from calibrant.results._plots.diagram_parts import fitted_curve, x_label_of, y_label_of
+from calibrant.results._plots.style import COLOURS, FULL_ROWS, GREY, opacity_of
 from calibrant.results._plots.typing import (
     ComparisonData,
+    CurveData,
     ReliabilityData,
     SensitivityData,
     WindowsData,
@@ -19,6 +22,8 @@ from calibrant.results._plots.typing import (
 
 # Rows that Altair takes by default.
 _MOST_ROWS = 5000
+# Points of a curve: more cannot be told apart.
+_MOST_POINTS = 1000
 _BLUE = COLOURS[0]
 
 
@@ -26,34 +31,39 @@ def _altair() -> Any:
     return need("altair", "an interactive chart")
 
 
-def reliability_chart(table: ReliabilityData, *, level: float = 0.95) -> Any:
+def reliability_chart(
+    table: ReliabilityData, *, level: float = 0.95, curve: str | None = "default"
+) -> Any:
     """The reliability diagram over a strip of rows; drag and scroll to zoom."""
     alt = _altair()
-    columns = table.intervals(level)
-    data = _data(alt, columns)
+    data = _data(alt, table.intervals(level))
     x_label, y_label = x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
     unit = alt.Scale(domain=[0, 1])
     x = alt.X("mean_predicted:Q", title=x_label, scale=unit)
     y = alt.Y("mean_target:Q", title=y_label, scale=unit)
-    tooltip = [
-        alt.Tooltip("lower:Q", format=".3f"), alt.Tooltip("upper:Q", format=".3f"),
-        alt.Tooltip("n:Q", title="rows", format=","),
-        alt.Tooltip("mean_predicted:Q", title="mean prediction", format=".4f"),
-        alt.Tooltip("mean_target:Q", title="mean target", format=".4f"),
-        alt.Tooltip("low:Q", title=f"{level:.0%} from", format=".4f"),
-        alt.Tooltip("high:Q", title="to", format=".4f"), alt.Tooltip("gap:Q", format=".4f"),
-    ]  # fmt: skip
+    tooltip = _bin_tooltip(alt, level)
     nonempty = alt.Chart(data).transform_filter("datum.weight > 0")
     ends = alt.Data(values=[{"mean_predicted": 0, "mean_target": 0},
                             {"mean_predicted": 1, "mean_target": 1}])  # fmt: skip
+    paler = alt.Opacity(
+        "n:Q", legend=None,
+        scale=alt.Scale(domain=[0, FULL_ROWS], range=[float(opacity_of(0)), 1.0], clamp=True),
+    )  # fmt: skip
+    fitted = fitted_curve(table, curve, level)
     diagonal = alt.Chart(ends).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y)
-    bars = nonempty.mark_rule(color=_BLUE, opacity=0.5, strokeWidth=2).encode(
-        x=x, y=alt.Y("low:Q", title=y_label), y2="high:Q"
+    bars = nonempty.mark_rule(color=_BLUE, strokeOpacity=0.5, strokeWidth=2).encode(
+        x=x, y=alt.Y("low:Q", title=y_label), y2="high:Q", opacity=paler
     )
-    line = nonempty.mark_line(color=_BLUE, point={"size": 50, "filled": True}).encode(
-        x=x, y=y, order=alt.Order("mean_predicted:Q"), tooltip=tooltip
+    points = nonempty.mark_point(color=_BLUE, size=50, filled=True).encode(
+        x=x, y=y, opacity=paler, tooltip=tooltip
     )
-    diagram = alt.layer(diagonal, bars, line).properties(width=320, height=320).interactive()
+    if fitted is None:
+        lines = [nonempty.mark_line(color=_BLUE).encode(
+            x=x, y=y, order=alt.Order("mean_predicted:Q")
+        )]  # fmt: skip
+    else:
+        lines = _curve_layers(alt, fitted, x_label, y_label)
+    diagram = alt.layer(diagonal, *lines, bars, points).properties(width=320, height=320)
     rows = (
         alt.Chart(data)
         .mark_rect(color=_BLUE, opacity=0.4)
@@ -63,7 +73,43 @@ def reliability_chart(table: ReliabilityData, *, level: float = 0.95) -> Any:
         )
         .properties(width=320, height=60, title=f"{table.title}: ECE {table.ece:.4f}")
     )  # fmt: skip
-    return alt.vconcat(rows, diagram, spacing=4)
+    return alt.vconcat(rows, diagram.interactive(), spacing=4)
+
+
+def _bin_tooltip(alt: Any, level: float) -> list[Any]:
+    return [
+        alt.Tooltip("lower:Q", format=".3f"), alt.Tooltip("upper:Q", format=".3f"),
+        alt.Tooltip("n:Q", title="rows", format=","),
+        alt.Tooltip("mean_predicted:Q", title="mean prediction", format=".4f"),
+        alt.Tooltip("mean_target:Q", title="mean target", format=".4f"),
+        alt.Tooltip("low:Q", title=f"{level:.0%} from", format=".4f"),
+        alt.Tooltip("high:Q", title="to", format=".4f"), alt.Tooltip("gap:Q", format=".4f"),
+    ]  # fmt: skip
+
+
+def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> list[Any]:
+    """The curve of the rows, with its band."""
+    columns = curve.columns()
+    kept = np.unique(np.linspace(0, len(columns["prediction"]) - 1, _MOST_POINTS).astype(int))
+    columns = {name: [values[i] for i in kept] for name, values in columns.items()}
+    base = alt.Chart(_data(alt, {**columns, "order": list(range(len(kept)))}))
+    unit = alt.Scale(domain=[0, 1])
+    x = alt.X("prediction:Q", title=x_label, scale=unit)
+    colour = GREY if curve.band == "consistency" else _BLUE
+    band = base.mark_area(color=colour, opacity=0.25).encode(
+        x=x, y=alt.Y("low:Q", title=y_label, scale=unit), y2="high:Q"
+    )
+    tooltip = [
+        alt.Tooltip("prediction:Q", format=".4f"),
+        alt.Tooltip("mean_target:Q", title=curve.called, format=".4f"),
+        alt.Tooltip("low:Q", title=f"{curve.level:.0%} band from", format=".4f"),
+        alt.Tooltip("high:Q", title="to", format=".4f"),
+    ]
+    line = base.mark_line(color=_BLUE).encode(
+        x=x, y=alt.Y("mean_target:Q", title=y_label, scale=unit),
+        order=alt.Order("order:Q"), tooltip=tooltip,
+    )  # fmt: skip
+    return [band, line]
 
 
 def comparison_chart(comparison: ComparisonData) -> Any:

@@ -37,6 +37,7 @@ class OverlaidReliabilityDisplay(Drawn):
         *,
         ax: Axes | None = None,
         level: float | None = None,
+        curve: str | None = "default",
         counts: bool = True,
         ref_line: bool = True,
     ) -> Self:
@@ -47,7 +48,10 @@ class OverlaidReliabilityDisplay(Drawn):
         ax : matplotlib Axes, optional
             Where to draw; left out, on a new figure.
         level : float, optional
-            Level of the intervals; left out, none are drawn.
+            Level of the intervals and of the curves' bands; left out, none are drawn.
+        curve : {"default", "isotonic", "local"} or None, default "default"
+            The curve of the rows: isotonic by default, where rows are in memory. None joins the
+            bins by a line.
         counts : bool, default True
             Whether to draw the strip of rows, for up to three predictors.
         ref_line : bool, default True
@@ -64,8 +68,9 @@ class OverlaidReliabilityDisplay(Drawn):
             display = ReliabilityDisplay(table, name=name)
             display._turn = before + turns[name]
             display.plot(
-                ax=ax, level=level, counts=counts and len(self.tables) <= 3, ref_line=ref_line
-            )
+                ax=ax, level=level, curve=curve, counts=counts and len(self.tables) <= 3,
+                ref_line=ref_line,
+            )  # fmt: skip
             ax = display.ax_
             self.displays_.append(display)
         self.ax_, self.figure_ = self.displays_[0].ax_, self.displays_[0].figure_

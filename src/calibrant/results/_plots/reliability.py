@@ -12,6 +12,9 @@ from calibrant.results._plots.canvas import Drawn, canvas, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     clear_corners,
+    draw_band,
+    draw_fitted,
+    fitted_curve,
     legend,
     pale_bins,
     prepare,
@@ -22,7 +25,7 @@ from calibrant.results._plots.diagram_parts import (
 )
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLUMN, look, opacity_of
-from calibrant.results._plots.typing import ReliabilityData
+from calibrant.results._plots.typing import CurveData, ReliabilityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +59,7 @@ class ReliabilityDisplay(Drawn):
         ax: Axes | None = None,
         name: str | None = None,
         level: float | None = 0.95,
+        curve: str | None = "default",
         counts: bool = True,
         ref_line: bool = True,
         color: Any = None,
@@ -70,7 +74,10 @@ class ReliabilityDisplay(Drawn):
         name : str, optional
             The name of the predictor, for the legend.
         level : float or None, default 0.95
-            Level of the intervals; None draws none.
+            Level of the intervals and of the curve's band; None draws none.
+        curve : {"default", "isotonic", "local"} or None, default "default"
+            The curve of the rows: isotonic by default, where rows are in memory. None joins the
+            bins by a line.
         counts : bool, default True
             Whether to draw the strip that shows the share of rows in each bin.
         ref_line : bool, default True
@@ -78,40 +85,51 @@ class ReliabilityDisplay(Drawn):
         color : matplotlib color, optional
             Color of everything drawn.
         line_kwargs : mapping, optional
-            Options of matplotlib's ``Axes.plot``.
+            Options of matplotlib's ``Axes.plot``, for the curve and for the points of bins.
 
         Returns
         -------
         self
             The display, drawn.
         """
+        fitted = fitted_curve(self.table, curve, level)
         with canvas(ax, (COLUMN, COLUMN)) as axes:
-            return self._draw(axes, name, level, counts, ref_line, color, line_kwargs or {})
+            if turn_of(axes) == 0:
+                y_label = y_label_of(self.table.notion, self.table.is_hard)
+                prepare(axes, x_label_of(self.table.notion), y_label, ref_line)
+            own = turn_of(axes) if self._turn is None else self._turn
+            self.ax_, self.figure_ = axes, axes.figure
+            self._draw(own, name, level, fitted, counts, color, line_kwargs or {})
+            legend(axes)
+            fit_height(axes)
+        return self
 
     def _draw(
         self,
-        ax: Axes,
+        turn: int,
         name: str | None,
         level: float | None,
+        fitted: CurveData | None,
         counts: bool,
-        ref_line: bool,
         color: Any,
         line_kwargs: Mapping[str, Any],
-    ) -> Self:
-        table, turn = self.table, turn_of(ax)
+    ) -> None:
+        ax, table = self.ax_, self.table
         columns = table.columns() if level is None else table.intervals(level)
         cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
         nonempty = cells["weight"] > 0
         x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
-        if turn == 0:
-            x_label = x_label_of(table.notion)
-            prepare(ax, x_label, y_label_of(table.notion, table.is_hard), ref_line)
-        self.ax_, self.figure_ = ax, ax.figure
-        own = turn if self._turn is None else self._turn
-        looks = look_of(own, x.size > _CROWD) | ({} if color is None else {"color": color})
+        looks = look_of(turn, x.size > _CROWD) | ({} if color is None else {"color": color})
         label = labelled(self.name if name is None else name, table.ece)
         drawn = {**looks, "label": label, **line_kwargs}
-        (self.line_,) = ax.plot(x, y, gid=CURVE, **drawn)
+        alone = {} if fitted is None else {"linestyle": "none"}
+        (self.line_,) = ax.plot(x, y, gid=CURVE, **{**drawn, **alone})
+        self.curve_ = self.band_ = None
+        if fitted is not None:
+            line = {**drawn, "linestyle": look(turn)["linestyle"], "linewidth": 1.5, **line_kwargs}
+            self.curve_ = draw_fitted(ax, fitted, line)
+            if level is not None:
+                self.band_ = draw_band(ax, fitted, looks["color"])
         shown = opacity_of(cells["n"][nonempty])
         if x.size <= _CROWD:
             pale_bins(ax, self.line_, shown)
@@ -124,10 +142,10 @@ class ReliabilityDisplay(Drawn):
                 gid=f"{100 * level:g}% interval",
             )  # fmt: skip
         clear_corners(ax, x, low, high)
+        if self.curve_ is not None:
+            heights = self.curve_.get_ydata()
+            clear_corners(ax, np.asarray(self.curve_.get_xdata()), heights, heights)
         self.counts_ax_ = strip(ax, cells, looks["color"]) if counts else None
-        legend(ax)
-        fit_height(ax)
-        return self
 
 
 def look_of(turn: int, crowded: bool) -> dict[str, Any]:

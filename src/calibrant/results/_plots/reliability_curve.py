@@ -12,6 +12,7 @@ from calibrant.results._plots.canvas import Drawn, canvas, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     clear_corners,
+    draw_band,
     legend,
     prepare,
     strip_axes,
@@ -19,7 +20,7 @@ from calibrant.results._plots.diagram_parts import (
     y_label_of,
 )
 from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, GREY, look
+from calibrant.results._plots.style import COLUMN, look
 from calibrant.results._plots.typing import CurveData
 
 if TYPE_CHECKING:
@@ -97,25 +98,12 @@ class ReliabilityCurveDisplay(Drawn):
             low = high = y
             if band and "low" in points:
                 low, high = points["low"], points["high"]
-                self.band_ = self._draw_band(axes, x, low, high, colour)
+                self.band_ = draw_band(axes, curve, colour)
             clear_corners(axes, x, low, high)
             self.counts_ax_ = _strip(axes, np.asarray(curve.shares), colour) if counts else None
             legend(axes)
             fit_height(axes)
         return self
-
-    def _draw_band(self, ax: Axes, x: Any, low: Any, high: Any, colour: Any) -> Any:
-        percent = f"{100 * self.curve.level:g}%"
-        words = {
-            "consistency": f"{percent} interval if calibrated, pointwise",
-            "confidence": f"{percent} interval, simultaneous",
-            "pointwise": f"{percent} interval, pointwise",
-        }
-        calibrated = self.curve.band == "consistency"
-        return ax.fill_between(
-            x, low, high, color=GREY if calibrated else colour, alpha=0.25 if calibrated else 0.2,
-            linewidth=0, zorder=1.5, gid=words[str(self.curve.band)],
-        )  # fmt: skip
 
 
 def _strip(ax: Axes, shares: Any, colour: Any) -> Any:

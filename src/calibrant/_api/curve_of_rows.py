@@ -1,0 +1,116 @@
+"""CurveOfRows: fits a curve to the rows behind a reliability table, when one is first asked for."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._api.reliability_curve import scalar_problem
+from calibrant._data.samples import Notion, Samples
+from calibrant._data.source import Source
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.dispatch import engine_of
+from calibrant._inference.blocks import blocks_of
+from calibrant._inference.curves import isotonic_curve, local_curve
+from calibrant.results._reliability_curve import ReliabilityCurve
+
+RowsInMemory = Samples | TensorSamples
+# Rows of so many numbers are kept by a table. Of more it remembers only where they are: a result
+# that someone keeps is not to keep gigabytes too.
+MOST_KEPT = 4_000_000
+
+
+class CurveOfRows:
+    """Curves of some rows; each is fitted when it is first asked for.
+
+    Pickled, it is the isotonic curve at 95 % alone: rows do not travel with a result.
+    """
+
+    def __init__(
+        self,
+        samples: RowsInMemory,
+        notion: Notion,
+        groups: NDArray[np.intp] | None = None,
+        column: int | None = None,
+    ) -> None:
+        self._rows = _kept(samples)
+        self._notion, self._groups, self._column = notion, groups, column
+        self._fitted: dict[tuple[str, float, bool], ReliabilityCurve] = {}
+
+    def __call__(
+        self, method: str = "isotonic", level: float = 0.95, *, band: bool = True
+    ) -> ReliabilityCurve | None:
+        """The curve; None where the rows are no longer in memory."""
+        key = (method, float(level), band)
+        if key not in self._fitted:
+            samples = self._rows()
+            if samples is None:
+                return self._known(method)
+            self._fitted[key] = self._fit(samples, *key)
+        return self._fitted[key]
+
+    def _known(self, method: str) -> ReliabilityCurve | None:
+        """What was fitted while there were rows; at another level its band would be wrong."""
+        fitted = (curve for (name, *_), curve in self._fitted.items() if name == method)
+        known = next(fitted, None)
+        return None if known is None else known.without_band()
+
+    def _fit(self, samples: RowsInMemory, method: str, level: float, band: bool) -> Any:
+        if self._column is not None:
+            columns = engine_of(samples).class_columns(samples)
+            samples = next(islice(columns, self._column, None))
+        if isinstance(samples, TensorSamples):
+            samples = samples.in_memory()
+        inside: Notion = self._notion if self._column is None else "binary"
+        problem, groups = scalar_problem(samples, inside, self._groups)
+        if method == "local":
+            curve = local_curve(problem, self._notion, level, groups)
+            return curve if band else curve.without_band()
+        blocks = blocks_of(problem.n, groups, 0)
+        kind = "consistency" if band else None
+        return isotonic_curve(problem, blocks, self._notion, kind, level, 0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self("isotonic", 0.95)
+        return {**vars(self), "_rows": _nothing, "_groups": None}
+
+
+def curve_of_rows(
+    samples: Source,
+    notion: Notion,
+    groups: NDArray[np.intp] | None = None,
+    column: int | None = None,
+) -> CurveOfRows | None:
+    """What fits curves to rows that are in memory; None for a lazy frame."""
+    if isinstance(samples, Samples | TensorSamples):
+        return CurveOfRows(samples, notion, groups, column)
+    return None
+
+
+def _nothing() -> None:
+    """The rows of a result that was unpickled."""
+    return
+
+
+def _kept(samples: RowsInMemory) -> Callable[[], RowsInMemory | None]:
+    """The rows, or where they are as long as someone else keeps them."""
+    arrays: list[Any] = [samples.predictions, samples.targets, samples.weights]
+    if sum(int(np.prod(each.shape)) for each in arrays if each is not None) <= MOST_KEPT:
+        return lambda: samples
+    places = [None if each is None else weakref.ref(each) for each in arrays]
+    none: Any = None
+    bare = replace(samples, predictions=none, targets=none, weights=none)
+
+    def look() -> RowsInMemory | None:
+        found: list[Any] = [None if place is None else place() for place in places]
+        if any(p is not None and f is None for p, f in zip(places, found, strict=True)):
+            return None
+        return replace(bare, predictions=found[0], targets=found[1], weights=found[2])
+
+    return look
