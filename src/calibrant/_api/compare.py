@@ -34,7 +34,7 @@ from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_
 from calibrant._inference.resampling import checked_resample
 from calibrant._inference.robustness import rank_robustness
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, Shape, find, listed
+from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._summaries.samples import Summary
 from calibrant.results._comparison import Comparison
 from calibrant.results._reliability import ReliabilityTable
@@ -188,7 +188,8 @@ def compare(
     drawn_anew = checked_resample(resample, first.votes)
 
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
-    chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
+    threads = n_threads() if first.n >= THREADS_FROM else 1
+    chosen, values, undefined = _values(chosen, summaries, threads, asked=measures is not None)
     draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
     blocks = blocks_of(first.n, index, int(seed))
 
@@ -208,7 +209,6 @@ def compare(
         )
 
     pairs = zip(values, samples.values(), strict=True)
-    threads = n_threads() if first.n >= THREADS_FROM else 1
     with one_blas_thread(beside=threads):
         resamples = in_threads(resampled, pairs, threads)
     drawn = [each.drawn for each in resamples]
@@ -232,7 +232,7 @@ def compare(
         np.array(own),
         _pairs(np.array(values), scatters, float(level)),
         float(level),
-        _robustness(samples, shape, bin_counts),
+        _robustness(samples, shape, bin_counts, threads),
         slices,
         (
             *describe_input(first, next(iter(summaries.values())).findings),
@@ -260,15 +260,15 @@ def compare(
 
 
 def _values(
-    chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], *, asked: bool
+    chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], threads: int, *, asked: bool
 ) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
     """The measures, each predictor's values of them, and a note on each that was left out: unasked,
     one that some predictor has no value of.
     """
-    table: list[dict[str, float]] = []
-    notes: dict[str, str] = {}
-    for name, summary in summaries.items():
-        row = {}
+
+    def measured(item: tuple[str, Summary]) -> tuple[dict[str, float], dict[str, str]]:
+        name, summary = item
+        row, notes = {}, {}
         for measure in chosen:
             try:
                 with _about(name):
@@ -276,8 +276,14 @@ def _values(
             except NotDefined as error:
                 if asked:
                     raise
-                notes.setdefault(measure.name, f"{measure.name}: left out, {error}")
-        table.append(row)
+                notes[measure.name] = f"{measure.name}: left out, {error}"
+        return row, notes
+
+    found = in_threads(measured, summaries.items(), threads)
+    table = [row for row, _ in found]
+    # Of several predictors without a value, the first says why.
+    notes = {name: note for _, each in reversed(found) for name, note in each.items()}
+    notes = {m.name: notes[m.name] for m in chosen if m.name in notes}
     kept = tuple(m for m in chosen if m.name not in notes)
     return kept, [[row[m.name] for m in kept] for row in table], tuple(notes.values())
 
@@ -364,23 +370,24 @@ def _pairs(
 
 
 def _robustness(
-    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int]
+    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int], threads: int
 ) -> RankRobustness:
     """How each error orders the predictors at several numbers of bins, beside the losses."""
-    errors: dict[tuple[str, int], list[float]] = {}
     chosen = listed("robustness", shape)
-    losses: dict[str, list[float]] = {m.name: [] for m in chosen if not m.is_error}
-    measured = [m for m in chosen if m.is_error]
-    for each in samples.values():
+    measured = sorted((m for m in chosen if m.is_error), key=lambda m: m.name)
+
+    def of_one(each: Samples) -> tuple[list[float], list[float]]:
         summary = Summary(each)
-        for name in losses:
-            losses[name].append(find(name, shape).compute(summary))
-        for m in bin_counts:
-            binned = Summary(each, EqualWidth(m), Quantile(m))
-            for measure in measured:
-                errors.setdefault((measure.name, m), []).append(measure.compute(binned))
-    ordered = {key: errors[key] for key in sorted(errors, key=lambda key: key[0])}
-    return rank_robustness(ordered, losses, names=tuple(samples))
+        binned = [Summary(each, EqualWidth(m), Quantile(m)) for m in bin_counts]
+        losses = [m.compute(summary) for m in chosen if not m.is_error]
+        return [measure.compute(own) for measure in measured for own in binned], losses
+
+    found = in_threads(of_one, samples.values(), threads)
+    keys = [(measure.name, m) for measure in measured for m in bin_counts]
+    errors = {key: [each[0][j] for each in found] for j, key in enumerate(keys)}
+    names = [m.name for m in chosen if not m.is_error]
+    losses = {name: [each[1][j] for each in found] for j, name in enumerate(names)}
+    return rank_robustness(errors, losses, names=tuple(samples))
 
 
 @contextmanager
