@@ -380,6 +380,38 @@ def same_ranking(p: Sequence[float], q: Sequence[float]) -> float:
     return 1.0 if kept else 0.0
 
 
+def js_divergence(p: Sequence[float], q: Sequence[float]) -> float:
+    """Half of the mean log of how much likelier each class is than under the mean of both."""
+
+    def log_ratio(x: float, other: float) -> float:
+        d = (x - other) / (x + other)
+        return math.log1p(d) if d > -0.5 else math.log(2 * x / (x + other))
+
+    pairs = list(zip(p, q, strict=True))
+    sides = pairs + [(b, a) for a, b in pairs]
+    return math.fsum(x * log_ratio(x, other) / 2 for x, other in sides if x > 0)
+
+
+def js_distance(p: Sequence[float], q: Sequence[float]) -> float:
+    return math.sqrt(max(js_divergence(p, q), 0.0))
+
+
+def kl_divergence(p: Sequence[float], q: Sequence[float]) -> float:
+    """Of the target q from the prediction p: q log(q / p)."""
+    terms = (b * math.log(b / max(a, LOG_FLOOR)) for a, b in zip(p, q, strict=True) if b > 0)
+    return max(math.fsum(terms), 0.0)
+
+
+def wasserstein(p: Sequence[float], q: Sequence[float], positions: Sequence[float] = ()) -> float:
+    """Mass is carried from the left to the right, class by class, as far as classes are apart."""
+    at = list(positions) or [float(r) for r in range(len(p))]
+    paid = 0.0
+    for r in range(len(p) - 1):
+        carried = math.fsum([*p[: r + 1], *(-b for b in q[: r + 1])])
+        paid += abs(carried) * (at[r + 1] - at[r])
+    return paid
+
+
 # --- the Brier score taken apart ------------------------------------------------------------------
 
 
@@ -587,6 +619,26 @@ def twin_of_ent_ce(case: Case) -> float:
 
 def twin_of_rank_cs(case: Case) -> float:
     return case.mean(same_ranking)
+
+
+def twin_of_jsd(case: Case) -> float:
+    return case.mean(js_distance)
+
+
+def twin_of_js_divergence(case: Case) -> float:
+    return case.mean(js_divergence)
+
+
+def twin_of_kl(case: Case) -> float:
+    return case.mean(kl_divergence)
+
+
+def twin_of_manhattan(case: Case) -> float:
+    return case.mean(lambda p, q: 2 * total_variation(p, q))
+
+
+def twin_of_wasserstein(case: Case) -> float:
+    return case.mean(wasserstein)
 
 
 def _gaussian(distance: float, sigma: float) -> float:

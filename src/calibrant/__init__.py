@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         tace,
     )
     from calibrant._api.metrics.curves import ici
-    from calibrant._api.metrics.distribution import dist_ce, ent_ce, rank_cs
+    from calibrant._api.metrics.distribution import dist_ce, ent_ce, jsd, kl, rank_cs, wasserstein
     from calibrant._api.metrics.losses import (
         brier_decomposition,
         brier_score,
@@ -94,6 +94,7 @@ if TYPE_CHECKING:
         DirichletCalibration,
         HistogramBinning,
         IsotonicCalibration,
+        LabelSmoothingTemperature,
         MatrixScaling,
         PlattScaling,
         TemperatureScaling,
@@ -124,6 +125,7 @@ __all__ = [
     "InputError",
     "Interval",
     "IsotonicCalibration",
+    "LabelSmoothingTemperature",
     "LevelSets",
     "MatrixScaling",
     "MissingExtra",
@@ -174,6 +176,8 @@ __all__ = [
     "hosmer_lemeshow",
     "ici",
     "interval",
+    "jsd",
+    "kl",
     "ks_error",
     "lin_ce",
     "log_loss",
@@ -196,6 +200,7 @@ __all__ = [
     "tace",
     "truthful_test",
     "verdict",
+    "wasserstein",
 ]
 
 # Where each public name is defined: a module is imported when one of its names is first used, so
@@ -222,7 +227,10 @@ _NAMES = {
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",
+        "jsd",
+        "kl",
         "rank_cs",
+        "wasserstein",
     ),
     "calibrant._api.metrics.losses": (
         "brier_decomposition",
@@ -317,6 +325,7 @@ _NAMES = {
         "DirichletCalibration",
         "HistogramBinning",
         "IsotonicCalibration",
+        "LabelSmoothingTemperature",
         "MatrixScaling",
         "PlattScaling",
         "TemperatureScaling",

@@ -288,6 +288,9 @@ BINARY = {
     "dist_ce": cal.dist_ce,
     "ent_ce": cal.ent_ce,
     "rank_cs": cal.rank_cs,
+    "jsd": cal.jsd,
+    "kl": cal.kl,
+    "wasserstein": cal.wasserstein,
     "top label": lambda *args, **options: cal.ece(*args, notion="confidence", **options),
     "smooth top label": lambda *args, **options: cal.smooth_ece(
         *args, notion="confidence", **options

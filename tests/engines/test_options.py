@@ -44,7 +44,8 @@ BINS = [
 NORMS = ["l1", "l2", "max"]
 LOSSES = [
     cal.brier_score, cal.log_loss, cal.spherical_loss, cal.classification_error,
-    cal.confidence_loss, cal.dist_ce, cal.ent_ce, cal.rank_cs, cal.brier_decomposition,
+    cal.confidence_loss, cal.dist_ce, cal.ent_ce, cal.rank_cs, cal.jsd, cal.kl,
+    cal.wasserstein, cal.brier_decomposition,
 ]  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,10 @@ from needs import need
 # Functions by the field of the sums of losses that they are the mean of.
 LOSSES = {m.loss: getattr(cal, m.function) for m in cal.catalogue() if m.statistic == "losses"}
 DISTANCES = {
-    m.loss: getattr(cal, m.function) for m in cal.catalogue() if m.statistic == "distribution"
+    m.loss: partial(getattr(cal, called), **eval(f"dict({options})"))
+    for m in cal.catalogue()
+    for called, _, options in [m.function.rstrip(")").partition("(")]
+    if m.statistic == "distribution"
 }
 
 

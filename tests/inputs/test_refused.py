@@ -308,6 +308,7 @@ def test_a_bad_value(shape: str, name: str, engine_name: str) -> None:
 
 
 # Sizes that are cut into blocks and shared out to threads, which must not hide the first bad row.
+DISTANCES = [m.function.partition("(")[0] for m in cal.catalogue() if m.statistic == "distribution"]
 N_LARGE = {"binary": 300_000, "rows": 100_000}
 IN_LARGE = {
     "binary": (
@@ -346,7 +347,7 @@ def test_the_first_bad_row_of_a_large_sample(
     monkeypatch.setenv("CALIBRANT_THREADS", "2")
     monkeypatch.setattr("calibrant._engines.arrays.passes.THREADS_FROM", 1 << 17)
     # Measures that sort or take logarithms in every row, and NumPy, are slow and take fewer paths.
-    brief = engine_name == "numpy" or name in ("dist_ce", "ent_ce", "rank_cs")
+    brief = engine_name == "numpy" or name in DISTANCES
     several, *single = bad_rows(n)
     cases = [(IN_LARGE[shape][0], rows) for rows in single]
     cases += [(kind, several) for kind in IN_LARGE[shape]]
@@ -890,7 +891,8 @@ def test_messages_read_as_sentences() -> None:
     )
     assert refusal(cal.ece, [1, 2, 2, 1], P) == (
         "y_true[1] is 2: targets must be 0, 1 or a probability. If the labels are names or other "
-        "numbers, pass classes=[negative, positive]"
+        "numbers, pass classes=[negative, positive]; if they count the votes for class 1, say with "
+        "votes= of how many, or give the counts of both classes as (n, 2)"
     )
     assert refusal(cal.ece, Y, P, sample_weight=[1, 1, -2, 1]) == (
         "sample_weight[2] is -2.0: weights must be finite and not negative"

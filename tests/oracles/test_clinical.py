@@ -10,7 +10,16 @@ import pytest
 
 import calibrant as cal
 import twins
-from calibrant._measures.local_regression import Vertices, local_fit
+from calibrant._inference.cells import Cells, Drawn
+from calibrant._measures.local_regression import (
+    Vertices,
+    e50s,
+    e90s,
+    emaxs,
+    icis,
+    local_fit,
+    local_fits,
+)
 
 KEYS = [
     "slope", "intercept", "intercept_in_the_large", "observed_expected", "c_statistic", "brier",
@@ -55,6 +64,34 @@ def test_the_curve_agrees_with_its_twin(kind: str) -> None:
     u, at = np.unique(p[w > 0], return_inverse=True)
     sums = np.bincount(at, w[w > 0]), np.bincount(at, (w * y)[w > 0])
     assert local_fit(u, *sums) == pytest.approx(twins.loess(problem, u.tolist()), abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["many", "on a line"])
+def test_curves_of_draws_are_those_of_each(kind: str) -> None:
+    """Of weights that are alike in all draws, and of targets that differ."""
+    rng = np.random.default_rng(4)
+    u = (
+        np.sort(rng.random(80))
+        if kind == "many"
+        else np.repeat([0.1, 0.5], 40) + 1e-9 * rng.random(80)
+    )
+    u, w = np.sort(u), rng.integers(1, 9, 80).astype(float)
+    wz = rng.binomial(w.astype(int), u, (5, 80)).astype(float)
+    zeros = np.zeros(80, dtype=np.intp)
+    cells = Cells(zeros, zeros, 1, w, w, w, u, wz[0], wz[0])
+    weights = np.broadcast_to(w, wz.shape)
+    drawn = Drawn(cells, weights, weights * u, wz, wz)
+    each = np.array([local_fit(u, w, row) for row in wz])
+    np.testing.assert_allclose(local_fits(drawn), each, rtol=1e-9, atol=1e-12)
+    far = np.abs(each - u)
+    assert icis(drawn) == pytest.approx(far @ w / w.sum(), rel=1e-9)
+    rows = [np.sort(np.repeat(row, w.astype(int))) for row in far]
+    assert e50s(drawn) == pytest.approx([np.median(row) for row in rows], rel=1e-9)
+    nine = [
+        (row[math.ceil(0.9 * row.size) - 1] + row[math.floor(0.9 * row.size)]) / 2 for row in rows
+    ]
+    assert e90s(drawn) == pytest.approx(nine, rel=1e-9)
+    assert emaxs(drawn) == pytest.approx(far.max(axis=1), rel=1e-9)
 
 
 def test_three_places_or_fewer_are_as_they_are() -> None:
@@ -155,7 +192,16 @@ def test_evaluate_has_it_for_binary_outcomes() -> None:
     y, p, w = (part[:200] for part in data_a())
     found = cal.evaluate(y, p, uncertainty=True, n_resamples=100, by=np.where(w > 0.5, "a", "b"))
     assert found.clinical is not None and list(found.clinical.subgroups) == ["a", "b"]
-    assert found.clinical["slope"] == cal.clinical_summary(y, p, n_resamples=100)["slope"]
+    alone = cal.clinical_summary(y, p, n_resamples=100)
+    # The summary shares the resamples of the evaluation, whatever its bins: the same limits.
+    binned = cal.evaluate(y, p, uncertainty=True, n_resamples=100, bins=7).clinical
+    for name, value in alone.items():
+        for other in (found.clinical, binned):
+            assert (other[name].low, other[name], other[name].high) == (
+                value.low,
+                value,
+                value.high,
+            )
     assert "ici" not in found.values  # it is in the summary
     assert cal.evaluate(y, p).clinical is None
     rows = np.stack([1 - p, p / 2, p / 2], axis=1)

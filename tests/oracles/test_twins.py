@@ -416,6 +416,9 @@ ROW_BY_ROW = {
     "confidence_loss": twins.confidence_loss,
     "dist_ce": twins.total_variation,
     "rank_cs": twins.same_ranking,
+    "jsd": twins.js_distance,
+    "kl": twins.kl_divergence,
+    "wasserstein": twins.wasserstein,
 }
 
 
@@ -438,6 +441,20 @@ def test_entropy_error(data: str) -> None:
     close(sample.measure("ent_ce", signed=True), signed)
     absolute = sample.mean_over_rows(lambda p, q: abs(twins.entropy_difference(p, q)))
     close(sample.measure("ent_ce"), absolute)
+
+
+@every_data
+def test_distances_with_options(data: str) -> None:
+    sample = DATA[data]
+    close(sample.measure("jsd", squared=True), sample.mean_over_rows(twins.js_divergence))
+    close(sample.measure("jsd", base=2) * math.sqrt(math.log(2)), sample.measure("jsd"))
+    manhattan = 2 * sample.mean_over_rows(twins.total_variation)
+    close(sample.measure("dist_ce", norm="l1"), manhattan)
+    k = len(sample.rows[0])
+    at = [float(r * r + r) for r in range(k)]
+    paid = sample.mean_over_rows(lambda p, q: twins.wasserstein(p, q, at))
+    close(sample.measure("wasserstein", positions=at), paid)
+    close(sample.measure("wasserstein", positions=at, normalize=True), paid / at[-1])
 
 
 # --- the Brier score taken apart ------------------------------------------------------------------

@@ -52,3 +52,5 @@ SHAPES = {"multiclass": MULTICLASS, "binary": BINARY}
 NEW = {"multiclass": multiclass(10, 150), "binary": binary(11, 150)}
 KINDS = sorted(SCALERS)
 PARAMETRIC = [name for name in KINDS if name not in ("IsotonicCalibration", "HistogramBinning")]
+# Maps that need no class in particular: one number for all of them.
+TEMPERATURES = [name for name in KINDS if not SCALERS[name]._class_by_class]

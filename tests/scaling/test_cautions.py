@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scaling_problems import BINARY, KINDS, MULTICLASS, SHAPES
+from scaling_problems import BINARY, KINDS, MULTICLASS, SHAPES, TEMPERATURES
 
 from calibrant._core.binning import EqualWidth, LevelSets, Quantile
 from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption
@@ -14,6 +14,7 @@ from calibrant.scaling import (
     DirichletCalibration,
     HistogramBinning,
     IsotonicCalibration,
+    LabelSmoothingTemperature,
     MatrixScaling,
     PlattScaling,
     SameRows,
@@ -79,7 +80,7 @@ class TestWarnings:
             PlattScaling(smooth_targets=True).fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.6])
             MatrixScaling(l2=0.1).fit(MULTICLASS.hard, MULTICLASS.logits)
 
-    @pytest.mark.parametrize("kind", [k for k in KINDS if k != "TemperatureScaling"])
+    @pytest.mark.parametrize("kind", [k for k in KINDS if k not in TEMPERATURES])
     def test_a_class_that_was_never_seen_is_named(self, kind):
         rows = MULTICLASS.hard != 2
         scaler = SCALERS[kind](from_logits=True)
@@ -90,11 +91,12 @@ class TestWarnings:
         out = scaler.transform(MULTICLASS.logits[:50])
         assert np.isfinite(out).all() and out[:, 2].max() < 0.05
 
-    def test_temperature_needs_no_class_in_particular(self):
+    @pytest.mark.parametrize("kind", TEMPERATURES)
+    def test_temperature_needs_no_class_in_particular(self, kind):
         rows = MULTICLASS.hard != 2
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            TemperatureScaling().fit(MULTICLASS.hard[rows], MULTICLASS.logits[rows])
+            SCALERS[kind]().fit(MULTICLASS.hard[rows], MULTICLASS.logits[rows])
 
     @pytest.mark.parametrize("shape", SHAPES)
     @pytest.mark.parametrize("kind", KINDS)
@@ -183,6 +185,13 @@ class TestRefusals:
             (DirichletCalibration(l2="much"), "l2 must be .* got 'much'"),
             (DirichletCalibration(l2=np.nan), "l2 must be"),
             (PlattScaling(smooth_targets=1), "smooth_targets must be True or False; got 1"),
+            (
+                LabelSmoothingTemperature(smoothing=1.5, from_logits=False),
+                r"smoothing must be a number in \[0, 1\] or None; got 1.5",
+            ),
+            (LabelSmoothingTemperature(smoothing=np.nan), "smoothing must be .* got nan"),
+            (LabelSmoothingTemperature(smoothing=True), "smoothing must be .* got True"),
+            (LabelSmoothingTemperature(smoothing="much"), "smoothing must be .* got 'much'"),
             (HistogramBinning(bins=0), "bins must be at least 1"),
             (HistogramBinning(bins="quantil"), "did you mean 'quantile'"),
             (HistogramBinning(bins=LevelSets()), "every new prediction one bin"),

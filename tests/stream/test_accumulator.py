@@ -34,7 +34,7 @@ STREAMS = {
 }
 EXACT = {"ece", "rmsce", "mce", "classwise_ece", "brier", "log_loss", "spherical_loss"}
 EXACT |= {"classification_error", "confidence_loss", "brier_uncertainty"}
-EXACT |= {"dist_ce", "ent_ce", "rank_cs"}
+EXACT |= {"dist_ce", "ent_ce", "rank_cs", "jsd", "kl"}
 
 
 def pieces(*arrays):
@@ -133,9 +133,9 @@ def test_the_file_is_not_a_pickle_and_knows_its_version(tmp_path):
     path = tmp_path / "s"
     cal.Accumulator().update(OUTCOMES, REPORTS).save(path)
     content = path.read_bytes()
-    assert content.startswith(b'calibrant-state 3\n{"arrays"')
-    path.write_bytes(content.replace(b"calibrant-state 3", b"calibrant-state 4", 1))
-    with pytest.raises(StateError, match="version 3"):
+    assert content.startswith(b'calibrant-state 4\n{"arrays"')
+    path.write_bytes(content.replace(b"calibrant-state 4", b"calibrant-state 5", 1))
+    with pytest.raises(StateError, match="version 4"):
         cal.Accumulator.load(path)
 
 

@@ -73,7 +73,7 @@ def changed(document, at, value):
 
 def written(path, header, body):
     text = json.dumps(header).replace(json.dumps(DEEP), "[" * 20_000 + "]" * 20_000)
-    content = b"calibrant-state 3\n" + text.encode() + b"\n" + body
+    content = b"calibrant-state 4\n" + text.encode() + b"\n" + body
     path.write_bytes(content + hashlib.sha256(content).digest())
 
 

@@ -96,11 +96,11 @@ def damaged(path):
 
 
 def newer(path):
-    path.write_bytes(path.read_bytes().replace(b"calibrant-state 3", b"calibrant-state 99", 1))
+    path.write_bytes(path.read_bytes().replace(b"calibrant-state 4", b"calibrant-state 99", 1))
 
 
 def older(path):
-    path.write_bytes(path.read_bytes().replace(b"calibrant-state 3", b"calibrant-state 1", 1))
+    path.write_bytes(path.read_bytes().replace(b"calibrant-state 4", b"calibrant-state 1", 1))
 
 
 BREAK = {

@@ -19,7 +19,7 @@ from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 
-KEYS = ("y_true", "y_proba", "sample_weight", "groups", "by", "ids", "data")
+KEYS = ("y_true", "y_proba", "sample_weight", "groups", "by", "votes", "ids", "data")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +68,13 @@ class Reading:
 
 def side_of(
     y_true: Any, y_proba: Any, reading: Reading, *, sample_weight: Any = None, groups: Any = None,
-    by: Any = None, ids: Any = None, data: Any = None,
+    by: Any = None, ids: Any = None, votes: Any = None, data: Any = None,
 ) -> Side:  # fmt: skip
     """The rows that arguments describe."""
     samples = to_samples(
-        y_true, y_proba, sample_weight, reading.from_logits, reading.classes, data, reading.missing
-    )
+        y_true, y_proba, sample_weight, reading.from_logits, reading.classes, data, reading.missing,
+        votes=votes,
+    )  # fmt: skip
     check_some_left(samples.n)
     index = group_index(groups, samples, data)
     labels = None if by is None else slice_labels(by, samples, data)[0]
@@ -90,8 +91,8 @@ def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
 
 
 def pair_of(
-    new: Side, baseline: Any, reading: Reading, *, y_true: Any, sample_weight: Any, data: Any,
-    paired: bool | None,
+    new: Side, baseline: Any, reading: Reading, *, y_true: Any, sample_weight: Any, votes: Any,
+    data: Any, paired: bool | None,
 ) -> Pair:  # fmt: skip
     """The checked rows and those of the baseline, matched where they are the same."""
     if paired not in (None, True, False):
@@ -107,7 +108,7 @@ def pair_of(
             "paired=False needs labels of the baseline's own: baseline={'y_true': ..., "
             "'y_proba': ...}"
         )
-    old = _old_side(given, reading, y_true, sample_weight, data, own_labels=own_labels)
+    old = _old_side(given, reading, y_true, sample_weight, votes, data, own_labels=own_labels)
     if old.samples.predictions.shape[1:] != new.samples.predictions.shape[1:]:
         raise InputError(
             f"y_proba of the baseline has the shape {old.samples.predictions.shape}, that of the "
@@ -121,15 +122,16 @@ def pair_of(
 
 
 def _old_side(
-    given: Mapping[str, Any], reading: Reading, y_true: Any, sample_weight: Any, data: Any, *,
-    own_labels: bool,
+    given: Mapping[str, Any], reading: Reading, y_true: Any, sample_weight: Any, votes: Any,
+    data: Any, *, own_labels: bool,
 ) -> Side:  # fmt: skip
     frame = given.get("data", data if not own_labels or isinstance(given["y_proba"], str) else None)
     try:
         return side_of(
             given["y_true"] if own_labels else y_true, given["y_proba"], reading,
             sample_weight=given.get("sample_weight", None if own_labels else sample_weight),
-            groups=given.get("groups"), by=given.get("by"), ids=given.get("ids"), data=frame,
+            groups=given.get("groups"), by=given.get("by"), ids=given.get("ids"),
+            votes=given.get("votes", None if own_labels else votes), data=frame,
         )  # fmt: skip
     except InputError as error:
         raise type(error)(f"baseline: {error}") from error

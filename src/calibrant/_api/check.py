@@ -45,6 +45,7 @@ def check(
     bins: Bins = 15,
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -103,6 +104,9 @@ def check(
         count clusters.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns: every slice must keep the limits too.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -163,7 +167,7 @@ def check(
     reading = Reading(given_as(from_logits, from_logprobs), classes, missing)
     new = side_of(
         y_true, y_proba, reading, sample_weight=sample_weight, groups=groups, by=by, ids=ids,
-        data=data,
+        votes=votes, data=data,
     )  # fmt: skip
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
     rules = both_rules(bins, new.samples.n)
@@ -176,8 +180,8 @@ def check(
     pair = None
     if baseline is not None:
         pair = pair_of(
-            new, baseline, reading, y_true=y_true, sample_weight=sample_weight, data=data,
-            paired=paired,
+            new, baseline, reading, y_true=y_true, sample_weight=sample_weight, votes=votes,
+            data=data, paired=paired,
         )  # fmt: skip
     names = [] if new.slices is None else sorted(set(new.slices.tolist()))
     checks = _Checks(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
@@ -253,7 +257,8 @@ class _Model:
             ))  # fmt: skip
             self._uncertainties[level] = uncertainty_of(
                 self.side.samples, *self.checks.rules, measures, level=level,
-                groups=self.side.groups, n_resamples=self.checks.n_resamples, seed=self.seed,
+                groups=self.side.groups, votes=self.side.samples.votes,
+                n_resamples=self.checks.n_resamples, seed=self.seed,
             )  # fmt: skip
         return self._uncertainties[level]
 

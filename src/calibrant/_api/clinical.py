@@ -13,6 +13,7 @@ from calibrant._api.metrics.significance import cox_of
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import slice_labels
 from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
@@ -145,10 +146,20 @@ def summary_of(
     samples: Samples, groups: NDArray[np.intp] | None, level: float, n_resamples: int, seed: int
 ) -> ClinicalSummary:
     """The summary of binary samples; `groups` as numbers."""
-    chosen = listed("clinical", "binary")
     uncertainty = Uncertainty(
-        samples, EqualWidth(15), Quantile(15), chosen, level, n_resamples, seed, groups
-    )
+        samples, EqualWidth(15), Quantile(15), listed("clinical", "binary"), level, n_resamples,
+        seed, groups,
+    )  # fmt: skip
+    threads = n_threads() if samples.n >= THREADS_FROM else 1
+    with one_blas_thread(beside=threads):
+        return summary_by(uncertainty)
+
+
+def summary_by(uncertainty: Uncertainty) -> ClinicalSummary:
+    """The summary of binary samples with what resamples them; none of its values is of bins, so
+    that any bins will do.
+    """
+    chosen, level = listed("clinical", "binary"), uncertainty.level
     problem, own = uncertainty.plain_problem, uncertainty.groups
     values = cox_values(cox_of(problem, own, level, EPS))
     values["observed_expected"] = observed_expected(problem, own, level)

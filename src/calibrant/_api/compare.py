@@ -31,7 +31,6 @@ from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
-from calibrant._inference.resampling import checked_votes
 from calibrant._inference.robustness import rank_robustness
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find, listed
@@ -102,15 +101,16 @@ def compare(
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
     scale_on : mapping, optional
         Validation rows to which a recalibration map of each predictor is fitted, so that predictors
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
         where there are any `sample_weight` and `data`.
     scaler : str, default "temperature"
-        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix" or
-        "dirichlet".
+        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
+        "dirichlet" or "label-smoothing".
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -165,8 +165,8 @@ def compare(
         y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
         how = False
     given = model_set(
-        y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, by=by,
-        groups=groups, data=data,
+        y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, votes=votes,
+        by=by, groups=groups, data=data,
     )  # fmt: skip
     by, groups, data = given.by, given.groups, given.data
     samples = _to_samples(given, ids, y_proba, how, classes)
@@ -208,10 +208,9 @@ def compare(
     scatters = [each.scatters for each in resamples]
     slices: dict[str, Slices] | None = None
     if by is not None:
-        votes = checked_votes(votes, first)
         slices = {
             name: sliced(
-                each, by, data, fixed, quantile, chosen, votes=votes, seed=int(seed), groups=index,
+                each, by, data, fixed, quantile, chosen, seed=int(seed), groups=index,
                 asked=measures is not None,
             )
             for name, each in samples.items()
@@ -397,8 +396,9 @@ def _to_samples(
     for name, rows in given.models.items():
         with _about(name):
             each = to_samples(
-                rows.y_true, rows.y_proba, rows.sample_weight, how, classes, rows.data
-            )
+                rows.y_true, rows.y_proba, rows.sample_weight, how, classes, rows.data,
+                votes=rows.votes,
+            )  # fmt: skip
             if name in order:
                 if order[name].size != each.n:
                     raise InputError(

@@ -68,8 +68,9 @@ def evaluate(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
         Needs `uncertainty` or `by`.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -122,8 +123,8 @@ def evaluate(
     """
     options = Options(
         bins=bins, measures=measures, intervals="all" if uncertainty else "none",
-        tolerance=tolerance, level=level, votes=votes, n_resamples=n_resamples, seed=seed, by=by,
-        data=data, clinical=uncertainty,
+        tolerance=tolerance, level=level, n_resamples=n_resamples, seed=seed, by=by, data=data,
+        clinical=uncertainty,
     )  # fmt: skip
     if groups is not None and not uncertainty and by is None:
         raise InputError(
@@ -138,13 +139,13 @@ def evaluate(
         # A frame of another engine is summed there, in one pass for everything.
         from calibrant._api.evaluate_frame import evaluate_frame
 
-        samples = to_samples_in_place(*rows)
+        samples = to_samples_in_place(*rows, votes=votes)
         return evaluate_frame(samples, options)
     if not uncertainty and by is None:
-        samples = to_samples_in_place(*rows)
+        samples = to_samples_in_place(*rows, votes=votes)
         return evaluate_samples(samples, options)
     # Resampling and slicing need the rows in memory.
-    samples = to_samples(*rows)
+    samples = to_samples(*rows, votes=votes)
     if groups is not None:
         from calibrant._api.metrics.uncertainty import group_index
 

@@ -49,7 +49,6 @@ class Options:
     level: float = 0.95
     # The cluster of each row as a number (see `group_index`).
     groups: NDArray[np.intp] | None = None
-    votes: Any = None
     n_resamples: int = N_RESAMPLES
     seed: int = 0
     # What to slice by: columns of `data`, or a value for each row.
@@ -123,40 +122,47 @@ def _with_rows(
         uncertainty_of,
     )
     from calibrant._api.slices import Judging, sliced
-    from calibrant._inference.resampling import checked_votes
 
     asked, judging = options.measures is not None, None
-    votes, groups = checked_votes(options.votes, samples), options.groups
+    groups = options.groups
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
         judging = Judging(options.tolerance, options.level, options.n_resamples)
         uncertainty = uncertainty_of(
             samples, fixed, quantile, tuple(m for m in chosen if m.name in result),
-            level=options.level, groups=groups, votes=votes, n_resamples=options.n_resamples,
-            seed=options.seed,
+            level=options.level, groups=groups, votes=samples.votes,
+            n_resamples=options.n_resamples, seed=options.seed,
         )  # fmt: skip
-        result = add_uncertainty(result, uncertainty, options.tolerance, asked=asked)
+        result = add_uncertainty(
+            result, uncertainty, options.tolerance, asked=asked,
+            clinical=samples.votes is None and _wants_clinical(samples, options),
+        )  # fmt: skip
     if groups is not None:
         result = replace(result, reliability=clustered(result.reliability, samples, groups))
     if options.by is not None:
         slices = sliced(
-            samples, options.by, options.data, fixed, quantile, chosen, votes=votes,
-            seed=options.seed, groups=groups, asked=asked, judging=judging,
+            samples, options.by, options.data, fixed, quantile, chosen, seed=options.seed,
+            groups=groups, asked=asked, judging=judging,
         )  # fmt: skip
         result = replace(result, slices=slices)
-    if options.clinical and options.measures is None and not samples.multiclass:
-        result = replace(result, clinical=_clinical(samples, options))
+    if _wants_clinical(samples, options):
+        result = replace(result, clinical=_clinical(samples, options, result.clinical))
     return result
 
 
-def _clinical(samples: Samples, options: Options) -> ClinicalSummary:
-    """The clinical summary, of subgroups too where they are few."""
+def _wants_clinical(samples: Samples, options: Options) -> bool:
+    return options.clinical and options.measures is None and not samples.multiclass
+
+
+def _clinical(samples: Samples, options: Options, plain: ClinicalSummary | None) -> ClinicalSummary:
+    """The clinical summary, unless it is known, and that of subgroups where they are few."""
     from calibrant._api.clinical import summary_of, with_subgroups
     from calibrant._api.slices import slice_labels
 
     given = int(options.n_resamples), int(options.seed)
-    plain = summary_of(samples, options.groups, float(options.level), *given)
+    if plain is None:
+        plain = summary_of(samples, options.groups, float(options.level), *given)
     if options.by is None:
         return plain
     labels, _ = slice_labels(options.by, samples, options.data)
@@ -291,7 +297,7 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
         one = findings.n_log_clipped == 1
         notes.append(
             f"{findings.n_log_clipped} {'prediction' if one else 'predictions'} below 1e-12 for "
-            f"what happened {'counts' if one else 'count'} as 1e-12 in the log loss"
+            f"what happened {'counts' if one else 'count'} as 1e-12 in the log loss and KL"
         )
     if n_logits_clipped:
         notes.append(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.clinical import summary_by
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.metrics.uncertainty import verdict_of
 from calibrant._core.binning import Rule
@@ -23,6 +25,7 @@ from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
 from calibrant._measures.gap_scale import is_error
 from calibrant._measures.proportions import design_effects
+from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._uncertainty import ESTIMAND
@@ -65,16 +68,22 @@ def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[M
 
 
 def add_uncertainty(
-    result: Evaluation, uncertainty: Uncertainty, tolerance: float, *, asked: bool
+    result: Evaluation,
+    uncertainty: Uncertainty,
+    tolerance: float,
+    *,
+    asked: bool,
+    clinical: bool = False,
 ) -> Evaluation:
     """The evaluation with an interval and a noise floor beside every number of `uncertainty`; what
-    was not `asked` for by name, and takes minutes, has none.
+    was not `asked` for by name, and takes minutes, has none. With `clinical`, the clinical summary
+    of the same resamples too.
     """
     expensive = set() if asked else _expensive(uncertainty)
     # What gets no interval is not resampled with the rest either.
     measures = {m.name: m for m in uncertainty.measures if m.name not in expensive}
     uncertainty.measures = tuple(measures.values())
-    estimates = _with_intervals(result.estimates, measures, uncertainty)
+    estimates, summary = _with_intervals(result.estimates, measures, uncertainty, clinical)
     notes = list(result.notes)
     if uncertainty.soft and uncertainty.votes is None:
         notes.append(
@@ -101,8 +110,9 @@ def add_uncertainty(
         "estimand": ESTIMAND,
     }
     return replace(
-        result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe
-    )
+        result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe,
+        clinical=summary,
+    )  # fmt: skip
 
 
 def clustered(table: ReliabilityTable, samples: Samples, groups: Any) -> ReliabilityTable:
@@ -146,10 +156,13 @@ def _expensive(uncertainty: Uncertainty) -> set[str]:
 
 
 def _with_intervals(
-    estimates: Sequence[Estimate], measures: dict[str, Measure], uncertainty: Uncertainty
-) -> list[Estimate]:
-    """The estimates with intervals, in two threads: measures of bins, and those of fine cells,
-    have next to nothing in common but the random numbers that both begin with.
+    estimates: Sequence[Estimate],
+    measures: dict[str, Measure],
+    uncertainty: Uncertainty,
+    clinical: bool,
+) -> tuple[list[Estimate], ClinicalSummary | None]:
+    """The estimates with intervals, and the clinical summary, in two threads: measures of bins, and
+    those of fine cells, have next to nothing in common but the random numbers that both begin with.
     """
     of_cells = [
         (name in measures and measures[name].cell_formula is not None)
@@ -167,14 +180,19 @@ def _with_intervals(
             if each.name in measures and is_of_cells == cells
         ]
 
+    # Measures of cells first, and the summary last: what they have in common is drawn by then.
+    work: list[Callable[[], Any]] = [partial(lane, True), partial(lane, False)]
+    if clinical:
+        work.append(partial(summary_by, uncertainty))
     with one_blas_thread(beside=threads):
-        both = in_threads(lane, (True, False), min(threads, 2))
-    found = {each.name: each for part in both for each in part}
-    return [found.get(each.name, each) for each in estimates]
+        cells, bins, *summary = in_threads(lambda each: each(), work, min(threads, 2))
+    found = {each.name: each for part in (cells, bins) for each in part}
+    return [found.get(each.name, each) for each in estimates], summary[0] if summary else None
 
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
     value, floor = estimate.value, None
-    if measure.notion != "distribution":
+    # What distances show by chance is known of votes alone: outcomes are no distributions.
+    if measure.notion != "distribution" or uncertainty.votes is not None:
         floor = uncertainty.noise_floor(measure, value)
     return replace(estimate, interval=uncertainty.interval(measure, value), noise_floor=floor)

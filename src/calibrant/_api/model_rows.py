@@ -7,7 +7,7 @@ by their ids, and every model's confidence meets its own labels.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ class ModelRows:
     y_true: Any
     y_proba: Any
     sample_weight: Any
+    votes: Any
     data: Any
     # Its rows in the common order; None where they are in it already.
     order: NDArray[np.intp] | None = None
@@ -45,14 +46,14 @@ class ModelSet:
 
 
 def model_set(
-    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, by: Any, groups: Any,
-    data: Any,
+    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, votes: Any, by: Any,
+    groups: Any, data: Any,
 ) -> ModelSet:  # fmt: skip
     """Every model's rows, by its name."""
     if models is not None:
         return _from_long(
-            y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, by=by,
-            groups=groups, data=data,
+            y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, votes=votes,
+            by=by, groups=groups, data=data,
         )  # fmt: skip
     names = _names(y_proba)
     own = isinstance(y_true, Mapping)
@@ -64,7 +65,7 @@ def model_set(
     else:
         check_label_is_shared(y_true, y_proba, known)
     rows = {
-        str(name): ModelRows(y_true[name] if own else y_true, each, sample_weight, data)
+        str(name): ModelRows(y_true[name] if own else y_true, each, sample_weight, votes, data)
         for name, each in y_proba.items()
     }
     if ids is not None and "y_true" not in (ids if isinstance(ids, Mapping) else ()):
@@ -72,7 +73,7 @@ def model_set(
             raise InputError(
                 "ids must map 'y_true', and names of predictors, to the id of each row"
             )
-        rows = _matched(rows, ids, data)
+        rows = _in_own_orders(_matched(rows, ids, data))
     elif ids is not None and own:
         raise InputError(
             "ids has 'y_true', while y_true has labels for each model: map each model's name to "
@@ -131,9 +132,23 @@ def _matched(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, Model
                 f"{absent[0]!r}: compare models on the same rows"
             )
     return {
-        name: ModelRows(each.y_true, each.y_proba, each.sample_weight, each.data, order)
+        name: replace(each, order=order)
         for (name, each), order in zip(rows.items(), aligned.rows.values(), strict=True)
     }
+
+
+def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
+    """Votes, which are given once, in the order of the first model's rows, as each has its rows."""
+    out = {}
+    for name, each in rows.items():
+        votes = each.votes
+        if votes is not None and not isinstance(votes, str) and np.ndim(votes):
+            given = to_array(votes, "votes")
+            if each.order is not None and given.shape == each.order.shape:
+                votes = np.empty_like(given)
+                votes[each.order] = given
+        out[name] = replace(each, votes=votes)
+    return out
 
 
 def _ids(values: Any, name: str, data: Any) -> dict[Any, int]:
@@ -151,8 +166,8 @@ def _ids(values: Any, name: str, data: Any) -> dict[Any, int]:
 
 
 def _from_long(
-    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, by: Any, groups: Any,
-    data: Any,
+    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, votes: Any, by: Any,
+    groups: Any, data: Any,
 ) -> ModelSet:  # fmt: skip
     """Rows of all models one below the other, with a column that says whose each is."""
     if isinstance(y_proba, Mapping) or isinstance(y_true, Mapping):
@@ -182,6 +197,7 @@ def _from_long(
             _part(y_true, part, data, whose.size, "y_true"),
             _part(y_proba, part, data, whose.size, "y_proba"),
             _part(sample_weight, part, data, whose.size, "sample_weight"),
+            votes if np.ndim(votes) == 0 else _part(votes, part, data, whose.size, "votes"),
             _frame_part(data, part),
         )
         for name, part in parts.items()

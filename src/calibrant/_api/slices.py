@@ -46,7 +46,6 @@ def sliced(
     quantile: Rule,
     measures: Sequence[Measure],
     *,
-    votes: Any,
     seed: int,
     groups: Any = None,
     asked: bool = False,
@@ -54,8 +53,8 @@ def sliced(
 ) -> Slices:
     """The slices of samples by a column; bins are those of the rules, within each slice.
 
-    `groups` are clusters as numbers; `votes` have been checked; `asked` says that the measures were
-    chosen by name; with `judging`, slices have intervals and verdicts too.
+    `groups` are clusters as numbers; `asked` says that the measures were chosen by name; with
+    `judging`, slices have intervals and verdicts too.
     """
     labels, name = slice_labels(by, samples, data)
     headline, shown = slice_measures(measures, samples.shape, asked=asked)
@@ -77,10 +76,9 @@ def sliced(
             notes.append(f"{label}: one cluster alone has no noise floor and no interval")
             slices.append(plain)
             continue
-        own_votes = votes if votes is None or votes.ndim == 0 else votes[rows]
         level, draws = (0.95, 1000) if judging is None else (judging.level, judging.n_resamples)
         uncertainty = Uncertainty(
-            subset, fixed, quantile, (headline,), level, draws, seed, groups=own, votes=own_votes
+            subset, fixed, quantile, (headline,), level, draws, seed, groups=own, votes=subset.votes
         )
         slices.append(_with_chance(plain, headline, uncertainty, judging, len(names)))
     if judging is None:

@@ -20,6 +20,11 @@ FIELDS = (
     "entropy",
     "entropy_signed",
     "rank",
+    "manhattan",
+    "js_divergence",
+    "js_distance",
+    "kl",
+    "wasserstein",
 )
 N_PROPER = 7
 
@@ -28,8 +33,9 @@ N_PROPER = 7
 class LossSums:
     """Weighted sums of losses, one number per name of FIELDS.
 
-    The last four (how prediction and target distributions compare) cost a sort and a logarithm per
-    entry, so they are summed only on request; `has_distribution` says whether they were.
+    Those after the proper losses (how prediction and target distributions compare) cost a sort and
+    logarithms per entry, so they are summed only on request; `has_distribution` says whether they
+    were.
     """
 
     sums: NDArray[np.float64]

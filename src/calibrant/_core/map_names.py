@@ -12,4 +12,5 @@ METHODS = {
     "vector": "VectorScaling",
     "matrix": "MatrixScaling",
     "dirichlet": "DirichletCalibration",
+    "label-smoothing": "LabelSmoothingTemperature",
 }

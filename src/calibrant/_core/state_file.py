@@ -1,6 +1,6 @@
 """The file that keeps a state: a line of magic, a line of JSON, numbers, a checksum.
 
-    calibrant-state 3\\n
+    calibrant-state 4\\n
     {"arrays": [["name", [shape]], ...], "index": {...}, "kind": "accumulator", "recipe": {...}}\\n
     the arrays, little-endian float64, in that order, zlib-compressed as one piece
     32 bytes: SHA-256 of everything before
@@ -31,7 +31,7 @@ from calibrant._core.errors import StateError
 
 MAGIC = b"calibrant-state "
 # 1 had no kind, no index, no measures, no missing; 2 had bins without sum_w2z.
-VERSION = 3
+VERSION = 4
 _CHECKSUM = 32
 # What a kind of state is read with.
 READERS = {"accumulator": "Accumulator.load", "monitor": "Monitor.load"}

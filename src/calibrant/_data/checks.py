@@ -112,8 +112,8 @@ def checked_targets(targets: NDArray[Any], predictions: NDArray[Any]) -> NDArray
     if predictions.ndim == 1 and targets.ndim != 1:
         raise InputError(
             f"y_true has the shape {targets.shape} while y_proba is (n,): binary predictions need "
-            "targets of the shape (n,). If there are several classes, give y_proba as (n, k); the "
-            "order is (y_true, y_proba)"
+            "targets of the shape (n,), or counts of votes for both classes, (n, 2). If there are "
+            "several classes, give y_proba as (n, k); the order is (y_true, y_proba)"
         )
     if predictions.ndim == 2 and targets.ndim == 2 and targets.shape != predictions.shape:
         raise InputError(
@@ -136,10 +136,14 @@ def checked_weights(sample_weight: Any, n: int) -> NDArray[Any]:
 
 
 def inferred_from(
-    targets: NDArray[Any], predictions: NDArray[Any], from_logits: bool, labels: str | None = None
+    targets: NDArray[Any],
+    predictions: NDArray[Any],
+    from_logits: bool,
+    labels: str | None = None,
+    votes: str | None = None,
 ) -> tuple[str, ...]:
-    """What the shapes and types were taken to mean, and the labels by their classes; the result
-    echoes it.
+    """What the shapes and types were taken to mean, the labels by their classes, and counts of
+    votes; the result echoes it.
     """
     kind = "logits" if from_logits else "probabilities"
     inferred = [
@@ -147,7 +151,9 @@ def inferred_from(
         if predictions.ndim == 2
         else f"binary {kind}"
     ]
-    if targets.ndim == 2:
+    if votes is not None:
+        inferred.append(votes)
+    elif targets.ndim == 2:
         inferred.append("targets are rows of class probabilities")
     elif labels is not None:
         inferred.append(labels)

@@ -87,7 +87,8 @@ def explain(
     """
     number = row if shown is None else shown
     prediction = partial(_prediction, whole=samples if whole is None else whole)
-    for look in (_weight, prediction, _target):
+    target = partial(_target, whole=samples if whole is None else whole)
+    for look in (_weight, prediction, target):
         message = look(samples, row, number)
         if message:
             return message
@@ -138,10 +139,10 @@ def _none_is_above_zero(samples: Source) -> bool:
     return isinstance(samples, RowSamples) and bool((samples.predictions <= 0).all())
 
 
-def _target(samples: Samples, row: int, shown: int) -> str | None:
+def _target(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
     target = np.asarray(samples.targets[row], dtype=np.float64)
     if target.ndim == 1:
-        return _target_row(target, shown, samples.label_sum_tolerance)
+        return _target_row(target, shown, samples.label_sum_tolerance, whole)
     value: Any = target.item()
     label = samples.targets[row].item()  # as it came: a float may not hold it
     if isinstance(label, float) and label.is_integer():
@@ -162,16 +163,24 @@ def _target(samples: Samples, row: int, shown: int) -> str | None:
             )
     elif not -OVERSHOOT <= value <= 1 + OVERSHOOT:
         hint = "If the labels are names or other numbers, pass classes=[negative, positive]"
+        if value > 1 and value == int(value):
+            hint += (
+                "; if they count the votes for class 1, say with votes= of how many, or give the "
+                "counts of both classes as (n, 2)"
+            )
         return f"y_true[{shown}] is {label!r}: targets must be 0, 1 or a probability. {hint}"
     return None
 
 
-def _target_row(target: NDArray[np.float64], shown: int, tolerance: float) -> str | None:
+def _target_row(
+    target: NDArray[np.float64], shown: int, tolerance: float, whole: Source
+) -> str | None:
     for column, value in enumerate(target.tolist()):
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (
                 f"y_true[{shown}, {column}] is {value!r}: soft labels must lie in [0, 1]. Counts "
-                "of votes must be divided by their row's total first"
+                f"of votes must be whole numbers in every row{_fraction(whole)}, or be divided by "
+                "their row's total"
             )
     total = float(target.sum())
     if abs(total - 1.0) > tolerance:
@@ -180,3 +189,15 @@ def _target_row(target: NDArray[np.float64], shown: int, tolerance: float) -> st
             "without votes must be left out"
         )
     return None
+
+
+def _fraction(samples: Source) -> str:
+    """The first soft label that is not whole, for which counts cannot be meant."""
+    if not isinstance(samples, RowSamples):
+        return ""
+    targets = np.asarray(samples.targets.tolist(), dtype=np.float64)
+    fractions = ~(np.isfinite(targets) & (np.floor(targets) == targets))
+    if not fractions.any():
+        return ""
+    row, column = (int(at) for at in np.argwhere(fractions)[0])
+    return f" (y_true[{row}, {column}] is {targets[row, column].item()!r})"

@@ -41,6 +41,10 @@ class FrameSamples:
     # How far from 1 a row may sum: more where rounding alone, to half precision, does more.
     row_sum_tolerance: float = ROW_SUM_TOLERANCE
     label_sum_tolerance: float = ROW_SUM_TOLERANCE
+    # The columns whose sum is a row's number of votes, where targets are counts of them, to be read
+    # as shares; and a column that must say the same number.
+    vote_columns: tuple[str, ...] = ()
+    stated_votes: str | None = None
 
     engine: ClassVar[str] = "calibrant._engines.frames"
 
@@ -78,7 +82,9 @@ class FrameSamples:
     def columns(self) -> tuple[str, ...]:
         """Every column that is read."""
         weight = () if self.weight is None else (self.weight,)
-        return tuple(dict.fromkeys((*self.targets, *self.predictions, *weight)))
+        stated = () if self.stated_votes is None else (self.stated_votes,)
+        votes = (*self.vote_columns, *stated)
+        return tuple(dict.fromkeys((*self.targets, *self.predictions, *weight, *votes)))
 
     @property
     def where(self) -> str:
@@ -119,6 +125,8 @@ class FrameSamples:
         }
         predictions = np.array([[last[name] for name in self.predictions]], dtype=np.float64)
         targets = np.array([[last[name] for name in self.targets]])
+        if self.vote_columns:
+            targets = targets / sum(last[name] for name in self.vote_columns)
         return Samples(
             predictions if self.multiclass else predictions[:, 0],
             targets if self.soft_rows else targets[:, 0],

@@ -9,6 +9,7 @@ import narwhals as nw
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.columns import check_column_order
+from calibrant._data.frame_counts import Counted, check_votes_name, counted
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.labels import Titles, are_indices, named_once, number_of, taken
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
@@ -25,6 +26,8 @@ def frame_to_samples(
     from_logits: Given = False,
     classes: Sequence[Any] | None = None,
     missing: str = "error",
+    votes: Any = None,
+    stream: bool = False,
 ) -> FrameSamples:
     """Samples that stay in the frame's own engine."""
     frame: Any = nw.from_native(data)
@@ -51,6 +54,14 @@ def frame_to_samples(
     if labels is None:
         for name in targets:
             _check_number(name, schema, "y_true")
+    if votes is not None:
+        if isinstance(votes, str):
+            votes = named(votes, "votes", schema)[0]
+        check_votes_name(votes, schema)
+    counts = Counted(frame, targets)
+    if labels is None:
+        counts = counted(frame, targets, votes, multiclass=multiclass, stream=stream)
+    frame, targets = counts.frame, counts.targets
     soft_rows = len(targets) > 1
     logits, logprobs = read_given(from_logits)
     if logprobs:
@@ -63,6 +74,7 @@ def frame_to_samples(
     kind_note = f"multiclass {kind}, {len(predictions)} classes" if multiclass else f"binary {kind}"
     if soft_rows:
         label_note = "targets are rows of class probabilities"
+    label_note = counts.note or label_note
     return FrameSamples(
         frame,
         predictions,
@@ -74,10 +86,14 @@ def frame_to_samples(
         class_names=names,
         inferred=(kind_note, *([label_note] if label_note else []), f"summed in {_engine(frame)}"),
         rounded_to=_rounded_to([schema[name] for name in predictions]),
-        hard=not soft_rows and (multiclass or labels is not None or _is_whole(schema[targets[0]])),
+        hard=not soft_rows
+        and not counts.votes
+        and (multiclass or labels is not None or _is_whole(schema[targets[0]])),
         missing=check_missing(missing),
         row_sum_tolerance=_tolerance([schema[name] for name in predictions]),
         label_sum_tolerance=_tolerance([schema[name] for name in targets]),
+        vote_columns=counts.votes,
+        stated_votes=counts.stated,
     )
 
 
@@ -117,14 +133,13 @@ def _check_counts(
             f"are "
             "needed. For a binary problem give the name itself, not a list of it"
         )
-    if len(targets) > 1 and not multiclass:
+    if len(targets) > 1 and not multiclass and len(targets) != 2:
         raise InputError(
             f"y_true names {len(targets)} columns while y_proba names one: binary predictions "
-            f"need one "
-            "column of targets. If there are several classes, name a column of y_proba for each; "
-            "the order is (y_true, y_proba)"
+            "need one column of targets, or counts of votes for both classes in two. If there are "
+            "several classes, name a column of y_proba for each; the order is (y_true, y_proba)"
         )
-    if not targets or (len(targets) > 1 and len(targets) != len(predictions)):
+    if not targets or (multiclass and len(targets) > 1 and len(targets) != len(predictions)):
         raise InputError(
             f"y_true and y_proba must have the same classes; got {len(targets)} and "
             f"{len(predictions)} columns"

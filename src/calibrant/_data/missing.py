@@ -35,6 +35,14 @@ def without_missing(
     return kept["y_true"], kept["y_proba"], kept.get("sample_weight"), ~gone
 
 
+def own_rows(votes: Any, kept: NDArray[np.bool_] | None) -> Any:
+    """Votes of the rows that stayed; of one number for all rows, that number."""
+    if kept is None or np.ndim(votes) == 0:
+        return votes
+    array = to_array(votes, "votes")
+    return array[kept] if array.shape[:1] == kept.shape else array
+
+
 def with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The values as an array, and which rows have a gap."""
     if isinstance(value, np.ma.MaskedArray):

@@ -62,6 +62,8 @@ class RowSamples(Generic[Values]):
     weight_exponent: int = 0
     # Which of the rows that were given stayed; None where all did.
     kept: NDArray[np.bool_] | None = None
+    # How many votes are behind each row's labels, which are then shares; None where nobody says.
+    votes: Values | None = None
 
     @property
     def n(self) -> int:
@@ -107,6 +109,7 @@ class RowSamples(Generic[Values]):
             targets=self.targets[rows],
             weights=weights,
             kept=None,
+            votes=None if self.votes is None else self.votes[rows],
         )
 
 

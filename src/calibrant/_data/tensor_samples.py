@@ -76,6 +76,7 @@ class TensorSamples(RowSamples["Tensor"]):
             self.label_sum_tolerance,
             self.weight_exponent,
             self.kept,
+            None if self.votes is None else as_array(self.votes),
         )
 
 

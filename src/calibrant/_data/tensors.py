@@ -23,11 +23,12 @@ from calibrant._data.checks import (
     warn_of_logits,
     weight_exponent,
 )
+from calibrant._data.counts import labels_of, votes_per_row
 from calibrant._data.labels import encode
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logits import kind_of_logits
 from calibrant._data.logprobs import FROM_LOGPROBS, Given, above_zero, read_given
-from calibrant._data.missing import check_missing, with_gaps
+from calibrant._data.missing import check_missing, own_rows, with_gaps
 from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64, precision_of
 
 Values = Tensor | NDArray[Any]
@@ -42,6 +43,7 @@ def tensors_to_samples(
     from_logits: Given = False,
     classes: Sequence[Any] | None = None,
     missing: str = "error",
+    votes: Any = None,
     stream: bool = False,
 ) -> TensorSamples:
     """Samples on the predictions' device, from tensors; labels and weights may also be arrays or
@@ -68,6 +70,11 @@ def tensors_to_samples(
     if classes is not None:
         n_classes = shape.shape[1] if shape.ndim == 2 else 2
         targets, label_note = _encoded(targets, classes, n_classes, shape.ndim == 2)
+    own_votes = None
+    if votes is not None:
+        own_votes = votes_per_row(own_rows(votes, kept), shape.shape[0])
+    n_columns = 1 if shape.ndim == 1 else shape.shape[1]
+    targets, own_votes, vote_note = _labels(targets, own_votes, n_columns, stream)
     like_targets = checked_targets(_stand_in(targets), shape)
     weights = parts.get("sample_weight")
     if weights is not None:
@@ -92,7 +99,7 @@ def tensors_to_samples(
         logits,
         None if classes is None else tuple(str(name) for name in classes),
         (
-            *inferred_from(like_targets, shape, logits, label_note),
+            *inferred_from(like_targets, shape, logits, label_note, vote_note),
             *([FROM_LOGPROBS] if logprobs else []),
             *scaled_by(exponent),
         ),
@@ -101,6 +108,7 @@ def tensors_to_samples(
         sum_tolerance(y_true),
         exponent,
         kept,
+        None if own_votes is None else _placed(own_votes, device_of_sums),
     )
 
 
@@ -173,6 +181,37 @@ def _encoded(
     if codes is distinct:  # names are titles only
         return labels, label_note
     return torch.from_numpy(codes).to(labels.device)[where], label_note
+
+
+def _labels(
+    targets: Values, votes: NDArray[np.int64] | None, n_columns: int, stream: bool
+) -> tuple[Values, NDArray[np.int64] | None, str | None]:
+    """Counts of votes as shares, their votes, and what they were taken for. Only labels that look
+    like counts are brought here: people's votes are few.
+    """
+    if isinstance(targets, Tensor) and not _may_be_counts(
+        targets, votes is not None, n_columns == 1
+    ):
+        return targets, votes, None
+    here = as_array(targets) if isinstance(targets, Tensor) else targets
+    labels = labels_of(here, votes, n_columns, stream=stream)
+    if labels.targets is here:
+        return targets, labels.votes, labels.note
+    return labels.targets, labels.votes, labels.note
+
+
+def _may_be_counts(targets: Tensor, beside_votes: bool, binary: bool) -> bool:
+    if targets.ndim != 2 or 0 in targets.shape:
+        return beside_votes and binary
+    if binary:
+        return True
+    if targets.is_complex() or targets.dtype == torch.bool:
+        return False
+    if targets.is_floating_point():
+        few = targets[: max(1, _FEW // targets.shape[1])]
+        if not bool((few == few.floor()).all()):
+            return False
+    return bool((targets.amax() > 1) | (targets.sum(1).amax() > 1))
 
 
 def _placed(values: Values, device_of_sums: torch.device) -> Tensor:

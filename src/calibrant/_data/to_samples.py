@@ -22,10 +22,11 @@ from calibrant._data.checks import (
     weight_exponent,
 )
 from calibrant._data.columns import check_column_order, is_lazy, pick
+from calibrant._data.counts import labels_of, votes_per_row
 from calibrant._data.labels import encode
 from calibrant._data.logits import kind_of_logits
 from calibrant._data.logprobs import FROM_LOGPROBS, Given, probabilities_of, read_given
-from calibrant._data.missing import check_missing, without_missing
+from calibrant._data.missing import check_missing, own_rows, without_missing
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 
@@ -39,6 +40,7 @@ def to_samples_in_place(
     data: Any = None,
     missing: str = "error",
     *,
+    votes: Any = None,
     stream: bool = False,
 ) -> Source:
     """Samples where they are: lazy frames stay in their engine, tensors on their device."""
@@ -47,18 +49,18 @@ def to_samples_in_place(
 
         return frame_to_samples(
             y_true, y_proba, data, sample_weight=sample_weight, from_logits=from_logits,
-            classes=classes, missing=missing,
+            classes=classes, missing=missing, votes=votes, stream=stream,
         )  # fmt: skip
     if data is None and stays_on_device(y_proba):
         from calibrant._data.tensors import tensors_to_samples
 
         return tensors_to_samples(
             y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits,
-            classes=classes, missing=missing, stream=stream,
+            classes=classes, missing=missing, votes=votes, stream=stream,
         )  # fmt: skip
     return to_samples(
         y_true, y_proba, sample_weight=sample_weight, from_logits=from_logits, classes=classes,
-        data=data, missing=missing, stream=stream,
+        data=data, missing=missing, votes=votes, stream=stream,
     )  # fmt: skip
 
 
@@ -71,6 +73,7 @@ def to_samples(
     data: Any = None,
     missing: str = "error",
     *,
+    votes: Any = None,
     stream: bool = False,
 ) -> Samples:
     """Samples in memory, from arrays, tensors or columns. Shapes and types are settled here; values
@@ -86,6 +89,8 @@ def to_samples(
         y_proba = pick(data, y_proba, "y_proba")
         if sample_weight is not None:
             sample_weight = pick(data, sample_weight, "sample_weight")
+        if isinstance(votes, str):
+            votes = pick(data, votes, "votes")
     else:
         check_names(y_true, y_proba)
     logits, logprobs = read_given(from_logits)
@@ -104,7 +109,11 @@ def to_samples(
     if classes is not None:
         targets, label_note = encode(targets, classes, n_classes, predictions.ndim == 2)
         names = tuple(str(name) for name in classes)
-    targets = checked_targets(targets, predictions)
+    own_votes = None
+    if votes is not None:
+        own_votes = votes_per_row(own_rows(votes, kept), predictions.shape[0])
+    labels = labels_of(targets, own_votes, 1 if predictions.ndim == 1 else n_classes, stream=stream)
+    targets = checked_targets(labels.targets, predictions)
     weights, exponent = None, 0
     if sample_weight is not None:
         weights = checked_weights(sample_weight, predictions.shape[0])
@@ -121,7 +130,7 @@ def to_samples(
         logits,
         names,
         (
-            *inferred_from(targets, predictions, logits, label_note),
+            *inferred_from(targets, predictions, logits, label_note, labels.note),
             *([FROM_LOGPROBS] if logprobs else []),
             *scaled_by(exponent),
         ),
@@ -130,4 +139,5 @@ def to_samples(
         label_tolerance,
         exponent,
         kept,
+        labels.votes,
     )

@@ -60,11 +60,17 @@ class Engine(Protocol):
         """The table of a linear property of the label."""
 
     def loss_sums(
-        self, samples: Any, *, distribution: bool = False, only: str | None = None
+        self,
+        samples: Any,
+        *,
+        distribution: bool = False,
+        only: str | None = None,
+        spacing: NDArray[np.float64] | None = None,
     ) -> tuple[LossSums, Findings]:
         """Sums of the proper losses; of the distances between distributions too, on request.
 
-        Where `only` one loss is asked for the others may be NaN.
+        Where `only` one loss is asked for the others may be NaN. `spacing` is how far neighbouring
+        classes are apart, 1 by default.
         """
 
     def logit_grid(

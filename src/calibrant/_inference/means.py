@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.distances import entropy, same_ranking, total_variation
+from calibrant._core.distances import distances
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import summed
@@ -31,7 +31,9 @@ def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
     """
     parts: dict[str, list[Array]] = {}
     for p, q in _rows(samples):
-        values_of = _distances(p, q) if distribution else _losses(p, q, samples.multiclass)
+        values_of = (
+            distances(p, q, floor=LOG_FLOOR) if distribution else _losses(p, q, samples.multiclass)
+        )
         for name, values in values_of.items():
             parts.setdefault(name, []).append(values)
     return {name: np.concatenate(values) for name, values in parts.items()}
@@ -72,14 +74,6 @@ def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:
         "spherical": 1.0 - np.einsum("ij,ij->i", p, q) / np.where(size > 0, size, 1.0),
         "classification": 1.0 - hit,
         "confidence": 1.0 - hit + (c - hit) ** 2,
-    }
-
-
-def _distances(p: Array, q: Array) -> dict[str, Array]:
-    return {
-        "distribution": total_variation(p, q),
-        "entropy": np.abs(entropy(p) - entropy(q)),
-        "rank": same_ranking(p, q),
     }
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
-from calibrant._core.errors import InputError
+from calibrant._data.counts import check_same_votes, votes_per_row
+from calibrant._data.missing import own_rows
 from calibrant._data.samples import Notion, Samples
 from calibrant._inference.blocks import Blocks, blocks_of
 from calibrant._inference.cells import Problem, problem_of
@@ -141,12 +142,10 @@ class Resampler:
 
 
 def checked_votes(votes: Any, samples: Samples) -> Any:
-    """Votes behind soft labels: a whole number, or one per row."""
+    """Votes behind soft labels, one number per row: those that the labels carry, or those given."""
     if votes is None:
-        return None
-    array, shapes = samples.own_rows(np.asarray(votes)), ((), (samples.n,))
-    if array.dtype.kind not in "iu" or array.shape not in shapes or (array < 1).any():
-        raise InputError(
-            f"votes must be a whole number of at least 1, or one per row; got {votes!r}"
-        )
-    return array.astype(np.int64)
+        return samples.votes
+    given = votes_per_row(own_rows(votes, samples.kept), samples.n)
+    if samples.votes is not None:
+        check_same_votes(given, samples.votes)
+    return given

@@ -91,6 +91,8 @@ _NAEINI = "Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), arXiv:
 _NIXON = "Nixon et al. (2019), arXiv:1904.01685"
 _LU = "Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction"
 _BAAN = "Baan et al. (2022), arXiv:2210.16133"
+_CHAOS = "Nie, Zhou and Bansal (2020), arXiv:2010.03532"
+_LEWIDI = "Leonardelli et al. (2025), arXiv:2510.08460"
 _CORP = "Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118"
 _LOG_HIGH = 27.64  # -log of the floor of clipped predictions
 
@@ -328,6 +330,35 @@ _ENTRIES: tuple[Measure, ...] = (
             0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",
             _mean_distance("rank"), higher_is_better=True, soft_only=True, aliases=("RankCS",),
             label="RankCS", group="distribution", loss="rank", cost="medium"),
+    # Of Jensen-Shannon the community's board prints the distance, a root, and calls it JSD.
+    Measure("jsd", "Jensen-Shannon distance (root, nats)",
+            "(1/W) sum w sqrt(H((p + q)/2) - (H(p) + H(q))/2)", "distribution", _BOTH,
+            "distribution", 0, math.sqrt(math.log(2.0)), _DISTANCE, _CHAOS, "jsd",
+            _mean_distance("js_distance"), soft_only=True, high_text="sqrt(log 2)",
+            aliases=("jensen_shannon", "js_distance"), label="JSD", group="distribution",
+            loss="js_distance", cost="medium"),
+    Measure("js_divergence", "Jensen-Shannon divergence (nats)",
+            "(1/W) sum w [H((p + q)/2) - (H(p) + H(q))/2]", "distribution", _BOTH, "distribution",
+            0, math.log(2.0), _DISTANCE, "Lin (1991), doi:10.1109/18.61115", "jsd(squared=True)",
+            _mean_distance("js_divergence"), soft_only=True, on_request=True, high_text="log 2",
+            aliases=("jensen_shannon_divergence",), label="JS divergence", group="distribution",
+            loss="js_divergence", cost="medium"),
+    Measure("kl", "KL divergence, target || prediction (nats)",
+            "(1/W) sum w sum_r q_r log(q_r / p_r)", "distribution", _BOTH, "distribution", 0,
+            _LOG_HIGH, _PROPER, _CHAOS, "kl", _mean_distance("kl"), soft_only=True,
+            aliases=("kl_divergence", "kullback_leibler"), label="KL(target || prediction)",
+            group="distribution", loss="kl", cost="medium"),
+    Measure("manhattan", "Manhattan distance", "(1/W) sum w sum_r |p_r - q_r|", "distribution",
+            _BOTH, "distribution", 0, 2, _DISTANCE, _LEWIDI, "dist_ce(norm='l1')",
+            _mean_distance("manhattan"), soft_only=True, on_request=True,
+            aliases=("manhattan_distance", "l1_distance"), label="Manhattan distance",
+            group="distribution", loss="manhattan", cost="medium"),
+    Measure("wasserstein", "Wasserstein distance of ordered classes",
+            "(1/W) sum w sum_r |P_r - Q_r| of cumulative p and q", "distribution", _BOTH,
+            "distribution", 0, math.inf, _DISTANCE, _LEWIDI, "wasserstein",
+            _mean_distance("wasserstein"), soft_only=True, on_request=True, high_text="k - 1",
+            aliases=("earth_mover", "emd", "wasserstein_1"), label="Wasserstein distance",
+            group="distribution", loss="wasserstein", cost="medium"),
     # --- ranking and abstention: of the scalar problem, and no matter of calibration ---
     Measure("auroc", "area under the ROC curve",
             "P(u of an event > u of a non-event) + P(equal) / 2", "scalar", _BOTH, "levels", 0, 1,

@@ -9,6 +9,7 @@ whole weight is a repetition; R counts rows, and differs by at most one of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -159,7 +160,33 @@ def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
     return _between(vertices, u, value.T, slope.T).T
 
 
-def local_fits(sums: CellSums, span: float = SPAN) -> Array:
+@dataclass(frozen=True, eq=False)
+class _CellFit:
+    """What a curve through cells takes, whatever their targets are: what a cell adds to the moments
+    at each of the vertices, (cells, vertices, 5), and what a vertex's value and slope (as shares of
+    its reach) add to the curve, (2 vertices, cells).
+    """
+
+    vertices: Vertices
+    powers: Array
+    between: Array
+
+    @classmethod
+    def of(cls, u: Array, w: Array) -> _CellFit:
+        own = Vertices.of(u[w > 0], w[w > 0])
+        first = np.searchsorted(u, own.at - own.reach)
+        last = np.searchsorted(u, own.at + own.reach, side="right")
+        vertices, m = Vertices(own.at, own.reach, first, last), own.at.size
+        powers = np.zeros((u.size, m, 5))
+        for j in range(m):
+            some, x, kernel = vertices.kernel(u, j)
+            powers[some, j] = kernel[:, None] * np.power.outer(x, np.arange(5))
+        one, none = np.eye(m), np.zeros((m, m))
+        values, slopes = np.concatenate([one, none]), np.concatenate([none, one / own.reach])
+        return cls(vertices, powers, _between(vertices, u, values, slopes))
+
+
+def local_fits(sums: CellSums) -> Array:
     """The same for every draw of cells, (draws, cells): vertices are those of the cells as they are
     on average.
     """
@@ -167,48 +194,51 @@ def local_fits(sums: CellSums, span: float = SPAN) -> Array:
     if u.size <= _NEEDED:
         return np.divide(sums.wz, sums.w, out=np.broadcast_to(u, sums.w.shape).copy(),
                          where=sums.w > 0)  # fmt: skip
-    vertices, powers = _of_cells(sums, span)
-    n, m = len(sums.wz), vertices.at.size
-    moments = (sums.of_weights(_moments) if span == SPAN else sums.w @ powers).reshape(-1, m, 5)
-    products = (sums.wz @ powers).reshape(n, m, 5)[..., :3]
-    value, slope = _parabolas(np.broadcast_to(moments, (n, m, 5)), products)
-    return _between(vertices, u, value, slope / vertices.reach)
-
-
-def _moments(sums: CellSums, w: Array) -> Array:
-    out: Array = w @ _of_cells(sums, SPAN)[1]
+    fit, lines = _of_cells(sums), sums.of_weights(_lines)
+    n, m = len(sums.wz), fit.vertices.at.size
+    products = (sums.wz @ fit.powers[..., :3].reshape(u.size, -1)).reshape(n, 1, m, 3)
+    solved = (lines * products).sum(axis=3).reshape(n, 2 * m)
+    out: Array = solved @ fit.between
     return out
 
 
-def _of_cells(sums: CellSums, span: float) -> tuple[Vertices, Array]:
-    """The vertices of cells, and what a cell adds to the five moments at each, (cells, 5 vertices);
-    found once for all draws of them.
+def _lines(sums: CellSums, w: Array) -> Array:
+    """What the products of targets add to value and slope at each vertex, (draws, 2, vertices, 3):
+    the first rows of the inverse moments.
     """
-    known: dict[float, tuple[Vertices, Array]] = sums.once(_known)
-    if span not in known:
-        u, w = sums.u, sums.w.mean(axis=0)
-        own = Vertices.of(u[w > 0], w[w > 0], span)
-        first = np.searchsorted(u, own.at - own.reach)
-        last = np.searchsorted(u, own.at + own.reach, side="right")
-        vertices = Vertices(own.at, own.reach, first, last)
-        powers = np.zeros((u.size, own.at.size, 5))
-        for j in range(own.at.size):
-            some, x, kernel = vertices.kernel(u, j)
-            powers[some, j] = kernel[:, None] * np.power.outer(x, np.arange(5))
-        known[span] = vertices, powers.reshape(u.size, -1)
-    return known[span]
+    powers = _of_cells(sums).powers
+    moments = (w @ powers.reshape(len(powers), -1)).reshape(len(w), -1, 5)
+    matrix = moments[..., np.add.outer(np.arange(3), np.arange(3))]
+    regular = _regular(matrix)
+    inverse = np.empty(matrix.shape)
+    inverse[regular] = np.linalg.inv(matrix[regular])
+    inverse[~regular] = np.linalg.pinv(matrix[~regular], rcond=1e-10, hermitian=True)
+    return np.ascontiguousarray(inverse[:, :, :2].transpose(0, 2, 1, 3))
 
 
-def _known(u: Array) -> dict[float, tuple[Vertices, Array]]:
-    return {}
+def _of_cells(sums: CellSums) -> _CellFit:
+    """The fit of cells, found once for all draws of them."""
+    known: list[_CellFit] = sums.once(_known)
+    if not known:
+        known.append(_CellFit.of(sums.u, sums.w.mean(axis=0)))
+    return known[0]
+
+
+def _known(u: Array) -> list[_CellFit]:
+    return []
+
+
+def _regular(matrix: Array) -> NDArray[np.bool_]:
+    """Whether matrices of moments (..., 3, 3) can be solved."""
+    out: NDArray[np.bool_] = np.linalg.det(matrix) > 1e-12 * matrix[..., 0, 0] ** 3
+    return out
 
 
 def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
     """Value and slope at the vertex of the parabolas with these sums: (..., 5) and (..., 3)."""
     index = np.add.outer(np.arange(3), np.arange(3))
     matrix = moments[..., index]
-    size = moments[..., 0]
-    regular = np.linalg.det(matrix) > 1e-12 * size**3
+    regular = _regular(matrix)
     solved = np.zeros(products.shape)
     solved[regular] = np.linalg.solve(matrix[regular], products[regular][..., None])[..., 0]
     if not regular.all():
@@ -264,7 +294,7 @@ def ici(levels: BinTable) -> float:
 def distance_quantile(levels: BinTable, share: float) -> float:
     """The distance that a share of the rows is within; at a step, the middle of it."""
     far, w = distances(levels)
-    return min(1.0, float(_quantiles(far[None], w[None], share)[0]))
+    return min(1.0, float(_quantiles(far[None], w[None], (share,))[0][0]))
 
 
 def emax(levels: BinTable) -> float:
@@ -272,50 +302,52 @@ def emax(levels: BinTable) -> float:
     return min(1.0, float(distances(levels)[0].max()))
 
 
-def _quantiles(far: Array, w: Array, share: float) -> Array:
-    """Quantiles of rows of distances with weights, (draws, levels)."""
+def _quantiles(far: Array, w: Array, shares: Sequence[float]) -> list[Array]:
+    """Quantiles of rows of distances with weights, (draws, levels), from one ordering of them."""
     order = np.argsort(far, axis=1, kind="stable")
-    ranked = np.take_along_axis(far, order, axis=1)
-    weight = np.take_along_axis(np.broadcast_to(w, far.shape), order, axis=1)
-    through = np.cumsum(weight, axis=1)
-    wanted = share * through[:, -1:]
-    lower = (through < wanted * (1.0 - 1e-12)).sum(axis=1)
-    upper = (through <= wanted * (1.0 + 1e-12)).sum(axis=1)
+    through = np.cumsum(np.take_along_axis(np.broadcast_to(w, far.shape), order, axis=1), axis=1)
     rows, most = np.arange(len(far)), far.shape[1] - 1
-    first, second = (ranked[rows, np.minimum(i, most)] for i in (lower, upper))
-    out: Array = (first + second) / 2.0
+    out: list[Array] = []
+    for share in shares:
+        wanted = share * through[:, -1:]
+        lower = (through < wanted * (1.0 - 1e-12)).sum(axis=1)
+        upper = (through <= wanted * (1.0 + 1e-12)).sum(axis=1)
+        first, second = (far[rows, order[rows, np.minimum(i, most)]] for i in (lower, upper))
+        out.append((first + second) / 2.0)
     return out
 
 
-_KEPT_DRAWS: WeakKeyDictionary[CellSums, Array] = WeakKeyDictionary()
+# Of draws that are still in use: the mean of the distances, their quantiles, the largest.
+_KEPT_DRAWS: WeakKeyDictionary[CellSums, tuple[Array, Array, Array, Array]] = WeakKeyDictionary()
 
 
-def _drawn_distances(sums: CellSums) -> Array:
-    """|curve - u| of every cell in every draw; 0 where a cell has no weight."""
-    out: Array | None = _KEPT_DRAWS.get(sums)
+def _drawn_distances(sums: CellSums) -> tuple[Array, Array, Array, Array]:
+    """How far the curve of each draw is from the diagonal, from one fit for all four measures."""
+    out = _KEPT_DRAWS.get(sums)
     if out is None:
-        out = np.where(sums.w > 0, np.abs(local_fits(sums) - sums.u), 0.0)
+        # 0 where a cell has no weight.
+        far = np.where(sums.w > 0, np.abs(local_fits(sums) - sums.u), 0.0)
+        mean = np.einsum("ij,ij->i", sums.w, far) / sums.w.sum(axis=1)
+        out = (mean, *_quantiles(far, sums.w, (0.5, 0.9)), far.max(axis=1))
         _KEPT_DRAWS[sums] = out
     return out
 
 
 def icis(sums: CellSums) -> Array:
     """The mean distance of each draw."""
-    out: Array = (sums.w * _drawn_distances(sums)).sum(axis=1) / sums.w.sum(axis=1)
-    return np.minimum(out, 1.0)
+    return np.minimum(_drawn_distances(sums)[0], 1.0)
 
 
 def e50s(sums: CellSums) -> Array:
     """The median distance of each draw."""
-    return np.minimum(_quantiles(_drawn_distances(sums), sums.w, 0.5), 1.0)
+    return np.minimum(_drawn_distances(sums)[1], 1.0)
 
 
 def e90s(sums: CellSums) -> Array:
     """The distance of each draw that nine tenths of the rows are within."""
-    return np.minimum(_quantiles(_drawn_distances(sums), sums.w, 0.9), 1.0)
+    return np.minimum(_drawn_distances(sums)[2], 1.0)
 
 
 def emaxs(sums: CellSums) -> Array:
     """The largest distance of each draw."""
-    out: Array = np.minimum(_drawn_distances(sums).max(axis=1), 1.0)
-    return out
+    return np.minimum(_drawn_distances(sums)[3], 1.0)

@@ -143,7 +143,7 @@ class CalibrationMetric(Metric):
             Predicted probabilities; logits with ``from_logits=True``, log-probabilities with
             ``from_logprobs=True``.
         target : tensor of shape (n,) or (n, num_classes)
-            Labels, hard or soft.
+            Labels, hard or soft, or counts of votes of shape (n, num_classes); (n, 2) without it.
         sample_weight : tensor of shape (n,), optional
             Weight of each row.
 

@@ -15,6 +15,7 @@ from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._dirichlet import DirichletCalibration
 from calibrant.scaling._histogram import HistogramBinning
 from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._label_smoothing import LabelSmoothingTemperature
 from calibrant.scaling._load import SCALERS, from_json, load
 from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
@@ -33,6 +34,7 @@ __all__ = [
     "DirichletCalibration",
     "HistogramBinning",
     "IsotonicCalibration",
+    "LabelSmoothingTemperature",
     "MatrixScaling",
     "PlattScaling",
     "Recalibrated",

@@ -14,6 +14,7 @@ from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._dirichlet import DirichletCalibration
 from calibrant.scaling._histogram import HistogramBinning
 from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._label_smoothing import LabelSmoothingTemperature
 from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._predictions import LARGEST_LOGIT, Predictions
@@ -36,6 +37,7 @@ SCALERS: dict[str, type[Scaler]] = {
         IsotonicCalibration,
         HistogramBinning,
         DirichletCalibration,
+        LabelSmoothingTemperature,
     )
 }
 # More classes than any map has: beyond it, a number of columns is a damaged one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class TemperatureScaling(Scaler):
     (4000, 10)
     """
 
-    _learned = ("temperature_",)
+    _learned: ClassVar[tuple[str, ...]] = ("temperature_",)
     _class_by_class = False
     temperature_: float
 

@@ -1,13 +1,16 @@
-"""How whole distributions compare (Baan et al. 2022), as one-line functions."""
+"""How whole distributions compare, row by row, as one-line functions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from calibrant._core.validation import public
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.validation import is_number, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._summaries.samples import Summary
@@ -18,6 +21,7 @@ def dist_ce(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
+    norm: str = "tv",
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
@@ -29,7 +33,8 @@ def dist_ce(
     .. math:: \frac{1}{W} \sum_i w_i \, \tfrac12 \sum_r |p_{ir} - q_{ir}|
 
     where q is the target distribution: soft labels such as shares of human votes, or the label
-    itself. Range [0, 1], lower is better.
+    itself. Range [0, 1], lower is better. ``norm="l1"`` gives twice as much, the Manhattan distance
+    that LeWiDi's boards print (the catalogue's `manhattan`), in [0, 2].
 
     Parameters
     ----------
@@ -37,6 +42,8 @@ def dist_ce(
         Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    norm : {"tv", "l1"}, default "tv"
+        Total variation, half the sum of absolute differences; or the whole sum.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
@@ -51,7 +58,7 @@ def dist_ce(
     Returns
     -------
     float
-        The mean distance, in [0, 1].
+        The mean distance, in [0, 1]; in [0, 2] with ``norm="l1"``.
 
     Raises
     ------
@@ -61,17 +68,19 @@ def dist_ce(
 
     References
     ----------
-    Baan et al. (2022), arXiv:2210.16133.
+    Baan et al. (2022), arXiv:2210.16133; Leonardelli et al. (2025), arXiv:2510.08460.
 
     Examples
     --------
     >>> import calibrant as cal
-    >>> round(cal.dist_ce([[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]), 4)
-    0.2
+    >>> votes, predicted = [[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]
+    >>> round(cal.dist_ce(votes, predicted), 4), round(cal.dist_ce(votes, predicted, norm="l1"), 4)
+    (0.2, 0.4)
     """
+    one_of("norm", norm, ("tv", "l1"))
     given = given_as(from_logits, from_logprobs)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
-    return Summary(samples).distribution.mean("distribution")
+    return Summary(samples).mean_distance("distribution" if norm == "tv" else "manhattan")
 
 
 @public
@@ -135,7 +144,7 @@ def ent_ce(
     """
     given = given_as(from_logits, from_logprobs)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
-    return Summary(samples).distribution.mean("entropy_signed" if signed else "entropy")
+    return Summary(samples).mean_distance("entropy_signed" if signed else "entropy")
 
 
 @public
@@ -196,4 +205,283 @@ def rank_cs(
     """
     given = given_as(from_logits, from_logprobs)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
-    return Summary(samples).distribution.mean("rank")
+    return Summary(samples).mean_distance("rank")
+
+
+@public
+def jsd(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    squared: bool = False,
+    base: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Jensen-Shannon distance: the mean ROOT of the divergence between prediction and target.
+
+    .. math:: \frac{1}{W} \sum_i w_i \sqrt{ H\left(\frac{p_i + q_i}{2}\right)
+        - \frac{H(p_i) + H(q_i)}{2} }
+
+    where H is the entropy, p the prediction and q the target distribution: soft labels such as
+    shares of human votes. It is the same in both directions.
+
+    Under the name JSD papers print two things. ChaosNLI's board prints this one, the distance, with
+    natural logarithms (its code calls ``scipy.spatial.distance.jensenshannon``), and so does this
+    function by default; ``squared=True`` gives the mean divergence itself (the catalogue's
+    `js_divergence`). The mean of squares is not the square of the mean. Range
+    [0, sqrt(log 2)], that is 0.8326, or [0, log 2]; with ``base=2`` [0, 1]. Lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    squared : bool, default False
+        Whether to average the divergence and not its root.
+    base : float, optional
+        Base of the logarithm, above 1; natural logarithms (nats) by default.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean distance, or with `squared` the mean divergence.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    See Also
+    --------
+    kl : Kullback-Leibler divergence, which has a direction and no upper end.
+
+    References
+    ----------
+    Nie, Zhou and Bansal (2020), arXiv:2010.03532 (ChaosNLI); Lin (1991), doi:10.1109/18.61115.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> votes, predicted = [[0.76, 0.2, 0.04]], [[0.9, 0.08, 0.02]]
+    >>> round(cal.jsd(votes, predicted), 4), round(cal.jsd(votes, predicted, squared=True), 4)
+    (0.1352, 0.0183)
+    """
+    unit = math.log(_check_base(base))
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    if squared:
+        return Summary(samples).mean_distance("js_divergence") / unit
+    return Summary(samples).mean_distance("js_distance") / math.sqrt(unit)
+
+
+def _check_base(base: Any) -> float:
+    """The base of a logarithm."""
+    if base is None:
+        return math.e
+    if not is_number(base) or not 1 < float(base) < math.inf:
+        raise InputError(
+            f"base must be a number above 1, such as 2, or None for nats; got {base!r}"
+        )
+    return float(base)
+
+
+@public
+def kl(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    zero: str = "lift",
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Kullback-Leibler divergence of targets against predictions, KL(target || prediction).
+
+    .. math:: \frac{1}{W} \sum_i w_i \sum_r q_{ir} \log \frac{q_{ir}}{p_{ir}}
+
+    where q is the target distribution (soft labels such as shares of human votes) and p the
+    prediction, in nats: the direction of ChaosNLI's board, ``scipy.stats.entropy(human, model)``.
+    It is the log loss (cross-entropy, `log_loss`) less the entropy of the targets, and of hard
+    labels the log loss itself.
+
+    By this definition one prediction of 0 under a positive share makes the mean infinite. A
+    prediction below 1e-12 therefore counts as 1e-12, as in `log_loss`, and `evaluate` notes how
+    many did (ChaosNLI's code lifts them to 1e-15); `zero` chooses otherwise. Range [0, 27.64],
+    lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    zero : {"lift", "infinite", "raise"}, default "lift"
+        What becomes of a prediction below 1e-12 under a positive share: it counts as 1e-12, the
+        value is infinite, or there is an error.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean divergence, in nats; infinite only with ``zero="infinite"``.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. With ``zero="raise"`` also if a prediction is 0 under a positive share.
+
+    See Also
+    --------
+    jsd : Jensen-Shannon distance, which has no direction and is never infinite.
+    log_loss : Cross-entropy against the same soft labels.
+
+    References
+    ----------
+    Nie, Zhou and Bansal (2020), arXiv:2010.03532 (ChaosNLI).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.kl([[0.76, 0.2, 0.04]], [[0.9, 0.08, 0.02]]), 4)
+    0.0825
+    >>> cal.kl([[0.9, 0.1]], [[1.0, 0.0]], zero="infinite")
+    inf
+    """
+    one_of("zero", zero, ("lift", "infinite", "raise"))
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    summary = Summary(samples)
+    value, n_zero = summary.mean_distance("kl"), summary.findings.n_log_clipped
+    if n_zero and zero == "raise":
+        raise InputError(
+            f"y_proba is below 1e-12 in {n_zero} places where y_true has a share: the divergence "
+            "is infinite. Smooth the predictions, or pass zero='lift' to count them as 1e-12"
+        )
+    return math.inf if n_zero and zero == "infinite" else value
+
+
+@public
+def wasserstein(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    positions: ArrayLike | None = None,
+    normalize: bool = False,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Wasserstein-1 (earth mover's) distance for ordered classes, such as a Likert scale.
+
+    .. math:: \frac{1}{W} \sum_i w_i \sum_{r < k} (x_{r+1} - x_r) \, | P_{ir} - Q_{ir} |
+
+    where P and Q are the cumulative sums of prediction and target distribution over the classes in
+    the order of the columns, and x are the classes' positions: 0, 1, 2, ... by default, as
+    LeWiDi 2025 has it. A vote moved to the next class costs 1, to the one after it 2. Range
+    [0, k - 1], with `normalize` [0, 1]; lower is better. It is the same in both directions; for
+    (n,) predictions and default positions it is `dist_ce`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    positions : array-like of shape (k,), optional
+        Where each class lies, rising; 0 to k - 1 by default.
+    normalize : bool, default False
+        Whether to divide by the distance of the first and the last class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean distance, in units of `positions`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if `positions` are not k rising numbers.
+
+    References
+    ----------
+    Leonardelli et al. (2025), arXiv:2510.08460 (LeWiDi); Villani (2009),
+    doi:10.1007/978-3-540-71050-9.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> votes = [[0.0, 0.5, 0.5]]
+    >>> near, far = [[0.0, 1.0, 0.0]], [[0.5, 0.5, 0.0]]
+    >>> cal.wasserstein(votes, near), cal.wasserstein(votes, far)
+    (0.5, 1.0)
+    >>> cal.wasserstein(votes, far, positions=[0, 1, 10])
+    5.5
+    """
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    spacing = None if positions is None else _spacing(positions, samples.n_classes)
+    value = Summary(samples).mean_distance("wasserstein", spacing=spacing)
+    if not normalize:
+        return value
+    return value / (samples.n_classes - 1 if spacing is None else float(spacing.sum()))
+
+
+def _spacing(positions: Any, n_classes: int) -> NDArray[np.float64]:
+    """How far neighbouring classes are apart."""
+    try:
+        at = np.asarray(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"positions must be numbers, one per class; got {positions!r}") from None
+    if at.shape != (n_classes,):
+        raise InputError(
+            f"positions must hold one number for each of the {n_classes} classes; got the shape "
+            f"{at.shape}"
+        )
+    spacing = np.diff(at)
+    if not (np.isfinite(at).all() and (spacing > 0).all()):
+        raise InputError(
+            f"positions must rise from class to class; got {at.tolist()}. Put the columns of "
+            "y_proba (and of y_true) in the order of the scale"
+        )
+    return spacing

@@ -19,7 +19,6 @@ from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import as_groups
-from calibrant._inference.resampling import checked_votes
 from calibrant._inference.uncertainty import Uncertainty, why_no_floor
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
@@ -70,8 +69,9 @@ def noise_floor(
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game), where rows are not independent.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
     n_resamples : int, default 1000
         Number of samples drawn for errors over bins; others take fewer.
     seed : int, default 0
@@ -116,9 +116,9 @@ def noise_floor(
     (0.066, True)
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=n_resamples, seed=seed, votes=votes,
+        samples, measure, bins, n_resamples=n_resamples, seed=seed,
         groups=group_index(groups, samples, data),
     )  # fmt: skip
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
@@ -136,6 +136,7 @@ def interval(
     bins: Bins = 15,
     level: float = 0.95,
     groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -166,6 +167,9 @@ def interval(
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -213,7 +217,7 @@ def interval(
     """
     level = check_level(level)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data),
@@ -263,8 +267,9 @@ def verdict(
         Confidence level of intervals and verdicts.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -311,10 +316,10 @@ def verdict(
     """
     level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
-        groups=group_index(groups, samples, data), votes=votes,
+        groups=group_index(groups, samples, data),
     )  # fmt: skip
     if chosen.is_ranking:
         raise InputError(
@@ -465,7 +470,6 @@ def _measured(
     seed: int,
     level: float = 0.95,
     groups: Any = None,
-    votes: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
     """What gives a measure its interval, the measure, and the statistics it reads."""
     check_resamples(n_resamples, seed)
@@ -473,6 +477,6 @@ def _measured(
     chosen = find(measure, samples.shape)
     uncertainty = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
-        checked_votes(votes, samples),
+        samples.votes,
     )  # fmt: skip
     return uncertainty, chosen, Summary(samples, fixed, quantile)

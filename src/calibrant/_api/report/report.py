@@ -85,8 +85,9 @@ def report(
         Value of each row, or names of columns, by which rows are split into slices.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label; losses and distances have no noise floor without it.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
@@ -107,8 +108,8 @@ def report(
         Seed of all random draws; the same seed gives the same result.
     recalibrate : str or iterable of str, optional
         Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
-        "isotonic", "histogram", "vector", "matrix", "dirichlet". Left out, those that such rows
-        can have.
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
+        that such rows can have.
     source : str or mapping, optional
         Where the rows come from, for the recipe: a text, or names with values (file, columns,
         command).
@@ -137,13 +138,13 @@ def report(
     title, origin = checked_name(name, "Predictions"), checked_source(source)
     maps = checked_maps(recalibrate)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
     index = group_index(groups, samples, data)
     evaluation = evaluate_samples(
         samples,
         Options(
             bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
-            level=level, groups=index, votes=votes, seed=seed, by=by, data=data, clinical=True,
+            level=level, groups=index, seed=seed, by=by, data=data, clinical=True,
         ),
     )  # fmt: skip
     shape = samples.shape
@@ -165,8 +166,8 @@ def report(
         "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
         "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
-        "votes": votes is not None, "sliced": by is not None, "classes": classes is not None,
-        "recalibrate": None if maps is None else ", ".join(maps),
+        "votes": samples.votes is not None, "sliced": by is not None,
+        "classes": classes is not None, "recalibrate": None if maps is None else ", ".join(maps),
     }  # fmt: skip
     return Report(
         title,

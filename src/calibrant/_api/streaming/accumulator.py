@@ -144,6 +144,7 @@ class Accumulator:
         y_proba: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
+        votes: ArrayLike | None = None,
         data: Any = None,
     ) -> Accumulator:
         """Add samples; bad input raises an InputError and leaves the state as it was.
@@ -157,6 +158,9 @@ class Accumulator:
             class.
         sample_weight : array-like of shape (n,) or str, optional
             Weight of each row, at least 0; every row counts 1 by default.
+        votes : int, array-like of shape (n,) or str, optional
+            Number of all votes of each row, where (n,) labels are counts of votes for class 1;
+            counts of shape (n, k), or (n, 2) for (n,) predictions, carry their own.
         data : data frame or mapping, optional
             Frame whose columns the other arguments name; one of a database or a cluster (polars
             lazy, DuckDB, Spark, Dask) is summed there.
@@ -174,7 +178,7 @@ class Accumulator:
         """
         samples = to_samples_in_place(
             y_true, y_proba, sample_weight, self.given, self.classes, data, self.missing,
-            stream=True,
+            votes=votes, stream=True,
         )  # fmt: skip
         with explained(samples):
             sums = self.sums_of(samples)

@@ -33,6 +33,7 @@ def batch_of(
     *,
     sample_weight: Any,
     groups: Any = None,
+    votes: Any = None,
     data: Any,
 ) -> Batch:
     """What a stream like this one would add to each window for these rows."""
@@ -42,12 +43,14 @@ def batch_of(
         )
     if is_lazy(data) and isinstance(time, str):
         return lazy_batch(
-            stream, every, y_true, y_proba, time, sample_weight=sample_weight, data=data
-        )
+            stream, every, y_true, y_proba, time, sample_weight=sample_weight, votes=votes,
+            data=data,
+        )  # fmt: skip
     times = _times(time, data, stream.missing)
     given = {
-        "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "data": data,
-        "from_logits": stream.given, "classes": stream.classes, "missing": stream.missing,
+        "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "votes": votes,
+        "data": data, "from_logits": stream.given, "classes": stream.classes,
+        "missing": stream.missing,
         "stream": True,
     }  # fmt: skip
     us, missing = times
@@ -82,7 +85,8 @@ def _with_clusters(
     """The rows with the weights that clusters give them, no longer as names of columns."""
     data = given["data"]
     if data is not None:
-        named = {name: pick(data, given[name], name) for name in ("y_true", "y_proba")}
+        names = ["y_true", "y_proba", *(["votes"] if isinstance(given["votes"], str) else [])]
+        named = {name: pick(data, given[name], name) for name in names}
         given = {**given, **named, "data": None}
     if given["missing"] == "drop":
         kept = _positions(given) >= 0

@@ -26,6 +26,7 @@ def lazy_batch(
     time: str,
     *,
     sample_weight: Any,
+    votes: Any,
     data: Any,
 ) -> Batch:
     """What the rows of a lazy frame add to each window, by a column of times."""
@@ -59,7 +60,7 @@ def lazy_batch(
             continue
         part = frame.filter(within(start)).to_native()
         samples = to_samples_in_place(
-            y_true, y_proba, sample_weight=sample_weight, data=part,
+            y_true, y_proba, sample_weight=sample_weight, votes=votes, data=part,
             from_logits=stream.given, classes=stream.classes, missing=stream.missing,
             stream=True,
         )  # fmt: skip

@@ -131,6 +131,7 @@ class Monitor:
         time: Any,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        votes: ArrayLike | None = None,
         data: Any = None,
     ) -> Monitor:
         """Add samples, each to the window of its time; bad input leaves every window as it was.
@@ -151,6 +152,9 @@ class Monitor:
             Cluster of each row (patient, document, session), for a monitor that is `grouped`. All
             rows of a cluster must come in one call and lie in one window: sums do not remember
             names, so that of a cluster whose rows come in several calls nothing can be said.
+        votes : int, array-like of shape (n,) or str, optional
+            Number of all votes of each row, where (n,) labels are counts of votes for class 1;
+            counts of shape (n, k), or (n, 2) for (n,) predictions, carry their own.
         data : data frame or mapping, optional
             Frame whose columns the other arguments name; one of a database or a cluster is summed
             there if all its rows have one time, given as a datetime.
@@ -170,7 +174,7 @@ class Monitor:
         check_grouped(sums.grouped, groups, sample_weight)
         batch = batch_of(
             sums.blank, sums.every, y_true, y_proba, time, sample_weight=sample_weight,
-            groups=groups, data=data,
+            votes=votes, groups=groups, data=data,
         )  # fmt: skip
         with self._lock:
             if sums.columns not in (0, batch.columns):

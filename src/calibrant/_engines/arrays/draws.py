@@ -28,8 +28,9 @@ AT_A_TIME = 1 << 18
 KEPT = 1 << 23
 # Classes that a drawn label has room for.
 MOST_LABELS = 1 << 16
-# A cell's outcomes are counted one by one up to so many, and drawn as a binomial beyond.
-FEW_ROWS = 24
+# A cell's outcomes are counted one by one up to so many, and drawn as a binomial beyond: where the
+# numbers must be made for every call, and where they are kept.
+FEW_ROWS, FEW_KEPT = 24, 140
 # Random numbers are whole, from 0 to below this.
 _END = 2.0**31
 
@@ -86,7 +87,8 @@ class Outcomes:
 
     @property
     def _one_by_one(self) -> bool:
-        return self._n <= FEW_ROWS * int(self.rows.shape[1])
+        few = FEW_KEPT if self._keeps else FEW_ROWS
+        return self._n <= few * int(self.rows.shape[1])
 
     @property
     def _keeps(self) -> bool:
@@ -104,12 +106,13 @@ class Outcomes:
 
 def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts: Numbers) -> None:
     """Write how many of the numbers of each cell are not above its last."""
-    for d, row in enumerate(numbers):
-        of_cell = rows[min(d, len(rows) - 1)]
-        through = np.zeros(row.size + 1)
-        np.cumsum(row <= np.repeat(lasts, of_cell), out=through[1:])
-        ends = np.cumsum(of_cell)
-        hits[d] = through[ends] - through[ends - of_cell]
+    of_cell = np.broadcast_to(rows, hits.shape).ravel()
+    lasts_of_cell = np.broadcast_to(lasts, hits.shape).ravel()
+    # One more, so that empty cells at the end begin somewhere too.
+    below = np.zeros(numbers.size + 1, dtype=np.int8)
+    below[:-1] = numbers.ravel() <= np.repeat(lasts_of_cell, of_cell)
+    counts = np.add.reduceat(below, np.cumsum(of_cell) - of_cell, dtype=np.int32)
+    hits[...] = np.where(of_cell > 0, counts, 0).reshape(hits.shape)
 
 
 def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:

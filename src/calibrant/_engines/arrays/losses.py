@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.distances import entropy, same_ranking, total_variation
+from calibrant._core.distances import distances
 from calibrant._core.loss_sums import FIELDS, N_PROPER, LossSums
+from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import (
     NO_CUTS,
@@ -21,29 +24,60 @@ from calibrant._engines.protocol import BLOCK_ENTRIES, Findings, new_status
 
 
 def loss_sums(
-    samples: Samples, *, distribution: bool = False, only: str | None = None
+    samples: Samples,
+    *,
+    distribution: bool = False,
+    only: str | None = None,
+    spacing: NDArray[np.float64] | None = None,
 ) -> tuple[LossSums, Findings]:
     """Sums of the proper losses; of the distances between distributions too, on request.
 
-    Where `only` one loss is asked for the others may be NaN, which is faster.
+    Where `only` one loss is asked for the others may be NaN, which is faster. `spacing` is how far
+    neighbouring classes are apart, 1 by default.
     """
     if samples.multiclass and not distribution:
         total = matrix_sums(samples, losses=True)
         assert total.losses is not None
         return LossSums(total.losses, samples.n_classes), total.findings
-    fields = tuple(range(N_PROPER)) if only is None else (FIELDS.index(only),)
+    wanted = Wanted(distribution, only, spacing)
     parts = in_lanes(
         samples.n,
         samples.n_classes,
         _block_rows(samples, distribution),
-        lambda spans: _lane(samples, spans, fields, distribution),
+        lambda spans: _lane(samples, spans, wanted),
     )
     sums, findings = parts[0]
     for more, more_findings in parts[1:]:
         sums, findings = sums + more, findings + more_findings
-    if not samples.multiclass:
-        sums[[j for j in range(2, N_PROPER) if j not in fields]] = np.nan
+    sums[wanted.absent(samples.multiclass)] = np.nan
     return LossSums(sums, samples.n_classes, distribution), findings
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """Which losses to sum."""
+
+    distribution: bool
+    only: str | None
+    spacing: NDArray[np.float64] | None
+
+    @property
+    def proper(self) -> tuple[int, ...]:
+        """The proper losses, as fields. Of distances the log loss is the kin that counts the
+        predictions which are lifted.
+        """
+        if self.only is None:
+            return tuple(range(N_PROPER))
+        loss = FIELDS.index(self.only)
+        return (loss if loss < N_PROPER else FIELDS.index("log"),)
+
+    def absent(self, multiclass: bool) -> list[int]:
+        """The fields that are not summed; of rows every proper loss is."""
+        if self.only is None:
+            return []
+        kept = {0, 1, FIELDS.index(self.only), *(range(N_PROPER) if multiclass else ())}
+        last = len(FIELDS) if self.distribution else N_PROPER
+        return [j for j in range(2, last) if j not in kept]
 
 
 def _block_rows(samples: Samples, distribution: bool) -> int:
@@ -55,7 +89,7 @@ def _block_rows(samples: Samples, distribution: bool) -> int:
 
 
 def _lane(
-    samples: Samples, spans: list[Span], fields: tuple[int, ...], distribution: bool
+    samples: Samples, spans: list[Span], wanted: Wanted
 ) -> tuple[NDArray[np.float64], Findings]:
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
@@ -69,12 +103,12 @@ def _lane(
                 False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
             )  # fmt: skip
         else:
-            kernels().add_losses(part, p, q, w, fields, status)
+            kernels().add_losses(part, p, q, w, wanted.proper, status)
         raise_bad(status, start)
-        if distribution and samples.multiclass:
-            _add_distribution(part, p, q, w)
-        elif distribution:
-            _add_distribution(part, two_columns(p), two_columns(q), w)
+        if wanted.distribution and samples.multiclass:
+            _add_distribution(part, p, q, w, wanted)
+        elif wanted.distribution:
+            _add_distribution(part, two_columns(p), two_columns(q), w, wanted)
         sums += part
     return sums, Findings.from_status(status)
 
@@ -90,6 +124,7 @@ def _add_distribution(
     p: NDArray[np.float64],
     q: NDArray[np.generic],
     weights: NDArray[np.float64] | None,
+    wanted: Wanted,
 ) -> None:
     p = np.clip(p.astype(np.float64), 0.0, 1.0)
     if q.ndim == 1:
@@ -98,7 +133,6 @@ def _add_distribution(
     else:
         rows = np.clip(q.astype(np.float64), 0.0, 1.0)
     w = np.ones(len(p)) if weights is None else weights
-    difference = entropy(p) - entropy(rows)
-    values = (total_variation(p, rows), np.abs(difference), difference, same_ranking(p, rows))
-    for j, value in enumerate(values, start=N_PROPER):
-        sums[j] += w @ value
+    values = distances(p, rows, floor=LOG_FLOOR, only=wanted.only, spacing=wanted.spacing)
+    for name, value in values.items():
+        sums[FIELDS.index(name)] += w @ value

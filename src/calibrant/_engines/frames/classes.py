@@ -103,7 +103,7 @@ def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
         samples, frame=frame, predictions=("u",), targets=("z",),
         weight="w" if has_weights(samples) else None, multiclass=False, from_logits=False,
         labels=None, class_names=None, rounded_to=samples.precision.name, hard=hard,
-        missing="error", sound=True,
+        missing="error", sound=True, vote_columns=(), stated_votes=None,
     )  # fmt: skip
 
 

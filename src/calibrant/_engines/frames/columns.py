@@ -17,6 +17,7 @@ from calibrant._engines.frames.expressions import (
     every,
     exact,
     floor,
+    smallest,
     some,
     total,
     within,
@@ -47,6 +48,14 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     for name, column in zip(target_names(samples), samples.targets, strict=True):
         target = samples.column(column)
         out[name] = _index(samples.labels, target) if samples.labels else target.cast(Float64)
+    if samples.vote_columns:
+        votes = [samples.column(name).cast(Float64) for name in samples.vote_columns]
+        out["m"] = total(votes)
+        # The counts of the other class of a binary problem, which must be sound too.
+        out["fewest"] = smallest(votes)
+        out["whole"] = every([floor(each) == each for each in votes])
+        if samples.stated_votes is not None:
+            out["stated"] = samples.column(samples.stated_votes).cast(Float64)
     if samples.weight is not None:
         out["w"] = samples.column(samples.weight).cast(Float64)
     out |= {f"by{j}": samples.column(name) for j, name in enumerate(keep)}
@@ -93,7 +102,14 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
         out["row"] = within(total([col(n) for n in names]) - 1.0, -tolerance, tolerance)
     else:
         out["prediction"] = within(col("p0"), -OVERSHOOT, 1 + OVERSHOOT)
-    if samples.soft_rows:
+    if samples.vote_columns:
+        targets = [col(name) for name in target_names(samples)]
+        whole = every([(q >= 0.0) & (floor(q) == q) & (q <= col("m")) for q in targets])
+        out["count"] = whole & col("whole") & (col("fewest") >= 0.0) & col("m").is_finite()
+        out["no votes"] = col("m") >= 1.0
+        if samples.stated_votes is not None:
+            out["stated"] = col("stated") == col("m")
+    elif samples.soft_rows:
         targets = [col(name) for name in target_names(samples)]
         out["soft"] = every([within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
         tolerance = samples.label_sum_tolerance

@@ -6,13 +6,22 @@ from itertools import combinations
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._core.loss_sums import FIELDS, LossSums
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import LOG_FLOOR
 from calibrant._engines.frames.columns import prediction_names, target_names
-from calibrant._engines.frames.expressions import Expr, col, every, exact, number, total
+from calibrant._engines.frames.expressions import (
+    Expr,
+    at_least,
+    col,
+    every,
+    exact,
+    number,
+    total,
+)
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.problem import lifted
 from calibrant._engines.frames.query import Query
@@ -22,9 +31,13 @@ from calibrant._engines.protocol import Findings
 MOST_RANKED = 64
 # What a probability below this adds to an entropy is lost in its rounding; 0 log 0 is 0.
 _TINY = 2.0**-60
+# Of the Jensen-Shannon divergence: squares below which it is a series, and how many terms of it.
+_SERIES, _TERMS = 2.0**-8, 7
 
 
-def ask_losses(query: Query, *, distribution: bool = False) -> None:
+def ask_losses(
+    query: Query, *, distribution: bool = False, spacing: NDArray[np.float64] | None = None
+) -> None:
     """Ask for the proper losses; for distances between distributions too, on request."""
     samples = query.samples
     p, q = class_rows(samples)
@@ -45,7 +58,7 @@ def ask_losses(query: Query, *, distribution: bool = False) -> None:
         "confidence": 1.0 - hit + (c - hit) * (c - hit),
     }
     if distribution:
-        losses |= _distances(p, q)
+        losses |= _distances(p, q, spacing)
     if query.weighted and "n" not in query.sums:
         query.sums |= {"n": number(col("w") > 0.0), "w": col("w")}
     query.sums |= {name: query.weigh(loss) for name, loss in losses.items()}
@@ -63,7 +76,9 @@ def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
     return p, [number(col("q0") == float(r)) for r in range(len(p))]
 
 
-def _distances(p: list[Expr], q: list[Expr]) -> dict[str, Expr]:
+def _distances(
+    p: list[Expr], q: list[Expr], spacing: NDArray[np.float64] | None
+) -> dict[str, Expr]:
     if len(p) > MOST_RANKED:
         raise InputError(
             f"distances between distributions of {len(p)} classes are not summed in a frame's "
@@ -74,12 +89,48 @@ def _distances(p: list[Expr], q: list[Expr]) -> dict[str, Expr]:
         every([(q[a] <= q[b]) | (p[a] > p[b]), (q[b] <= q[a]) | (p[b] > p[a])])
         for a, b in combinations(range(len(p)), 2)
     ]
+    manhattan = total([(a - b).abs() for a, b in zip(p, q, strict=True)])
+    divergence = 0.25 * total([_jensen_shannon(a, b) for a, b in zip(p, q, strict=True)])
     return {
-        "distribution": 0.5 * total([(a - b).abs() for a, b in zip(p, q, strict=True)]),
+        "distribution": 0.5 * manhattan,
         "entropy": difference.abs(),
         "entropy_signed": difference,
         "rank": number(every(ranked)),
+        "manhattan": manhattan,
+        "js_divergence": divergence,
+        "js_distance": divergence.sqrt(),
+        "kl": at_least(total([_surprise(a, b) for a, b in zip(p, q, strict=True)]), nw.lit(0.0)),
+        "wasserstein": _wasserstein(p, q, spacing),
     }
+
+
+def _jensen_shannon(p: Expr, q: Expr) -> Expr:
+    """What an entry adds to four times the divergence; engines have no log(1 + x), so that near
+    p = q, where logarithms cancel, it is summed as a series.
+    """
+    s = p + q
+    d = (p - q) / lifted(s, _TINY)
+    x = d * d
+    series = nw.lit(0.0)
+    for j in range(_TERMS, 0, -1):
+        series = x * (1.0 / (j * (2 * j - 1)) + series)
+    whole = lifted(s, _TINY)
+    a, b = 2.0 * p / whole, 2.0 * q / whole
+    logs = a * lifted(a, _TINY).log() + b * lifted(b, _TINY).log()
+    return s * nw.when(x < _SERIES).then(series).otherwise(logs)
+
+
+def _surprise(p: Expr, q: Expr) -> Expr:
+    """What an entry adds to the Kullback-Leibler divergence."""
+    return q * (lifted(q, _TINY) / lifted(p, LOG_FLOOR)).log()
+
+
+def _wasserstein(p: list[Expr], q: list[Expr], spacing: NDArray[np.float64] | None) -> Expr:
+    crossing, gaps = nw.lit(0.0), []
+    for r, (a, b) in enumerate(zip(p[:-1], q[:-1], strict=True)):
+        crossing = crossing + (a - b)
+        gaps.append(crossing.abs() if spacing is None else crossing.abs() * exact(spacing[r]))
+    return total(gaps)
 
 
 def _entropy(p: list[Expr]) -> Expr:
@@ -97,10 +148,14 @@ def losses_of(groups: Groups, n_classes: int) -> LossSums:
 
 
 def loss_sums(
-    samples: FrameSamples, *, distribution: bool = False, only: str | None = None
+    samples: FrameSamples,
+    *,
+    distribution: bool = False,
+    only: str | None = None,
+    spacing: NDArray[np.float64] | None = None,
 ) -> tuple[LossSums, Findings]:
     """Sums of the proper losses; of the distances between distributions too, on request."""
     query = Query(samples, "confidence" if samples.multiclass else "binary")
-    ask_losses(query, distribution=distribution)
+    ask_losses(query, distribution=distribution, spacing=spacing)
     groups = query.run()
     return losses_of(groups, samples.n_classes), groups.findings

@@ -70,6 +70,9 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
         ok = ok & ~col("gone")
     frame = raw(samples, keep).with_columns(ok=ok)
     values = {name: col(name) for name in (*names, *targets)}
+    if samples.vote_columns:  # shares; rows without votes are not sound, and divide by nothing
+        votes = at_least(col("m"), nw.lit(1.0))
+        values |= {name: col(name) / votes for name in targets}
     if has_weights(samples):
         values["w"] = col("w") if samples.weighted else nw.lit(1.0)
     # Predictions of 1/2, or logits of 0, harm nothing on the way to a refusal or to weight 0.
@@ -94,7 +97,7 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
     if samples.missing == "drop":
         out["found_gone"] = number(col("gone"))
     may_overshoot = [] if samples.from_logits else list(names)
-    if not samples.multiclass and not samples.hard:
+    if not (samples.multiclass or samples.hard or samples.vote_columns):
         may_overshoot += targets
     if may_overshoot:
         over = [number((col(n) < 0.0) | (col(n) > 1.0)) for n in may_overshoot]
@@ -112,7 +115,8 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
             out["found_low"] = _if_sound(number(col("p0") <= 0.0))
         out["found_unit"] = _if_sound(number(unit))
     if not samples.hard:
-        fractions = some([(col(q) > 0.0) & (col(q) < 1.0) for q in targets])
+        whole = col("m") if samples.vote_columns else nw.lit(1.0)
+        fractions = some([(col(q) > 0.0) & (col(q) < whole) for q in targets])
         out["found_fraction"] = _if_sound(number(fractions))
     return out
 

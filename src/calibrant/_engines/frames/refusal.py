@@ -29,11 +29,20 @@ _WHY = {
     ),
     "soft": (
         "have a soft label in y_true outside [0, 1]",
-        "Counts of votes must be divided by their row's total first",
+        "Counts of votes must be whole numbers in every row, or be divided by their row's total",
     ),
     "soft row": (
         "have soft labels in y_true that do not sum to 1",
         "Rows without votes must be left out",
+    ),
+    "count": (
+        "have counts of votes that are negative, not whole, or more than all votes",
+        "Fix or remove them; shares of votes must be in every row, or in none",
+    ),
+    "no votes": ("have no votes", "Remove them: counts need at least one vote in every row"),
+    "stated": (
+        "have another number of votes than votes= says",
+        "Counts carry their own numbers of votes, so leave out votes=",
     ),
     "class": (
         "have a y_true that is none of the classes",
@@ -41,7 +50,8 @@ _WHY = {
     ),
     "target": (
         "have a y_true that is neither 0, 1 nor a probability",
-        "If the labels are names or other numbers, pass classes=[negative, positive]",
+        "If the labels are names or other numbers, pass classes=[negative, positive]; if they "
+        "count the votes for class 1, votes= names the column of all votes",
     ),
 }
 

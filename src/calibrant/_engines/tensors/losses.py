@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.loss_sums import FIELDS, N_PROPER, LossSums
+from calibrant._data.links import LOG_FLOOR
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, row_blocks, scalar_blocks
@@ -17,7 +20,11 @@ from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def loss_sums(
-    samples: TensorSamples, *, distribution: bool = False, only: str | None = None
+    samples: TensorSamples,
+    *,
+    distribution: bool = False,
+    only: str | None = None,
+    spacing: NDArray[np.float64] | None = None,
 ) -> tuple[LossSums, Findings]:
     """Sums of the proper losses; of the distances between distributions too, on request."""
     if samples.multiclass and not distribution:
@@ -35,7 +42,7 @@ def loss_sums(
     for rows in row_blocks(samples, tally) if samples.multiclass else _two_columns(samples, tally):
         sums[:N_PROPER] += row_losses(rows, rows.top_label(), tally)
         if distribution:
-            sums[N_PROPER:] += _distances(rows)
+            sums[N_PROPER:] += _distances(rows, spacing)
     if not samples.multiclass:
         sums[FIELDS.index("brier")] /= 2  # one class's square, not both
     findings, (out,) = resolved(tally, sums)
@@ -50,20 +57,41 @@ def _two_columns(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
         yield Rows(p, None, q, block.w, torch.ones_like(block.u, dtype=torch.bool))
 
 
-def _distances(rows: Rows) -> Tensor:
-    """Sums of how whole distributions compare; `statistics.distances` says the same of arrays."""
+def _distances(rows: Rows, spacing: NDArray[np.float64] | None) -> Tensor:
+    """Sums of how whole distributions compare; `distances` of the core says the same of arrays."""
     p, q = rows.p, rows.q
     if q is None:
         assert rows.label is not None
         q = torch.zeros_like(p).scatter(1, rows.label[:, None], 1.0)
     difference = torch.special.entr(p).sum(dim=1) - torch.special.entr(q).sum(dim=1)
+    manhattan, divergence = (p - q).abs().sum(dim=1), _jensen_shannon(p, q)
+    crossing = (p - q).cumsum(dim=1)[:, :-1].abs()
+    if spacing is not None:
+        crossing = crossing * torch.as_tensor(spacing, dtype=p.dtype, device=p.device)
     values = torch.stack([
-        0.5 * (p - q).abs().sum(dim=1),
+        0.5 * manhattan,
         difference.abs(),
         difference,
         _same_ranking(p, q).double(),
+        manhattan,
+        divergence,
+        divergence.sqrt(),
+        torch.xlogy(q, q / p.clamp(min=LOG_FLOOR)).sum(dim=1).clamp(min=0.0),
+        crossing.sum(dim=1),
     ])  # fmt: skip
     return values.sum(dim=1) if rows.w is None else (values * rows.w).sum(dim=1)
+
+
+def _jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
+    """In two forms, as the core has it: logarithms cancel where p is near q."""
+    s = p + q
+    d = torch.where(s > 0, (p - q) / s, 0.0)
+    near = d.abs() < 0.5
+    close = torch.where(near, d, 0.0)
+    tangent = 2.0 * close * close.atanh() + (-close * close).log1p()
+    a, b = 2.0 * p / s, 2.0 * q / s
+    terms = torch.where(near, tangent, torch.xlogy(a, a) + torch.xlogy(b, b))
+    return 0.25 * (s * terms).sum(dim=1)
 
 
 def _same_ranking(p: Tensor, q: Tensor) -> Tensor:

@@ -1,0 +1,167 @@
+"""Counts of votes as labels: the shares that measures read, and the votes behind each row.
+
+Labels are counts where they say so themselves: rows of whole numbers, of which at least one sums to
+more than 1; or, of a binary problem, numbers of votes for class 1 above 1 beside ``votes=``, the
+numbers of all votes. Rows that sum to 1 everywhere are one-hot labels, whose shares are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.arrays import to_array
+from calibrant._data.links import OVERSHOOT
+
+COUNTED = "targets are counts of votes, read as their shares"
+COUNTED_BESIDE = "targets are counts of votes for class 1 out of votes=, read as their shares"
+ONE_HOT = "targets are one-hot rows of class 0 and class 1"
+NOT_COUNTED = "targets of 0 and 1 beside votes= are shares of the votes, not counts of them"
+IN_STREAMS = (
+    "y_true holds 0 and 1 alone beside votes= above 1: of some rows among many, these could be "
+    "shares or counts of votes. Give the counts of both classes, y_true of the shape (n, 2)"
+)
+# Entries that are looked at together: soft labels show a fraction among the first.
+_GLANCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Targets as measures read them, the votes behind each row, and what they were taken for."""
+
+    targets: NDArray[Any]
+    votes: NDArray[np.int64] | None = None
+    note: str | None = None
+
+
+def labels_of(
+    targets: NDArray[Any], votes: NDArray[np.int64] | None, n_columns: int, *, stream: bool = False
+) -> Labels:
+    """Labels with counts of votes as shares, for predictions of so many columns (1 for (n,));
+    `votes` are those given beside them, one per row.
+    """
+    binary = n_columns == 1
+    if targets.ndim == 2 and targets.shape[1] == max(2, n_columns) and are_counts(targets):
+        return _shares_of_rows(targets, votes, binary=binary)
+    if binary and _is_one_hot_pair(targets):
+        return Labels(targets[:, 1], votes, ONE_HOT)
+    if not binary or votes is None or targets.shape != votes.shape:
+        return Labels(targets, votes)
+    if targets.dtype.kind not in "iuf" or not (targets > 1 + OVERSHOOT).any():
+        undecided = bool((votes > 1).any() and np.isin(targets, (0, 1)).all())
+        if undecided and stream:
+            raise InputError(IN_STREAMS)
+        return Labels(targets, votes, NOT_COUNTED if undecided else None)
+    return _shares_of_positives(targets, votes)
+
+
+def are_counts(rows: NDArray[Any]) -> bool:
+    """Whether rows are whole numbers, of which at least one sums to more than 1."""
+    if rows.dtype.kind not in "iuf" or rows.shape[1] < 2:
+        return False
+    several = False
+    step = max(1, _GLANCE // rows.shape[1])
+    for start in range(0, rows.shape[0], step):
+        block = rows[start : start + step]
+        if not _are_whole(block).all():
+            return False
+        several = several or bool((block > 1).any() or (block.sum(axis=1) > 1).any())
+    return several
+
+
+def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
+    """Numbers of votes: a whole number for all rows, or one for each."""
+    array = to_array(votes, "votes")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.dtype.kind not in "iuf" or array.shape not in ((), (n,)):
+        got = repr(votes) if array.ndim == 0 else f"the shape {array.shape}, {array.dtype}"
+        raise InputError(
+            f"votes must be a whole number of at least 1, or one per row ({n} rows); got {got}"
+        )
+    wrong = ~(_are_whole(array) & (array >= 1))
+    if wrong.any():
+        where, value = _first(wrong), array[_first(wrong)] if array.ndim else array
+        named = f"votes[{where}]" if array.ndim else "votes"
+        raise InputError(
+            f"{named} is {value.item()!r}: votes must be whole numbers of at least 1. Drop rows "
+            "without votes"
+        )
+    return np.array(np.broadcast_to(array, (n,)), dtype=np.int64)
+
+
+def check_same_votes(given: NDArray[np.int64], own: NDArray[Any]) -> None:
+    """An error where ``votes=`` contradicts the counts that the labels are."""
+    differ = given != own
+    if differ.any():
+        row = _first(differ)
+        raise InputError(
+            f"votes[{row}] is {given[row]}, while the counts in y_true[{row}] sum to {own[row]}: "
+            "counts carry their own numbers of votes, so leave out votes="
+        )
+
+
+def _shares_of_rows(
+    counts: NDArray[Any], votes: NDArray[np.int64] | None, *, binary: bool
+) -> Labels:
+    negative = np.asarray((counts < 0).any(axis=1))
+    if negative.any():
+        row = _first(negative)
+        column = int(np.argmax(counts[row] < 0))
+        raise InputError(
+            f"y_true[{row}, {column}] is {counts[row, column].item()!r}: counts of votes must not "
+            "be negative"
+        )
+    totals = counts.sum(axis=1, dtype=np.float64)
+    if (totals == 0).any():
+        none = totals == 0
+        others = int(np.count_nonzero(none)) - 1
+        more = f", nor have {others} rows after it" if others else ""
+        raise InputError(
+            f"y_true[{_first(none)}] has no votes{more}: counts need at least one in every row. "
+            "Drop rows without votes"
+        )
+    own = totals.astype(np.int64)
+    if votes is not None and votes.shape == own.shape:
+        check_same_votes(votes, own)
+    shares = counts[:, 1] / totals if binary else counts / totals[:, None]
+    return Labels(shares, own, COUNTED)
+
+
+def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labels:
+    """Shares of votes for class 1, from their counts and the numbers of all votes."""
+    wrong = ~(_are_whole(counts) & (counts >= 0) & (counts <= votes))
+    if wrong.any():
+        row = _first(wrong)
+        value = counts[row].item()
+        if _are_whole(counts[row : row + 1])[0] and value > votes[row]:
+            need = f"of the {votes[row]} votes that votes[{row}] says, no more can be for class 1"
+        else:
+            at = int(np.argmax(counts > 1))
+            need = f"counts of votes (as y_true[{at}], {counts[at].item()!r}) must be whole, from 0"
+        raise InputError(f"y_true[{row}] is {value!r}: {need}")
+    return Labels(counts / votes.astype(np.float64), votes, COUNTED_BESIDE)
+
+
+def _is_one_hot_pair(targets: NDArray[Any]) -> bool:
+    """Whether rows are (1, 0) or (0, 1): counts of one vote each."""
+    if targets.ndim != 2 or targets.shape[1] != 2 or targets.dtype.kind not in "iuf":
+        return False
+    return bool(
+        targets.size and np.isin(targets, (0, 1)).all() and (targets.sum(axis=1) == 1).all()
+    )
+
+
+def _are_whole(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind != "f":
+        return np.ones(values.shape, dtype=np.bool_)
+    whole: NDArray[np.bool_] = np.isfinite(values) & (np.floor(values) == values)
+    return whole
+
+
+def _first(flags: NDArray[np.bool_]) -> int:
+    return int(np.argmax(flags))

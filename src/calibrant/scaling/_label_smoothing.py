@@ -1,0 +1,137 @@
+"""Label-smoothing temperature scaling: a temperature for the votes, from the majority alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant.scaling._predictions import FloatArray
+from calibrant.scaling._problem import Problem, Solution
+from calibrant.scaling._temperature import TemperatureScaling
+
+
+class LabelSmoothingTemperature(TemperatureScaling):
+    r"""Temperature scaling to smoothed majority votes, for when the votes themselves are not there.
+
+    .. math:: q_i = \mathrm{softmax}(s_i / T), \quad
+        T \text{ minimises } - \sum_i w_i \sum_r \tilde z_{ir} \ln q_{ir}, \quad
+        \tilde z_i = (1 - \varepsilon) e_{y_i} + \varepsilon / k,
+        \quad \varepsilon = \frac{1}{W} \sum_i w_i (1 - p_{i, y_i})
+
+    where y is the label that most annotators chose, p are the predicted probabilities as they came
+    and s the logits (logarithms of p with ``from_logits=False``). A temperature that is fitted to
+    majority votes takes a row on which people are divided for a certain one, and comes out too
+    low; what the predictor itself holds back from the majority stands in for the divided votes.
+
+    Soft labels and counts of votes are read as their majority (tied classes share it), each row
+    once, however many voted. The top label stays, and so does T's interval [0.001, 1000].
+
+    Parameters
+    ----------
+    smoothing : float in [0, 1], optional
+        epsilon; by default as above. If the rate at which single votes depart from the majority is
+        known, for example from a pilot, give that. 0 is `TemperatureScaling` to majority votes.
+    from_logits : bool, default True
+        Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
+        Goes before `from_logits`.
+
+    Attributes
+    ----------
+    temperature_ : float
+        T, in [0.001, 1000]; above 1 the predictions were overconfident.
+    smoothing_ : float
+        epsilon: the mass that each label gave up, the same for all rows.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, against the targets as they were given, before and after.
+        It is not what this map minimises, and rises where the smoothing asks for more than the
+        targets do.
+
+    Notes
+    -----
+    How divided the votes are cannot be seen in the majority. For an overconfident predictor epsilon
+    is little more than its rate of errors: the map helps as far as the predictor errs about as
+    often as single votes depart from the majority, and is far too flat for one that errs more
+    often. Where there are votes, fit `TemperatureScaling` or `DirichletCalibration` to them: one
+    vote a row is enough for a temperature.
+
+    References
+    ----------
+    Tao, Luo, Dong and Xu (2026), Confidence Calibration under Ambiguous Ground Truth,
+    arXiv:2603.22879.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import LabelSmoothingTemperature, TemperatureScaling
+    >>> fashion = examples.load("fashion")
+    >>> smoothed = LabelSmoothingTemperature().fit(fashion.val_labels, fashion.val_logits)
+    >>> plain = TemperatureScaling().fit(fashion.val_labels, fashion.val_logits)
+    >>> round(smoothed.smoothing_, 3), smoothed.temperature_ > plain.temperature_
+    (0.205, True)
+    """
+
+    _learned: ClassVar[tuple[str, ...]] = ("temperature_", "smoothing_")
+    smoothing_: float
+
+    @public
+    def __init__(
+        self,
+        *,
+        smoothing: float | None = None,
+        from_logits: bool = True,
+        from_logprobs: bool = False,
+    ) -> None:
+        self.smoothing = smoothing
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        given = self.smoothing
+        if given is None:
+            return
+        number = isinstance(given, int | float | np.floating | np.integer)
+        if not number or isinstance(given, bool) or not 0 <= given <= 1:
+            raise InputError(f"smoothing must be a number in [0, 1] or None; got {given!r}")
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if not isinstance(self.smoothing_, float) or not 0 <= self.smoothing_ <= 1:
+            raise ValueError("a smoothing outside [0, 1]")
+
+    def _solve(self, problem: Problem) -> Solution:
+        majority = _majority(problem.targets)
+        epsilon = self.smoothing
+        if epsilon is None:
+            epsilon = _held_back(majority, problem)
+        smoothed = (1.0 - epsilon) * majority + epsilon / problem.n_classes
+        solution = super()._solve(replace(problem, targets=smoothed))
+        return replace(solution, learned={**solution.learned, "smoothing_": float(epsilon)})
+
+    def _fit_on_device(
+        self, y_true: Any, y_proba: Any, sample_weight: Any, classes: Sequence[Any] | None
+    ) -> bool:
+        return False
+
+
+def _majority(targets: FloatArray) -> FloatArray:
+    """One row of mass 1 a row: on the class with the largest share, or on those that tie for it."""
+    top = targets == targets.max(axis=1, keepdims=True)
+    out: FloatArray = top / top.sum(axis=1, keepdims=True)
+    return out
+
+
+def _held_back(majority: FloatArray, problem: Problem) -> float:
+    """The mean probability that the predictions leave to other classes than the majority's."""
+    p = problem.predictions.probabilities()
+    rows = p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
+    held = 1.0 - (majority * rows).sum(axis=1)
+    return float(np.clip(problem.shares @ held, 0.0, 1.0))

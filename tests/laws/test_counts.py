@@ -1,0 +1,248 @@
+"""Counts of votes are labels: every measure of counts is that of their shares, wherever the rows
+lie, and what cannot be counts is an error that names the row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_same_number import DOORS, same, through
+
+import calibrant as cal
+from calibrant._data.to_samples import to_samples
+from every_engine import ENGINES, call
+from needs import need
+
+RNG = np.random.default_rng(16)
+N, K = 240, 4
+P = RNG.dirichlet(np.full(K, 0.7), N)
+VOTES = RNG.integers(1, 9, N)
+COUNTS = np.array([RNG.multinomial(m, p) for m, p in zip(VOTES, P, strict=True)])
+SHARES = COUNTS / VOTES[:, None]
+Q = P[:, 1]
+POSITIVE = RNG.binomial(VOTES, Q)
+PAIRS = np.column_stack([VOTES - POSITIVE, POSITIVE])
+
+ROWS = {f"p{r}": P[:, r].copy() for r in range(K)}
+ROWS |= {f"c{r}": COUNTS[:, r].copy() for r in range(K)}
+ROWS |= {f"f{r}": COUNTS[:, r].astype(np.float64) for r in range(K)}
+ROWS |= {"n": VOTES, "q": Q, "negative": PAIRS[:, 0].copy(), "positive": POSITIVE}
+PROBA, WHOLE, FLOATS = ([f"{stem}{r}" for r in range(K)] for stem in "pcf")
+
+
+def close(found: Any, expected: Any) -> None:
+    assert set(found.values) == set(expected.values)
+    for name, value in expected.values.items():
+        assert same(found[name], value), name
+
+
+# --- the law -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_counts_are_their_shares_in_every_engine(name):
+    slow = name in ("spark", "dask", "ibis")  # which take long to plan a query
+    few = {"measures": ["dist_ce"] if slow else ["ece", "classwise_ece", "brier", "dist_ce"]}
+    expected = cal.evaluate(SHARES, P, **few)
+    for labels in (WHOLE,) if slow else (WHOLE, FLOATS):
+        found = call(name, cal.evaluate, ROWS, labels, PROBA, **few)
+        close(found, expected)
+        assert "targets are counts of votes, read as their shares" in found.inferred
+    few = {"measures": ["brier"] if slow else ["ece", "lin_ce", "brier", "log_loss"]}
+    pairs = call(name, cal.evaluate, ROWS, ["negative", "positive"], "q", **few)
+    close(pairs, cal.evaluate(POSITIVE / VOTES, Q, **few))
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow", "polars streaming", "duckdb"])
+def test_counts_of_one_class_go_with_a_column_of_all_votes(name):
+    found = call(name, cal.evaluate, ROWS, "positive", "q", votes="n", measures=["ece", "brier"])
+    close(found, cal.evaluate(POSITIVE / VOTES, Q, measures=["ece", "brier"]))
+    assert "counts of votes for class 1 out of votes=" in " ".join(found.inferred)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_counts_are_their_shares_through_every_door(door, tmp_path):
+    lazy = door in ("polars", "duckdb")
+    few = {"measures": ["ece", "classwise_ce", "dist_ce", "log_loss"]} if lazy else {}
+    found, expected = (through(door, y, P, None, tmp_path, **few) for y in (COUNTS, SHARES))
+    close(found, expected)
+    close(
+        through(door, COUNTS, P, VOTES / 2.0, tmp_path, measures=["dist_ce", "brier"]),
+        cal.evaluate(SHARES, P, sample_weight=VOTES / 2.0, measures=["dist_ce", "brier"]),
+    )
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_pairs_of_counts_are_shares_of_a_binary_problem(door, tmp_path):
+    few = {"measures": ["ece", "lin_ce", "smooth_ece"]} if door in ("polars", "duckdb") else {}
+    shares = POSITIVE / VOTES
+    found, expected = (through(door, y, Q, None, tmp_path, **few) for y in (PAIRS, shares))
+    close(found, expected)
+
+
+def test_every_function_takes_counts():
+    functions = {m.function.partition("(")[0]: m for m in cal.catalogue("multiclass")}
+    for called in functions:
+        found, expected = (getattr(cal, called)(y, P) for y in (COUNTS, SHARES))
+        assert repr(found) == repr(expected), called
+    for called in {m.function.partition("(")[0] for m in cal.catalogue("binary")}:
+        found, expected = (getattr(cal, called)(y, Q) for y in (PAIRS, PAIRS[:, 1] / VOTES))
+        assert repr(found) == repr(expected), called
+
+
+def test_tables_and_curves_take_counts():
+    for function in (cal.reliability, cal.reliability_curve):
+        assert repr(function(COUNTS, P)) == repr(function(SHARES, P)), function
+    found, expected = (repr(cal.bin_sensitivity(y, P, bins=(5, 10))) for y in (COUNTS, SHARES))
+    told = "are counts of votes, read as their shares", "are rows of class probabilities"
+    assert found.replace(*told) == expected
+    fitted = [
+        cal.scaling.TemperatureScaling(from_logits=False).fit(y, P).temperature_
+        for y in (COUNTS, SHARES)
+    ]
+    assert fitted[0] == fitted[1]
+
+
+# --- the votes that counts carry -----------------------------------------------------------------
+
+
+def test_counts_have_noise_floors_unasked():
+    names = ["dist_ce", "ent_ce", "rank_cs", "brier", "ece"]
+    options = {"measures": names, "uncertainty": True, "n_resamples": 60}
+    unasked = cal.evaluate(COUNTS, P, **options)
+    assert unasked.estimates == cal.evaluate(SHARES, P, votes=VOTES, **options).estimates
+    floors = {each.name: each.noise_floor for each in unasked.estimates}
+    assert all(floors[name] is not None for name in names)
+    assert not any("without votes=" in note for note in unasked.notes)
+    # The labels are drawn from the predictions: what is seen lies among what chance gives.
+    assert 0.01 < floors["dist_ce"].p_value < 0.99
+    assert cal.evaluate(SHARES, P, **options).estimate("dist_ce").noise_floor is None
+
+
+def test_votes_stay_with_their_rows():
+    samples = to_samples(COUNTS, P)
+    np.testing.assert_array_equal(samples.votes, VOTES)
+    np.testing.assert_array_equal(samples.take(slice(3, 9)).votes, VOTES[3:9])
+    assert to_samples(SHARES, P).votes is None
+    gaps = P.copy()
+    gaps[5, 0] = np.nan
+    dropped = to_samples(COUNTS, gaps, missing="drop")
+    np.testing.assert_array_equal(dropped.votes, np.delete(VOTES, 5))
+    beside = to_samples(SHARES, gaps, missing="drop", votes=VOTES)
+    np.testing.assert_array_equal(beside.votes, np.delete(VOTES, 5))
+
+
+def test_verdict_check_and_compare_take_counts():
+    options = {"measure": "dist_ce", "n_resamples": 60}
+    floor = cal.noise_floor(COUNTS, P, **options)
+    assert floor == cal.noise_floor(SHARES, P, votes=VOTES, **options)
+    assert cal.interval(COUNTS, P, **options) == cal.interval(SHARES, P, votes=VOTES, **options)
+    limit = {"at_most": {"dist_ce": 0.9}}
+    assert repr(cal.check(COUNTS, P, **limit)) == repr(cal.check(SHARES, P, votes=VOTES, **limit))
+    models = {"a": P, "b": P[:, ::-1].copy()}
+    some = {"measures": ["dist_ce", "brier"], "n_resamples": 60, "by": VOTES > 3}
+    found, expected = (
+        cal.compare(COUNTS, models, **some),
+        cal.compare(SHARES, models, votes=VOTES, **some),
+    )
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert repr(found.slices) == repr(expected.slices)
+
+
+def test_compare_matches_votes_with_rows_by_their_ids():
+    order = RNG.permutation(N)
+    ids = {"a": np.arange(N), "b": np.arange(N)[order]}
+    labels = {"a": SHARES, "b": SHARES[order]}
+    models = {"a": P, "b": P[order]}
+    some = {"measures": ["dist_ce"], "n_resamples": 60, "by": VOTES > 3}
+    found = cal.compare(labels, models, ids=ids, votes=VOTES, **some)
+    assert repr(list(found.slices["a"])) == repr(list(found.slices["b"]))
+
+
+def test_tensors_keep_their_votes(monkeypatch):
+    torch = need("torch")
+    monkeypatch.setenv("CALIBRANT_ENGINE", "torch")
+    from calibrant._data.to_samples import to_samples_in_place
+
+    samples = to_samples_in_place(torch.tensor(COUNTS), torch.tensor(P))
+    assert samples.votes.tolist() == VOTES.tolist()
+    here = samples.take(slice(0, 7)).in_memory()
+    np.testing.assert_array_equal(here.votes, VOTES[:7])
+    np.testing.assert_array_equal(here.targets, SHARES[:7])
+
+
+# --- what labels are taken for -------------------------------------------------------------------
+
+
+def test_one_hot_rows_stay_labels():
+    hot = np.eye(K, dtype=int)[COUNTS.argmax(axis=1)]
+    samples = to_samples(hot, P)
+    assert samples.votes is None
+    assert "targets are rows of class probabilities" in samples.inferred
+    close(cal.evaluate(hot, P), cal.evaluate(hot.astype(float), P))
+
+
+def test_zeros_and_ones_beside_votes_stay_shares_and_it_is_said():
+    outcomes = (POSITIVE > 0).astype(int)
+    samples = to_samples(outcomes, Q, votes=VOTES + 1)
+    np.testing.assert_array_equal(samples.targets, outcomes)
+    assert any("are shares of the votes, not counts" in note for note in samples.inferred)
+    stream = cal.Accumulator()
+    with pytest.raises(cal.InputError, match=r"could be shares or counts.*\(n, 2\)"):
+        stream.update(outcomes, Q, votes=VOTES + 1)
+    assert stream.n_rows == 0
+
+
+def with_row(row: Any) -> Any:
+    counts = COUNTS.astype(np.float64)
+    counts[7] = row
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (with_row([2, -1, 0, 0]), r"y_true\[7, 1\] is -1.0: counts .* not be negative"),
+        (with_row([0, 0, 0, 0]), r"y_true\[7\] has no votes: counts need at least one"),
+        (with_row([1.5, 1, 0, 0]), r"Counts of votes must be whole .*\(y_true\[7, 0\] is 1.5\)"),
+        (with_row([np.nan, 1, 0, 0]), r"Counts of votes must be whole .*\(y_true\[7, 0\] is nan\)"),
+        (with_row([np.inf, 1, 0, 0]), r"Counts of votes must be whole .*\(y_true\[7, 0\] is inf\)"),
+        (COUNTS[:, :3], "same classes; got 3 and 4 columns"),
+    ],
+)
+def test_what_cannot_be_counts_is_named(labels, message):
+    with pytest.raises(cal.InputError, match=message):
+        cal.evaluate(labels, P)
+
+
+def test_votes_that_contradict_are_named():
+    with pytest.raises(cal.InputError, match=r"votes\[2\] is \d, .*y_true\[2\] sum to \d"):
+        cal.evaluate(COUNTS, P, votes=VOTES + (np.arange(N) == 2))
+    with pytest.raises(cal.InputError, match=r"y_true\[0\] is 99: of the \d votes .* votes\[0\]"):
+        cal.evaluate([99, *POSITIVE[1:]], Q, votes=VOTES)
+    with pytest.raises(cal.InputError, match=r"votes= of how many"):
+        cal.evaluate(POSITIVE + 1, Q)
+    with pytest.raises(cal.InputError, match=r"y_true\[3\] is 0.5: counts of votes \(as y_true"):
+        cal.evaluate([2, 2, 2, 0.5], [0.1, 0.2, 0.3, 0.4], votes=4)
+    for votes, message in (
+        (0, "votes is 0"),
+        (VOTES - VOTES[4], r"votes\[\d+\] is -?\d"),
+        (VOTES[:-1], "one per row"),
+        (VOTES + 0.5, r"votes\[0\] is \d.5: votes must be whole"),
+    ):
+        with pytest.raises(cal.InputError, match=message):
+            cal.evaluate(SHARES, P, votes=votes)
+
+
+@pytest.mark.parametrize("name", ["polars streaming", "duckdb"])
+def test_bad_counts_of_lazy_frames_are_told_with_an_example(name):
+    bad = {
+        "are negative, not whole": {"c1": np.where(np.arange(N) == 3, -9, COUNTS[:, 1])},
+        "have no votes": {f"c{r}": np.where(np.arange(N) == 3, 0, COUNTS[:, r]) for r in range(K)},
+        "another number of votes": {"n": np.where(np.arange(N) == 3, 99, VOTES)},
+    }
+    for message, changed in bad.items():
+        with pytest.raises(cal.InputError, match=f"1 of {N} rows have .*{message}|{message}"):
+            call(name, cal.evaluate, ROWS | changed, WHOLE, PROBA, votes="n")
