@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ReliabilityCurveDisplay,
         ReliabilityDisplay,
         RiskCoverageDisplay,
+        RiskHistogramDisplay,
         SmoothReliabilityDisplay,
         WindowsDisplay,
     )
@@ -34,6 +35,7 @@ __all__ = [
     "ReliabilityCurveDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
+    "RiskHistogramDisplay",
     "SlicesDisplay",
     "SmoothReliabilityDisplay",
     "WindowsDisplay",
