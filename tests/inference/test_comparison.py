@@ -959,6 +959,7 @@ def test_slices_are_judged_against_a_tolerance_as_those_of_evaluate():
     words = {each.name: each.against_tolerance for each in found.slices["m"]}
     assert words["b"] == "beyond" and words["a"] == words["c"] == "within"
     assert found.slices["m"].tolerance == found.recipe["tolerance"] == 0.06
-    assert "tolerance" not in cal.compare(y, {"m": p}, measures=["ece"], n_resamples=50).recipe
+    models = {"m": p, "n": p / 2}
+    assert "tolerance" not in cal.compare(y, models, measures=["ece"], n_resamples=50).recipe
     with pytest.raises(InputError, match="tolerance"):
-        cal.compare(y, {"m": p}, tolerance=2)
+        cal.compare(y, models, tolerance=2)
