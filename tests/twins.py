@@ -255,6 +255,31 @@ def ks_error(problem: Problem) -> float:
     return max(abs(gap) for gap in partial) / math.fsum(problem.w)
 
 
+def atb(problem: Problem) -> float:
+    """The mean over q of the squared residuals below q and of those from q on, over W squared."""
+    rows = list(zip(*problem, strict=True))
+    ends = [0.0, *sorted(set(problem.u)), 1.0]
+
+    def squares(q: float) -> float:
+        sides = ([r for r in rows if r[0] < q], [r for r in rows if r[0] >= q])
+        return sum(math.fsum(w * (u - z) for u, z, w in side) ** 2 for side in sides)
+
+    total = math.fsum((b - a) * squares((a + b) / 2) for a, b in pairwise(ends) if b > a)
+    return total / math.fsum(problem.w) ** 2
+
+
+def cutoff_ce(problem: Problem) -> float:
+    """The largest |sum of w (u - z)| over the predictions from s to t, for any s and t, over W."""
+    rows = list(zip(*problem, strict=True))
+    ends = sorted(set(problem.u))
+    gaps = (
+        abs(math.fsum(w * (u - z) for u, z, w in rows if s <= u <= t))
+        for i, s in enumerate(ends)
+        for t in ends[i:]
+    )
+    return max(gaps) / math.fsum(problem.w)
+
+
 def tace(problems: Sequence[Problem], m: int, threshold: float, norm: str = "l1") -> float:
     """Adaptive error of the predictions above a threshold, over the classes that have any."""
     kept = [above(problem, threshold) for problem in problems]
@@ -543,6 +568,14 @@ def twin_of_sweep_ece(case: Case) -> float:
 
 def twin_of_ks_error(case: Case) -> float:
     return ks_error(case.scalar)
+
+
+def twin_of_cutoff_ce(case: Case) -> float:
+    return cutoff_ce(case.scalar)
+
+
+def twin_of_atb(case: Case) -> float:
+    return atb(case.scalar)
 
 
 def twin_of_classwise_ece(case: Case) -> float:

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.version import __version__
 
 if TYPE_CHECKING:
+    from calibrant._api.bayes_error import bayes_error
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
     from calibrant._api.clinical import clinical_summary
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
     from calibrant._api.decision_curve import decision_curve
+    from calibrant._api.decompose import decompose
     from calibrant._api.evaluate import evaluate
     from calibrant._api.files.evaluate_file import evaluate_file
+    from calibrant._api.find_segments import find_segments
     from calibrant._api.metrics.binned import (
         ace,
         debiased_l2,
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
         tace,
     )
     from calibrant._api.metrics.curves import ici
+    from calibrant._api.metrics.cutoffs import atb, cutoff_ce, cutoff_test
     from calibrant._api.metrics.distribution import dist_ce, ent_ce, jsd, kl, rank_cs, wasserstein
     from calibrant._api.metrics.losses import (
         brier_decomposition,
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
     )
     from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
-    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict
+    from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
@@ -64,6 +68,7 @@ if TYPE_CHECKING:
         UnknownOption,
     )
     from calibrant._data.readers.read_rows import read_file
+    from calibrant._data.vote_table import count_votes
     from calibrant._inference.robustness import rank_robustness
     from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
@@ -75,10 +80,12 @@ if TYPE_CHECKING:
     from calibrant.results._conventions import Conventions
     from calibrant.results._decision_curve import DecisionCurve
     from calibrant.results._evaluation import Estimate, Evaluation
+    from calibrant.results._loss_decomposition import LossDecomposition
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
     from calibrant.results._robustness import RankRobustness
+    from calibrant.results._segments import Segments
     from calibrant.results._slices import Slices
     from calibrant.results._smooth_curve import SmoothCurve
     from calibrant.results._uncertainty import (
@@ -87,6 +94,7 @@ if TYPE_CHECKING:
         Interval,
         NoiseFloor,
         Verdict,
+        VoteNoise,
     )
     from calibrant.results._windows import Windows
     from calibrant.scaling import (
@@ -127,6 +135,7 @@ __all__ = [
     "IsotonicCalibration",
     "LabelSmoothingTemperature",
     "LevelSets",
+    "LossDecomposition",
     "MatrixScaling",
     "MissingExtra",
     "Monitor",
@@ -138,6 +147,7 @@ __all__ = [
     "ReliabilityCurve",
     "ReliabilityTable",
     "RiskCoverage",
+    "Segments",
     "Slices",
     "SmoothCurve",
     "StateError",
@@ -145,13 +155,16 @@ __all__ = [
     "UnknownOption",
     "VectorScaling",
     "Verdict",
+    "VoteNoise",
     "Windows",
     "__version__",
     "accuracy_at_coverage",
     "ace",
+    "atb",
     "audit",
     "aurc",
     "auroc",
+    "bayes_error",
     "bin_sensitivity",
     "brier_decomposition",
     "brier_score",
@@ -165,14 +178,19 @@ __all__ = [
     "confidence_ce",
     "confidence_loss",
     "conventions",
+    "count_votes",
     "cox_calibration",
+    "cutoff_ce",
+    "cutoff_test",
     "debiased_l2",
     "decision_curve",
+    "decompose",
     "dist_ce",
     "ece",
     "ent_ce",
     "evaluate",
     "evaluate_file",
+    "find_segments",
     "hosmer_lemeshow",
     "ici",
     "interval",
@@ -200,20 +218,24 @@ __all__ = [
     "tace",
     "truthful_test",
     "verdict",
+    "vote_noise",
     "wasserstein",
 ]
 
 # Where each public name is defined: a module is imported when one of its names is first used, so
 # that `import calibrant` costs next to nothing.
 _NAMES = {
+    "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),
     "calibrant._api.clinical": ("clinical_summary",),
     "calibrant._api.compare": ("compare",),
     "calibrant._api.conventions": ("conventions",),
     "calibrant._api.decision_curve": ("decision_curve",),
+    "calibrant._api.decompose": ("decompose",),
     "calibrant._api.evaluate": ("evaluate",),
     "calibrant._api.files.evaluate_file": ("evaluate_file",),
+    "calibrant._api.find_segments": ("find_segments",),
     "calibrant._api.metrics.binned": (
         "ace",
         "debiased_l2",
@@ -224,6 +246,7 @@ _NAMES = {
         "tace",
     ),
     "calibrant._api.metrics.curves": ("ici",),
+    "calibrant._api.metrics.cutoffs": ("atb", "cutoff_ce", "cutoff_test"),
     "calibrant._api.metrics.distribution": (
         "dist_ce",
         "ent_ce",
@@ -266,6 +289,7 @@ _NAMES = {
         "interval",
         "noise_floor",
         "verdict",
+        "vote_noise",
     ),
     "calibrant._api.reliability": (
         "classwise_reliability",
@@ -292,6 +316,7 @@ _NAMES = {
         "UnknownOption",
     ),
     "calibrant._data.readers.read_rows": ("read_file",),
+    "calibrant._data.vote_table": ("count_votes",),
     "calibrant._inference.robustness": ("rank_robustness",),
     "calibrant._measures.catalogue": ("catalogue",),
     "calibrant._research.audits.audit": ("audit",),
@@ -306,10 +331,12 @@ _NAMES = {
         "Estimate",
         "Evaluation",
     ),
+    "calibrant.results._loss_decomposition": ("LossDecomposition",),
     "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
     "calibrant.results._robustness": ("RankRobustness",),
+    "calibrant.results._segments": ("Segments",),
     "calibrant.results._slices": ("Slices",),
     "calibrant.results._smooth_curve": ("SmoothCurve",),
     "calibrant.results._uncertainty": (
@@ -318,6 +345,7 @@ _NAMES = {
         "Interval",
         "NoiseFloor",
         "Verdict",
+        "VoteNoise",
     ),
     "calibrant.results._windows": ("Windows",),
     "calibrant.scaling": (

@@ -78,7 +78,8 @@ def test_every_public_name_is_documented_and_there():
 
 # Functions that are not of labels and predictions.
 OF_OTHER_THINGS = {
-    "audit", "catalogue", "evaluate_file", "rank_robustness", "read_file", "reproduce",
+    "audit", "catalogue", "count_votes", "evaluate_file", "rank_robustness", "read_file",
+    "reproduce",
 }  # fmt: skip
 
 

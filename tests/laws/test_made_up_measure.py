@@ -60,9 +60,9 @@ WIDTH = Measure(
     aliases=("WidthCE",), group="truthful", label="WidthCE", null_mean=linear_null_mean,
 )  # fmt: skip
 TWO_BIN = Measure(
-    "two_bin_ce", "averaged two-bin error", "mean_t (|R_{<=t}| + |R_{>t}|) / W", "scalar",
+    "two_bin_ce", "two-bin calibration error", "mean_t (|R_{<=t}| + |R_{>t}|) / W", "scalar",
     ("binary", "multiclass"), "levels", 0, 1, Claims(False, None, True, None, True), "made up",
-    "two_bin_ce", lambda s: two_bin_error(s.levels), group="unbinned", label="ATB",
+    "two_bin_ce", lambda s: two_bin_error(s.levels), group="unbinned", label="two-bin ECE",
 )  # fmt: skip
 
 # --- 3. public functions --------------------------------------------------------------------------

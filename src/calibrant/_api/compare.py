@@ -21,6 +21,7 @@ from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
+from calibrant._inference.resampling import checked_resample
 from calibrant._inference.robustness import rank_robustness
 from calibrant._measures.catalogue import Measure, Shape, find, listed
 from calibrant._measures.gap_scale import checked_tolerance
@@ -47,6 +48,7 @@ def compare(
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    resample: str | None = None,
     scale_on: Mapping[str, Any] | None = None,
     scaler: str = "temperature",
     n_resamples: int = N_RESAMPLES,
@@ -95,12 +97,16 @@ def compare(
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
-        distances have no noise floor without it.
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
     scale_on : mapping, optional
         Validation rows to which a recalibration map of each predictor is fitted, so that predictors
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
-        where there are any `sample_weight` and `data`.
+        where there are any `sample_weight`, `votes` and `data`.
     scaler : str, default "temperature"
         Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
         "dirichlet" or "label-smoothing".
@@ -173,13 +179,14 @@ def compare(
     fixed, quantile = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
+    drawn_anew = checked_resample(resample, first.votes)
 
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
     chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
     resamples = resampled(
         list(samples.values()), values, chosen,
         Resampling(fixed=fixed, quantile=quantile, level=level, groups=index,
-                   n_resamples=int(n_resamples), seed=int(seed)),
+                   n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
     )  # fmt: skip
     drawn = [each.drawn for each in resamples]
     slices: dict[str, Slices] | None = None

@@ -41,6 +41,8 @@ class Resampling:
     groups: Any
     n_resamples: int
     seed: int
+    # What is drawn anew where labels are shares of votes.
+    resample: Any = None
 
 
 def resampled(
@@ -59,7 +61,8 @@ def resampled(
         # As by `interval`: a predictor's own uncertainty does not depend on the others.
         uncertainty = uncertainty_of(
             each, how.fixed, how.quantile, chosen, level=how.level, groups=how.groups,
-            n_resamples=how.n_resamples, seed=how.seed, blocks=blocks,
+            n_resamples=how.n_resamples, seed=how.seed, blocks=blocks, votes=each.votes,
+            resample=how.resample,
         )  # fmt: skip
         both = list(zip(chosen, row, strict=True))
         return Resampled(

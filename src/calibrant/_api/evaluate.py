@@ -30,6 +30,7 @@ def evaluate(
     level: float = 0.95,
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    resample: str | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     by: ArrayLike | None = None,
@@ -69,8 +70,12 @@ def evaluate(
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
         Needs `uncertainty` or `by`.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
-        distances have no noise floor without it.
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -123,8 +128,8 @@ def evaluate(
     """
     options = Options(
         bins=bins, measures=measures, intervals="all" if uncertainty else "none",
-        tolerance=tolerance, level=level, n_resamples=n_resamples, seed=seed, by=by, data=data,
-        clinical=uncertainty,
+        tolerance=tolerance, level=level, resample=resample, n_resamples=n_resamples, seed=seed,
+        by=by, data=data, clinical=uncertainty,
     )  # fmt: skip
     if groups is not None and not uncertainty and by is None:
         raise InputError(

@@ -49,11 +49,16 @@ class Options:
     level: float = 0.95
     # The cluster of each row as a number (see `group_index`).
     groups: NDArray[np.intp] | None = None
+    # What intervals draw anew: rows, votes or both; None for what the labels allow.
+    resample: str | None = None
     n_resamples: int = N_RESAMPLES
     seed: int = 0
     # What to slice by: columns of `data`, or a value for each row.
     by: Any = None
     data: Any = None
+    # Columns to search for segments, and how many of them are crossed at most.
+    segments: Any = None
+    depth: int = 2
     # Whether binary outcomes have a clinical summary, where no measures are named.
     clinical: bool = False
 
@@ -99,7 +104,8 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
         },
         n_missing=samples.n_missing,
     )
-    if options.intervals == "none" and options.groups is None and options.by is None:
+    asks_rows = any(given is not None for given in (options.groups, options.by, options.segments))
+    if options.intervals == "none" and not asks_rows:
         return result
     assert isinstance(samples, Samples)  # what follows reads the rows again
     return _with_rows(result, samples, fixed, quantile, chosen, options)
@@ -122,9 +128,10 @@ def _with_rows(
         uncertainty_of,
     )
     from calibrant._api.slices import Judging, sliced
+    from calibrant._inference.resampling import checked_resample
 
     asked, judging = options.measures is not None, None
-    groups = options.groups
+    groups, resample = options.groups, checked_resample(options.resample, samples.votes)
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
@@ -132,7 +139,7 @@ def _with_rows(
         uncertainty = uncertainty_of(
             samples, fixed, quantile, tuple(m for m in chosen if m.name in result),
             level=options.level, groups=groups, votes=samples.votes,
-            n_resamples=options.n_resamples, seed=options.seed,
+            n_resamples=options.n_resamples, seed=options.seed, resample=resample,
         )  # fmt: skip
         result = add_uncertainty(
             result, uncertainty, options.tolerance, asked=asked,
@@ -146,6 +153,13 @@ def _with_rows(
             groups=groups, asked=asked, judging=judging,
         )  # fmt: skip
         result = replace(result, slices=slices)
+    if options.segments is not None:
+        from calibrant._api.find_segments import segments_of_samples
+
+        found = segments_of_samples(
+            samples, options.segments, options.data, groups, options.depth, int(options.seed)
+        )
+        result = replace(result, segments=found)
     if _wants_clinical(samples, options):
         result = replace(result, clinical=_clinical(samples, options, result.clinical))
     return result

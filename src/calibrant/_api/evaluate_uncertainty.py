@@ -37,6 +37,16 @@ _ABOVE = (
     "0; `estimate` is without that bias"
 )
 _BELOW = "the value lies below its own interval: `estimate` is without its bias"
+_RESAMPLED = {
+    "both": (
+        "`estimate` and intervals are about the distributions behind the votes: the noise of "
+        "votes, which `value` has, is taken out"
+    ),
+    "votes": (
+        "`estimate` and intervals are about these rows and the distributions behind their votes: "
+        "other rows would show other numbers"
+    ),
+}
 
 
 def uncertainty_of(
@@ -51,12 +61,13 @@ def uncertainty_of(
     groups: NDArray[np.intp] | None = None,
     votes: Any = None,
     blocks: Blocks | None = None,
+    resample: str = "",
 ) -> Uncertainty:
     """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
         samples, fixed, quantile, measures, check_level(level), int(n_resamples), int(seed),
-        groups, votes, blocks,
+        groups, votes, blocks, resample=resample,
     )  # fmt: skip
 
 
@@ -90,6 +101,8 @@ def add_uncertainty(
             "soft labels: intervals come from the scatter of the labels given; without votes= "
             "there is no noise floor"
         )
+    if uncertainty.resampling != "rows":
+        notes.append(_RESAMPLED[uncertainty.resampling])
     notes += interval_notes(estimates)
     without = [each.name for each in estimates if each.name not in measures]
     if without:
@@ -108,6 +121,7 @@ def add_uncertainty(
         "grouped": uncertainty.groups is not None,
         "tolerance": tolerance,
         "estimand": ESTIMAND,
+        **({"resampled": uncertainty.resampling} if uncertainty.votes is not None else {}),
     }
     return replace(
         result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe,
@@ -140,6 +154,8 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
             continue
         if interval.note:
             about.setdefault(interval.note, []).append(estimate.name)
+        if interval.about:  # it is about other labels than the value is
+            continue
         if "the interval" in interval.note:  # the note says where the value lies
             continue
         if interval.value > interval.high:

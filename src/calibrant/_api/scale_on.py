@@ -16,7 +16,7 @@ from calibrant._data.logprobs import Given, probabilities_of, read_given
 from calibrant.scaling._load import SCALERS
 from calibrant.scaling._scaler import Scaler
 
-KEYS = ("y_true", "y_proba", "sample_weight", "data")
+KEYS = ("y_true", "y_proba", "sample_weight", "votes", "data")
 
 
 def recalibrated(
@@ -33,12 +33,12 @@ def recalibrated(
     for name, predictions in y_proba.items():
         scaler = _new(method, from_logits)
         try:
-            labels, seen, weights = _to_fit(given, name)
+            labels, seen, weights, votes = _to_fit(given, name)
             if data is not None:
                 predictions = pick(data, predictions, "y_proba")
             if logprobs:
                 seen, predictions = (_from_logprobs(each) for each in (seen, predictions))
-            scaler.fit(labels, seen, classes=classes, sample_weight=weights)
+            scaler.fit(labels, seen, classes=classes, sample_weight=weights, votes=votes)
             out[name] = np.asarray(scaler.transform(predictions))
         except InputError as error:
             raise type(error)(f"scale_on, {name}: {error}") from error
@@ -48,17 +48,18 @@ def recalibrated(
     return out, None, tuple(notes)
 
 
-def _to_fit(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any]:
-    """Labels, predictions and weights of one predictor's validation rows."""
-    labels, weights = given["y_true"], given.get("sample_weight")
+def _to_fit(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any, Any]:
+    """Labels, predictions, weights and votes of one predictor's validation rows."""
+    labels, weights, votes = given["y_true"], given.get("sample_weight"), given.get("votes")
     labels = labels[name] if isinstance(labels, Mapping) else labels
     seen, frame = given["y_proba"][name], given.get("data")
     if frame is None:
-        return labels, seen, weights
+        return labels, seen, weights, votes
     return (
         pick(frame, labels, "y_true"),
         pick(frame, seen, "y_proba"),
         None if weights is None else pick(frame, weights, "sample_weight"),
+        pick(frame, votes, "votes") if isinstance(votes, str) else votes,
     )
 
 

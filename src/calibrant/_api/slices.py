@@ -141,7 +141,7 @@ def _at_level(uncertainty: Uncertainty, level: float) -> Uncertainty:
     own = uncertainty
     return Uncertainty(
         own.samples, own.fixed, own.quantile, own.measures, level, own.n_resamples, own.seed,
-        own.groups, own.votes,
+        own.groups, own.votes, resample=own.resample,
     )  # fmt: skip
 
 

@@ -183,7 +183,7 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
             "paired": False if options.unpaired else None,
             "baseline": {
                 "y_true": old.y_true, "y_proba": old.y_proba, "sample_weight": old.sample_weight,
-                "groups": inputs.groups_of(old, options.groups), "ids": old_ids,
+                "votes": old.votes, "groups": inputs.groups_of(old, options.groups), "ids": old_ids,
                 "by": inputs.slices_of(old, options.by),
             },
         }  # fmt: skip
@@ -192,8 +192,8 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
             rows.y_true, rows.y_proba, level=options.level, point=options.point,
             bins=options.bins, groups=inputs.groups_of(rows, options.groups),
             by=inputs.slices_of(rows, options.by), seed=options.seed,
-            sample_weight=rows.sample_weight, from_logits=options.from_logits,
-            missing=options.missing, **more,
+            sample_weight=rows.sample_weight, votes=rows.votes,
+            from_logits=options.from_logits, missing=options.missing, **more,
         )  # fmt: skip
     name = ", ".join(options.by or ())
     parts = [

@@ -142,7 +142,7 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
         measures=options.measures, bins=options.bins, tolerance=options.tolerance,
         level=options.level, groups=inputs.groups_of(first, options.groups),
         by=inputs.slices_of(first, options.by), seed=options.seed,
-        sample_weight=first.sample_weight, from_logits=options.from_logits,
+        sample_weight=first.sample_weight, votes=first.votes, from_logits=options.from_logits,
         classes=first.class_names,
         scale_on=None if validation is None else _to_fit(validation),
         scaler=options.method or "temperature",

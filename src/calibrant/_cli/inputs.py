@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli.parsing import bins, names, worded
+from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import ReadRequest, Rows
@@ -36,6 +37,21 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
         )  # fmt: skip
     if weight:
         group.add_argument("--weight", metavar="COLUMN", help="weight of each row")
+    group.add_argument(
+        "--votes", metavar="COLUMN",
+        help="number of votes behind each soft label, or behind a count of votes for class 1",
+    )  # fmt: skip
+    group.add_argument(
+        "--counts", type=names, metavar="COLUMN,...",
+        help="counts of votes, a column for each class, in place of labels",
+    )  # fmt: skip
+    group.add_argument(
+        "--item", metavar="COLUMN",
+        help="rows are one vote each (--label), on the item that this column names",
+    )  # fmt: skip
+    group.add_argument(
+        "--annotator", metavar="COLUMN", help="who gave the vote, where rows are one vote each"
+    )
     group.add_argument(
         "--classes", type=names, metavar="NAME,...",
         help="labels in the order of the columns of predictions; for a binary problem, "
@@ -104,7 +120,7 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     from calibrant._data.readers.written import written_as
 
     others: dict[str, str] = {}
-    for option in ("by", "groups", "id", "keep", "model_column", "split", "time"):
+    for option in ("by", "groups", "id", "keep", "model_column", "segments", "split", "time"):
         given_names = getattr(options, option, None) or []
         for name in [given_names] if isinstance(given_names, str) else given_names:
             others.setdefault(name, f"--{option.replace('_', '-')}")
@@ -123,6 +139,10 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
         ),
         answers=answers_of(options.answer, options.gold),
         filter=options.filter,
+        votes=options.votes,
+        counts=one_or_several(options.counts),
+        item=options.item,
+        annotator=options.annotator,
         others=others,
     )  # fmt: skip
 
@@ -154,13 +174,18 @@ def take_from_logs(options: argparse.Namespace, *, by: bool, held: bool = True) 
 def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
     """The same as arguments of `evaluate_file`."""
     request = request_of(options, options.files)
+    if request.item is not None:
+        raise InputError(
+            "--item counts votes by item, which needs the rows in memory: give fewer rows, or "
+            "leave out --stream"
+        )
     return {
         "path": request.path, "y_true": request.y_true, "y_proba": request.y_proba,
         "sample_weight": request.sample_weight, "classes": request.classes,
         "from_logits": request.from_logits, "from_logprobs": options.from_logprobs,
         "percent": options.percent, "words": options.words, "answer": options.answer,
         "gold": options.gold, "filter": options.filter, "missing": request.missing,
-        "format": request.format,
+        "format": request.format, "votes": request.votes, "counts": request.counts,
     }  # fmt: skip
 
 

@@ -17,7 +17,9 @@ def add(commands: Any) -> None:
         description="Reproduce a paper's experiments: printed values beside measured ones, and "
         "errors of the paper marked.",
     )
-    parser.add_argument("paper", metavar="PAPER", help="soft-mean, logit-smoothing or truthful")
+    parser.add_argument(
+        "paper", metavar="PAPER", help="soft-mean, logit-smoothing, truthful or ambiguous"
+    )
     parser.add_argument(
         "-o", "--out", metavar="FOLDER", help="folder for the page, tables and figures"
     )

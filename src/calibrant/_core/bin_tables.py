@@ -194,6 +194,11 @@ class OrderedLevels(BinTable):
 
     @property
     @abstractmethod
+    def rising(self) -> bool:
+        """Whether the mean target of no level is below that of the one before."""
+
+    @property
+    @abstractmethod
     def totals(self) -> NDArray[np.float64]:
         """The sums of w and w z over all levels."""
 
@@ -206,6 +211,14 @@ class OrderedLevels(BinTable):
     @abstractmethod
     def largest_partial_residual(self) -> float:
         """The largest absolute sum of residuals up to the end of a level."""
+
+    @abstractmethod
+    def partial_residual_range(self) -> float:
+        """The highest less the lowest sum of residuals up to the end of a level, 0 among them."""
+
+    @abstractmethod
+    def averaged_two_bins(self, norm: str) -> float:
+        """The averaged two-bin error, of squares ("l2") or of absolute values ("l1")."""
 
     @abstractmethod
     def merged(self, m: int) -> BinTable:

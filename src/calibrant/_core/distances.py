@@ -18,21 +18,21 @@ def distances(
     far neighbouring classes are apart, 1 by default.
     """
     out: dict[str, NDArray[np.float64]] = {}
-    if only in (None, "distribution", "manhattan"):
+    if only in (None, "distribution", "absolute"):
         out["distribution"] = total_variation(p, q)
-        out["manhattan"] = 2.0 * out["distribution"]
+        out["absolute"] = 2.0 * out["distribution"]
     if only in (None, "entropy", "entropy_signed"):
         out["entropy_signed"] = entropy(p) - entropy(q)
         out["entropy"] = np.abs(out["entropy_signed"])
     if only in (None, "rank"):
         out["rank"] = same_ranking(p, q)
-    if only in (None, "js_divergence", "js_distance"):
-        out["js_divergence"] = jensen_shannon(p, q)
-        out["js_distance"] = np.sqrt(out["js_divergence"])
-    if only in (None, "kl"):
-        out["kl"] = kullback_leibler(p, q, floor)
-    if only in (None, "wasserstein"):
-        out["wasserstein"] = wasserstein(p, q, spacing)
+    if only in (None, "jensen_shannon", "root_jensen_shannon"):
+        out["jensen_shannon"] = jensen_shannon(p, q)
+        out["root_jensen_shannon"] = np.sqrt(out["jensen_shannon"])
+    if only in (None, "relative_entropy"):
+        out["relative_entropy"] = kullback_leibler(p, q, floor)
+    if only in (None, "transport"):
+        out["transport"] = wasserstein(p, q, spacing)
     return out
 
 

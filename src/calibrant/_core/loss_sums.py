@@ -20,11 +20,11 @@ FIELDS = (
     "entropy",
     "entropy_signed",
     "rank",
-    "manhattan",
-    "js_divergence",
-    "js_distance",
-    "kl",
-    "wasserstein",
+    "absolute",
+    "jensen_shannon",
+    "root_jensen_shannon",
+    "relative_entropy",
+    "transport",
 )
 N_PROPER = 7
 

@@ -21,12 +21,26 @@ COUNTED = "targets are counts of votes, read as their shares"
 COUNTED_BESIDE = "targets are counts of votes for class 1 out of votes=, read as their shares"
 ONE_HOT = "targets are one-hot rows of class 0 and class 1"
 NOT_COUNTED = "targets of 0 and 1 beside votes= are shares of the votes, not counts of them"
+VOTE_NOTES = (COUNTED, COUNTED_BESIDE, ONE_HOT, NOT_COUNTED)
 IN_STREAMS = (
     "y_true holds 0 and 1 alone beside votes= above 1: of some rows among many, these could be "
     "shares or counts of votes. Give the counts of both classes, y_true of the shape (n, 2)"
 )
 # Entries that are looked at together: soft labels show a fraction among the first.
 _GLANCE = 1 << 16
+
+
+class BadCount(InputError):
+    """An error about a row of labels or votes; files know where that row is."""
+
+    def __init__(self, row: int, template: str) -> None:
+        super().__init__(self.told(template, row))
+        self.row, self.template = row, template
+
+    @staticmethod
+    def told(template: str, row: int) -> str:
+        """The message, with the row's number in the place of #."""
+        return template.replace("#", str(row))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +99,11 @@ def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
         )
     wrong = ~(_are_whole(array) & (array >= 1))
     if wrong.any():
-        where, value = _first(wrong), array[_first(wrong)] if array.ndim else array
-        named = f"votes[{where}]" if array.ndim else "votes"
-        raise InputError(
-            f"{named} is {value.item()!r}: votes must be whole numbers of at least 1. Drop rows "
-            "without votes"
-        )
+        need = "votes must be whole numbers of at least 1. Drop rows without votes"
+        if array.ndim == 0:
+            raise InputError(f"votes is {array.item()!r}: {need}")
+        row = _first(wrong)
+        raise BadCount(row, f"votes[#] is {array[row].item()!r}: {need}")
     return np.array(np.broadcast_to(array, (n,)), dtype=np.int64)
 
 
@@ -99,9 +112,10 @@ def check_same_votes(given: NDArray[np.int64], own: NDArray[Any]) -> None:
     differ = given != own
     if differ.any():
         row = _first(differ)
-        raise InputError(
-            f"votes[{row}] is {given[row]}, while the counts in y_true[{row}] sum to {own[row]}: "
-            "counts carry their own numbers of votes, so leave out votes="
+        raise BadCount(
+            row,
+            f"votes[#] is {given[row]}, while the counts in y_true[#] sum to {own[row]}: counts "
+            "carry their own numbers of votes, so leave out votes=",
         )
 
 
@@ -112,18 +126,20 @@ def _shares_of_rows(
     if negative.any():
         row = _first(negative)
         column = int(np.argmax(counts[row] < 0))
-        raise InputError(
-            f"y_true[{row}, {column}] is {counts[row, column].item()!r}: counts of votes must not "
-            "be negative"
+        raise BadCount(
+            row,
+            f"y_true[#, {column}] is {counts[row, column].item()!r}: counts of votes must not be "
+            "negative",
         )
     totals = counts.sum(axis=1, dtype=np.float64)
     if (totals == 0).any():
         none = totals == 0
         others = int(np.count_nonzero(none)) - 1
         more = f", nor have {others} rows after it" if others else ""
-        raise InputError(
-            f"y_true[{_first(none)}] has no votes{more}: counts need at least one in every row. "
-            "Drop rows without votes"
+        raise BadCount(
+            _first(none),
+            f"y_true[#] has no votes{more}: counts need at least one in every row. Drop rows "
+            "without votes",
         )
     own = totals.astype(np.int64)
     if votes is not None and votes.shape == own.shape:
@@ -139,11 +155,11 @@ def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labe
         row = _first(wrong)
         value = counts[row].item()
         if _are_whole(counts[row : row + 1])[0] and value > votes[row]:
-            need = f"of the {votes[row]} votes that votes[{row}] says, no more can be for class 1"
+            need = f"of the {votes[row]} votes that votes[#] says, no more can be for class 1"
         else:
-            at = int(np.argmax(counts > 1))
-            need = f"counts of votes (as y_true[{at}], {counts[at].item()!r}) must be whole, from 0"
-        raise InputError(f"y_true[{row}] is {value!r}: {need}")
+            other = counts[int(np.argmax(counts > 1))].item()
+            need = f"counts of votes, such as {other!r} in another row, must be whole, from 0"
+        raise BadCount(row, f"y_true[#] is {value!r}: {need}")
     return Labels(counts / votes.astype(np.float64), votes, COUNTED_BESIDE)
 
 

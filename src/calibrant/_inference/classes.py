@@ -21,6 +21,7 @@ from calibrant._inference.family import (
     FACTORS,
     MEMBERS,
     SURE,
+    VoteScatter,
     moved,
     outcome_variance,
     thresholded,
@@ -130,12 +131,15 @@ class ClassFamily:
     seed: int
     luck: Luck | None = None
     common: bool = False
+    # How the shares of each row scatter, where rows stay and their votes are drawn anew.
+    votes: VoteScatter | None = None
 
     def __post_init__(self) -> None:
         p = self.bins
         self.recalibrated = None if self.luck is None else self.luck.recalibrated
         self.gap = p.mean(p.z - p.u)
-        self.outcomes = p.y is not None and not self.blocks.clustered and not self.common
+        fixed = self.common or self.votes is not None
+        self.outcomes = p.y is not None and not self.blocks.clustered and not fixed
         self.small = self.blocks.size * p.size <= BLOCK_ENTRIES
         self.scale = self._standard_errors()
         self.smooth = None
@@ -148,6 +152,9 @@ class ClassFamily:
     def _standard_errors(self) -> Array:
         p = self.bins
         safe = np.where(p.weight > 0, p.weight, 1.0)
+        if self.votes is not None:
+            known: Array = np.sqrt(p.sums(p.w * p.w * self.votes.variance)) / safe
+            return known
         variance = np.zeros(p.size)
         if p.hard:
             rows = np.divide(p.weight**2, p.squares, out=np.ones(p.size), where=p.squares > 0)
@@ -171,7 +178,7 @@ class ClassFamily:
     @cached_property
     def _weights(self) -> Array:
         """The weight of every bin in each resample of the rows."""
-        if not self.small:
+        if not self.small or self.votes is not None:
             return np.broadcast_to(self.bins.weight, (self.n_draws, self.bins.size))
         counts = self.blocks.resamples(self.n_draws, self.seed)
         weights = counts @ self.bins.weight_of_blocks(self.blocks)
@@ -188,6 +195,9 @@ class ClassFamily:
         if not self.small:
             out: Array = rng.standard_normal((self.n_draws, p.size)) * (self.scale * p.weight)
             return out
+        if self.votes is not None:
+            moved_by = p.of_blocks(self.blocks, p.w * self.votes.residual)
+            return self.blocks.signs(self.n_draws, rng) @ moved_by
         away = p.of_blocks(self.blocks, p.w * (p.z - p.u - centre[p.index]))
         counts = self.blocks.resamples(self.n_draws, self.seed)
         wider = np.sqrt(self.blocks.size / max(1.0, self.blocks.size - 1.0))

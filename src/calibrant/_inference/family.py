@@ -98,6 +98,16 @@ def outcome_variance(rows: Array, mean_u: Array, mean_z: Array) -> Array:
     return np.maximum(q * (1.0 - q), least)
 
 
+@dataclass(frozen=True, eq=False)
+class VoteScatter:
+    """How the shares of every row scatter, (n,) or (n, k): a residual drawn once, of mean 0 and the
+    covariance of the row's votes, and the variance.
+    """
+
+    residual: Array
+    variance: Array
+
+
 @dataclass
 class Family:
     """The family of one scalar problem; draws are common to all members and all measures."""
@@ -110,6 +120,8 @@ class Family:
     # Whether hard labels scatter as they did too, so that what several predictors make of the same
     # resample can be compared.
     common: bool = False
+    # How the shares of each row scatter, where rows stay and their votes are drawn anew.
+    votes: VoteScatter | None = None
     _members: dict[tuple[str, float], tuple[Drawn, Drawn]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -118,11 +130,15 @@ class Family:
         total = cells.by_bin(cells.w)
         self.mean = cells.by_bin(cells.w * cells.u) / np.where(total > 0, total, 1.0)
         # Outcomes can be drawn; soft labels, and rows that belong together, scatter as they did.
-        self.outcomes = p.hard and not self.blocks.clustered and not self.common
+        fixed = self.common or self.votes is not None
+        self.outcomes = p.hard and not self.blocks.clustered and not fixed
         self.scale = self._standard_errors()
         seen = np.abs(self.gap[self.scale > 0]) / self.scale[self.scale > 0]
         self.last = float(seen.max(initial=1.0)) + 1.0
         self.smooth_gap = self._smooth_gap()
+        if self.votes is not None:
+            self._revote(self.votes)
+            return
         rng = np.random.default_rng((self.seed, 1))
         if self.outcomes and p.counts_once:
             n = int(cells.n.sum())
@@ -152,12 +168,27 @@ class Family:
         )
         self._spread = np.maximum(counts @ of_blocks["wz2"] - self._w * mean**2, 0.0)
 
+    def _revote(self, votes: VoteScatter) -> None:
+        """Draws in which rows stay, and shares scatter as votes do."""
+        p, cells = self.problem, self.cells
+        shape = (self.n_draws, cells.size)
+        self._w = np.broadcast_to(cells.w, shape)
+        self._wu = np.broadcast_to(cells.w * cells.u, shape)
+        moved = self.blocks.sums(cells.index, cells.size, p.weights * votes.residual)
+        signs = self.blocks.signs(self.n_draws, np.random.default_rng((self.seed, 1)))
+        self._noise = signs @ moved
+        safe = np.where(cells.w > 0, cells.w, 1.0)
+        self._spread = np.broadcast_to(np.maximum(cells.wz2 - cells.wz**2 / safe, 0.0), shape)
+
     def _standard_errors(self) -> Array:
         """The standard error of each bin's gap."""
         p, m = self.problem, self.problem.m
         w = p.weights
         total = np.bincount(p.bins, w, m)
         safe = np.where(total > 0, total, 1.0)
+        if self.votes is not None:
+            known: Array = np.sqrt(np.bincount(p.bins, w * w * self.votes.variance, m)) / safe
+            return known
         variance = np.zeros(m)
         if p.hard:
             squares = np.bincount(p.bins, w * w, m)

@@ -8,7 +8,7 @@ doi:10.1093/biomet/79.2.231): its third moment tells how far each limit must mov
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,6 +58,21 @@ def _rows(samples: Samples) -> Iterator[tuple[Array, Array]]:
         else:
             q = np.clip(z.astype(np.float64), 0.0, 1.0)
         yield p, q
+
+
+def distribution_rows(samples: Samples) -> tuple[Array, Array]:
+    """Predictions and targets as rows of probabilities, (n, k); of binary problems (n, 2)."""
+    parts = list(_rows(samples))
+    return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
+
+
+def row_functions(
+    statistic: str, *, multiclass: bool, only: str | None = None
+) -> Callable[[Array, Array], dict[str, Array]]:
+    """What gives the losses, or the distances, of rows of probabilities; `only` one of these."""
+    if statistic == "distribution":
+        return lambda p, q: distances(p, q, floor=LOG_FLOOR, only=only)
+    return lambda p, q: _losses(p, q, multiclass)
 
 
 def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:

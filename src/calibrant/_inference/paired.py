@@ -48,6 +48,8 @@ class Scatter:
     # The predictions, where a measure has a kink at a gap of 0: which way a small change of them
     # moves it depends on the sign of gaps that may be noise.
     predictions: Array | None = None
+    # What the noise of votes adds to the value, where it is taken out of a mean.
+    excess: float = 0.0
 
     def at(self, t: float) -> Array:
         """The errors in the member t."""
@@ -83,6 +85,7 @@ def difference_limits(
     if first.influences is not None and second.influences is not None:
         moved = first.influences.moved - second.influences.moved
         low, high, _ = mean_limits(Influences(moved, first.influences.units), level)
+        value -= first.excess - second.excess
         return value + low, value + high, value
     tail = (1.0 - level) / 2.0
     a, b = first.at(first.best), second.at(second.best)
@@ -109,6 +112,7 @@ def independent_limits(
     """
     if first.influences is not None and second.influences is not None:
         low, high, _ = mean_limits(_together(first.influences, second.influences), level)
+        value -= first.excess - second.excess
         return value + low, value + high, value
     assert first.errors is not None and second.errors is not None
     n = min(first.errors.shape[1], second.errors.shape[1])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
+from calibrant._core.errors import InputError, one_of
 from calibrant._data.counts import check_same_votes, votes_per_row
 from calibrant._data.missing import own_rows
 from calibrant._data.samples import Notion, Samples
@@ -57,6 +58,8 @@ class Resampler:
     # Blocks of the same rows, where several predictors are resampled together.
     common_blocks: Blocks | None = None
     problems: dict[Any, Problem | None] = field(default_factory=dict)
+    # What is drawn anew: "rows", their "votes", "both", or "" for both where votes are known.
+    resample: str = ""
 
     def __post_init__(self) -> None:
         """Rows without weight are not there: a resample of nothing else would have no value."""
@@ -139,6 +142,22 @@ class Resampler:
             return None
         hits = int(np.count_nonzero(self.plain_problem.z > 0.5))
         return min(hits, self.samples.n - hits)
+
+
+RESAMPLE = ("rows", "votes", "both")
+
+
+def checked_resample(resample: Any, votes: Any) -> str:
+    """What is resampled, as `Resampler` has it; `votes` have been checked."""
+    if resample is None:
+        return ""
+    one_of("resample", resample, RESAMPLE)
+    if votes is None and resample != "rows":
+        raise InputError(
+            f"resample={resample!r} needs the number of votes behind each label: give votes=, or "
+            "counts of votes as y_true"
+        )
+    return str(resample)
 
 
 def checked_votes(votes: Any, samples: Samples) -> Any:

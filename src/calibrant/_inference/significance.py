@@ -96,7 +96,8 @@ def drawn_sums(
     rows = np.searchsorted(rate, rng.random(n_points) * rate[-1], side="right")
     rows = np.minimum(rows, first.size - 1)
     at = np.sort(rng.integers(0, n_draws, n_points) * first.size + rows)
-    draw, row = np.divmod(at[np.append(True, at[1:] != at[:-1])], first.size)
+    once = np.append(True, at[1:] != at[:-1])[: at.size]  # there may be no surprise at all
+    draw, row = np.divmod(at[once], first.size)
     adds = (b[first] * (1.0 - 2.0 * likely))[row]
     out += np.bincount(draw * m + bins[first][row], adds, n_draws * m).reshape(n_draws, m)
     return out
@@ -148,6 +149,8 @@ def drawn_tail(value: float, drawn: Array) -> float:
     if reached >= ENOUGH:
         return by_count
     n_tail = int(TAIL_SHARE * drawn.size)
+    if reached > n_tail:  # it is not in the tail that is fitted
+        return by_count
     largest = np.sort(drawn)[-n_tail - 1 :]
     beyond = largest[1:] - largest[0]
     mean = float(beyond.mean())
@@ -255,13 +258,13 @@ def linear_null(problem: Problem) -> tuple[float, float, float]:
 
 def truthful_p(problem: Problem, value: float, mean: float, variance: float, seed: int) -> Drawn:
     """The p-value of LinCE."""
-    if not variance > 0 or _far_from_normal(problem) <= NOT_NORMAL:
+    if not variance > 0 or far_from_normal(problem) <= NOT_NORMAL:
         return Drawn(scaled_chi_square_tail(value, mean, variance))
     scale = problem.weights / float(problem.weights.sum())
     return drawn_p(value, problem.u, scale, problem.bins, problem.m, seed, _sum_of_squares)
 
 
-def _far_from_normal(problem: Problem) -> float:
+def far_from_normal(problem: Problem) -> float:
     """Squared skewness or excess kurtosis of the bins' sums, by their weight in LinCE."""
     w, u, bins, m = problem.weights, problem.u, problem.bins, problem.m
     spread = u * (1.0 - u)

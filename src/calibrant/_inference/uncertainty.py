@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule, equal_mass_rule
+from calibrant._core.errors import InputError
 from calibrant._engines.arrays.draws import MOST_LABELS
 from calibrant._inference.blocks import blocks_of, summed
 from calibrant._inference.bootstrap import basic_limits
@@ -20,7 +22,7 @@ from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, empty_tab
 from calibrant._inference.class_bins import class_bins, full_bins, recalibrated
 from calibrant._inference.classes import ClassFamily, Errors, Luck
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
-from calibrant._inference.family import SHAPES, Family, Limits, invert
+from calibrant._inference.family import SHAPES, Family, Limits, VoteScatter, invert
 from calibrant._inference.means import (
     Influences,
     few_event_limits,
@@ -39,15 +41,18 @@ from calibrant._inference.paired import (
 )
 from calibrant._inference.resampling import Resampler
 from calibrant._inference.tails import lower_tail, upper_chance, upper_tail
+from calibrant._inference.vote_limits import VoteLimits, note_on_votes
+from calibrant._inference.voted_rows import VotedRows
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
-from calibrant.results._uncertainty import Interval, NoiseFloor
+from calibrant.results._uncertainty import Interval, NoiseFloor, estimand_of
 
 Array = NDArray[np.float64]
 
 # Outcomes of the rarer kind below which limits rest on the predictions more than on the outcomes.
 FEW_EVENTS = 5
 INVERTED = "test inversion over a least-favourable family"
+INVERTED_VOTES = f"{INVERTED}, the votes of these rows drawn anew"
 OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
 
 SOFT_HAVE_NO_FLOOR = (
@@ -89,10 +94,68 @@ class Uncertainty(Resampler):
         high = min(max(high, low), measure.high)
         low, high = self._beyond_certainty(measure, low, high)
         centre = value if centre is None else min(max(centre, low), high)
+        notes = ["" if measure.interval_method == "influence" else self._note()]
+        notes.append(self.vote_note(measure))
         return Interval(
             measure.name, value, low, high, self.level, method, self.seed, error, centre,
-            "" if measure.interval_method == "influence" else self._note(),
+            "; ".join(filter(None, notes)), self._estimand(measure),
         )  # fmt: skip
+
+    # --- the noise of votes ----------------------------------------------------------------------
+
+    @cached_property
+    def vote_rows(self) -> VotedRows | None:
+        """The votes behind soft labels; None where they are not known."""
+        if self.votes is None or not self.soft:
+            return None
+        return VotedRows(self.samples, self.votes, self.seed, self.measures)
+
+    @cached_property
+    def resampling(self) -> str:
+        """What is drawn anew: "rows", "votes" or "both"."""
+        rows = self.vote_rows
+        if rows is None:
+            return "rows"
+        if rows.why_not and self.resample in ("votes", "both"):
+            raise InputError(
+                f"resample={self.resample!r} needs to know how votes scatter, but {rows.why_not}: "
+                "resample='rows' is about the labels given"
+            )
+        return "rows" if rows.why_not else self.resample or "both"
+
+    @cached_property
+    def voted(self) -> VoteLimits:
+        """The noise of votes, where it is taken out."""
+        assert self.vote_rows is not None
+        return VoteLimits(
+            self.vote_rows, self.blocks, self.groups, self.level, self._many_draws,
+            self._few_draws, self.seed,
+            lambda measure, samples: measure.compute(self.summary(samples)),
+        )  # fmt: skip
+
+    def _takes_out_votes(self, measure: Measure) -> bool:
+        """Whether noise of votes that is in the value is not to be in the limits."""
+        return self.resampling == "both" and measure.votes_add
+
+    def _estimand(self, measure: Measure) -> str:
+        """What an interval is about, where it is not what all are."""
+        return estimand_of(self.resampling, of_labels=measure.votes_add) if self.soft else ""
+
+    def vote_note(self, measure: Measure) -> str:
+        """What to know about the noise of votes in a measure of these labels."""
+        if not self.soft or not measure.votes_add:
+            return ""
+        return note_on_votes(measure, self.vote_rows, self.resampling)
+
+    def without_vote_noise(self, measure: Measure, value: float) -> float:
+        """The value against the distributions behind the votes, for these rows."""
+        if self.resampling == "rows":
+            return value
+        of_bins = measure.interval_method == "inversion" and measure.vote_excess is None
+        inverted = self._inverted(measure, value) if of_bins else None
+        if inverted is not None and inverted[4] is not None:
+            return inverted[4]
+        return self.voted.estimate(measure, value)
 
     def _beyond_certainty(self, measure: Measure, low: float, high: float) -> tuple[float, float]:
         """An interval of no width at an end of a measure's range, with what so many rows without a
@@ -122,8 +185,14 @@ class Uncertainty(Resampler):
     ) -> tuple[float, float, str, float | None, float | None]:
         """Limits, method, standard error of the value, and the estimate without its bias."""
         way = measure.interval_method
+        if self.resampling == "votes" and way != "inversion":
+            return self.voted.of_same_rows(measure, value)
+        if self._takes_out_votes(measure) and measure.vote_model:
+            return self.voted.modelled(measure, self.noise_floor(measure, value))
         if way == "mean":
             low, high, error = mean_limits(self._influences(measure), self.level)
+            if self._takes_out_votes(measure):
+                value = self.voted.estimate(measure, value)
             if self._few_events and measure.notion == "loss" and self.samples.weights is None:
                 fewest, most = few_event_limits(self.samples, measure.loss, self.level)
                 low, high = min(low, fewest), max(high, most)
@@ -131,6 +200,9 @@ class Uncertainty(Resampler):
             return value + low, value + high, f"BCa limits of a mean of {kind}", error, value
         if way == "influence":
             return self._influenced(measure, value)
+        if way == "rate" and self._takes_out_votes(measure):
+            problem = self.plain_problem
+            return self.voted.of_scattered(measure, value, problem.z, problem.w)
         if way == "rate":
             low, high = uncertainty_limits(self.plain_problem, self.groups, self.level)
             return low, high, "limits of the rate", None, value
@@ -143,6 +215,8 @@ class Uncertainty(Resampler):
         inverted = self._inverted(measure, value) if way == "inversion" else None
         if inverted is not None:
             return inverted
+        if self.resampling == "votes":
+            return self.voted.of_same_rows(measure, value)
         drawn = self._resampled(measure)
         kind = "clusters" if self.groups is not None else "rows"
         return (
@@ -213,7 +287,11 @@ class Uncertainty(Resampler):
                 )  # fmt: skip
         if limits is None:
             return None
-        low = limits.low
+        low, estimate = limits.low, limits.estimate
+        if self.resampling == "votes":
+            if measure.vote_excess is not None:
+                estimate = max(value - self.voted.rows.excess(measure), measure.low)
+            return low, limits.high + correction, INVERTED_VOTES, error, estimate
         # Whether the data differ from calibrated ones is what the noise floor tests.
         floor = self._null_values(measure)
         if floor is not None:
@@ -236,8 +314,16 @@ class Uncertainty(Resampler):
         if key not in self._families:
             same = problem.n == self.samples.n
             blocks = self.blocks if same else blocks_of(problem.n, self.groups, self.seed)
-            self._families[key] = Family(problem, cells, blocks, n_draws, self.seed)
+            if self.resampling == "votes":
+                blocks = blocks_of(problem.n, None, self.seed)  # clusters are of rows, which stay
+            self._families[key] = Family(
+                problem, cells, blocks, n_draws, self.seed, votes=self._scalar_votes
+            )
         return self._families[key]
+
+    @property
+    def _scalar_votes(self) -> VoteScatter | None:
+        return self.voted.rows.scalar_scatter if self.resampling == "votes" else None
 
     @property
     def _many_draws(self) -> int:
@@ -255,7 +341,10 @@ class Uncertainty(Resampler):
             self._wholes[key] = row_values(self.samples, distribution=distribution)
         weights = self.samples.weights
         w = None if weights is None else weights.astype(np.float64)
-        return influences(self._wholes[key][measure.loss], w, self.groups)
+        values = self._wholes[key][measure.loss]
+        if self._takes_out_votes(measure):
+            values = self.voted.rows.corrected(measure)
+        return influences(values, w, self.groups)
 
     def _resampled(self, measure: Measure) -> Array:
         """The measure's value in resamples of the rows, for one that has no family."""
@@ -273,13 +362,19 @@ class Uncertainty(Resampler):
         """How the measure of a sample scatters about its true value, resample by resample: the same
         resamples for every predictor on the same rows.
         """
+        by_votes = self.resampling == "votes" and measure.interval_method != "inversion"
+        if by_votes or (self._takes_out_votes(measure) and measure.vote_model):
+            return Scatter(None, self.voted.errors(measure, value, rows_too=not by_votes)[None])
         if measure.interval_method in ("mean", "influence"):
             mean = measure.interval_method == "mean"
             parts = self._influences(measure) if mean else self._moved(measure)
             if self.groups is None:
                 moved = summed(self.blocks.index, parts.moved, self.blocks.size)
                 parts = Influences(moved, parts.units)
-            return Scatter(parts, None)
+            excess = 0.0
+            if self._takes_out_votes(measure):
+                excess = value - self.voted.estimate(measure, value)
+            return Scatter(parts, None, excess=excess)
         members = self._common_members(measure)
         if members is None:
             drawn = self._resampled(measure)
@@ -327,8 +422,9 @@ class Uncertainty(Resampler):
         """A family whose resamples are the same for every predictor on the same rows."""
         if ("common", key) not in self._families:
             self._families["common", key] = Family(
-                problem, cells, self.blocks, n_draws, self.seed, common=True
-            )
+                problem, cells, self.blocks, n_draws, self.seed, common=True,
+                votes=self._scalar_votes,
+            )  # fmt: skip
         return self._families["common", key]
 
     def _common_classes(self, measure: Measure) -> list[tuple[float, Array]] | None:
@@ -338,7 +434,9 @@ class Uncertainty(Resampler):
         own, formula = classes
         key = ("common", id(own))
         if key not in self._classes:
-            family = ClassFamily(own.bins, self.blocks, self._many_draws, self.seed, common=True)
+            family = ClassFamily(
+                own.bins, self.blocks, self._many_draws, self.seed, common=True, votes=own.votes
+            )
             self._classes[key] = (family, 0)
         common = self._classes[key]
         assert common is not None
@@ -377,13 +475,18 @@ class Uncertainty(Resampler):
         if bins is None:
             return None
         own, k = bins
-        luck = None
+        luck = votes = None
+        if self.resampling == "votes":
+            votes = self.voted.rows.scatter
+            if votes.residual.shape != own.u.shape:  # a class that no prediction is about
+                return None
         # Labels can be drawn of all classes, and not of some of them alone.
         if own.u.shape[1] == self.samples.n_classes <= MOST_LABELS:
             if self._luck is None:
                 self._luck = Luck(own.u, recalibrated(own, self.samples), self.seed)
             luck = self._luck
-        return ClassFamily(own, self.blocks, self._many_draws, self.seed, luck), k
+        blocks = self.blocks if votes is None else blocks_of(own.n, None, self.seed)
+        return ClassFamily(own, blocks, self._many_draws, self.seed, luck, votes=votes), k
 
     # --- noise floors ----------------------------------------------------------------------------
 
@@ -398,9 +501,10 @@ class Uncertainty(Resampler):
             return None
         drawn, method = null
         exact = None
-        binned = self.binned(measure)
-        if binned is not None and not self.soft and self.groups is None:
-            exact = null_mean(measure, binned[1])
+        if measure.null_mean is not None and not self.soft and self.groups is None:
+            binned = self.binned(measure)
+            problem = self.plain_problem if binned is None else binned[1]
+            exact = null_mean(measure, problem)
         seen = self._on_null_scale(measure, value)
         scale = value / seen if seen > 0 and self._of_cells(measure) is not None else 1.0
         better = measure.higher_is_better

@@ -53,6 +53,8 @@ def gap_scale(measure: Measure, summary: Statistics) -> GapScale:
     """
     if measure.power == 1:
         return GapScale(rate=measure.rate)
+    if measure.spread is not None:
+        return GapScale(measure.power, measure.spread(summary), rate=measure.rate)
     if not measure.is_binned:  # a mean over rows
         return GapScale(measure.power, rate=measure.rate)
     table = _table(measure, summary)

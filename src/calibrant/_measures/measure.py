@@ -182,9 +182,18 @@ class Measure:
         Whether it needs the order of the predictions, where its statistic has it.
     loss : str, default ""
         The field of `LossSums` that it is the mean of.
+    spread : callable, optional
+        From `Statistics` to its value if every row had a gap of 1, where it is a square of gaps
+        that is not over bins; 1 by default.
     moved : callable, optional
         From u, z and w of the scalar problem to what each row moves its value by: its interval,
         and that of a difference of two predictors, is then found from these.
+    vote_excess : callable, optional
+        From predictions (n, k) and the variances of the labels' shares (n, k) to what the noise of
+        votes adds to the square of each row: it can then be taken out exactly.
+    vote_model : bool, default False
+        Whether it is neither linear nor a square of the labels, row by row: what the noise of votes
+        adds is then known from a model of the distributions behind them alone.
     """
 
     name: str
@@ -225,7 +234,10 @@ class Measure:
     equal_mass: bool = False
     needs_order: bool = True
     loss: str = ""
+    spread: Callable[[Statistics], float] | None = None
     moved: Callable[[Array, Array, Array], Moved] | None = None
+    vote_excess: Callable[[Array, Array], Array] | None = None
+    vote_model: bool = False
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
@@ -259,7 +271,8 @@ class Measure:
             return self.title
         if self.gaps == "largest":
             return "largest gap"
-        return "squared gap" if self.power == 2 and self.is_binned else "mean gap"
+        squares = self.power == 2 and (self.is_binned or self.spread is not None)
+        return "squared gap" if squares else "mean gap"
 
     @property
     def interval_method(self) -> IntervalMethod:
@@ -271,6 +284,28 @@ class Measure:
         if STATISTICS[self.statistic].problem == "rows":
             return "mean"
         return "inversion" if self._many is not None else "bootstrap"
+
+    @property
+    def votes_add(self) -> bool:
+        """Whether the noise of votes adds to its value, whatever the number of rows."""
+        return self.vote_model or (self.vote_excess is not None and not self.is_binned)
+
+    @property
+    def vote_noise(self) -> str:
+        """What the noise of votes, where labels are shares of them, does to its value."""
+        if self.vote_model:
+            return (
+                "adds to the value, whatever the number of rows; taken out by a model of the "
+                "distributions behind the votes"
+            )
+        if self.votes_add:
+            return (
+                "adds to the value, whatever the number of rows; taken out exactly, by the "
+                "variance of each row's shares"
+            )
+        if self.vote_excess is not None:
+            return "averages out over many rows; of these rows it is taken out exactly"
+        return "averages out over many rows"
 
     @property
     def _many(self) -> object:

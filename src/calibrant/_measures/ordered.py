@@ -14,7 +14,8 @@ from calibrant._core.binning import ROUNDING, MiddleRanks
 from calibrant._core.level_table import LevelTable
 from calibrant._measures.binned import binned_error
 
-# Bins that a sweep looks at together; where each look takes a way to a device, more of them.
+# Bins that a sweep looks at together, at first and at most; where each look takes a way to a
+# device, as many from the start.
 AT_ONCE, FAR_AT_ONCE = 512, 1 << 15
 
 
@@ -70,6 +71,7 @@ class _Levels:
     def __init__(self, ranks: MiddleRanks, wz: NDArray[np.float64]) -> None:
         self.ranks = ranks
         self.n_levels = wz.size
+        self.rising = bool((np.diff(wz / ranks.mass) >= 0.0).all())
         self._targets = np.cumsum(wz)
 
     @property
@@ -88,6 +90,8 @@ def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
     more than there are distinct predictions.
     """
     first, most = 2, order.n_levels
+    if order.rising:  # then so are means of neighbours, in any number of bins
+        return most + 1
     while first <= most:
         # Several numbers at a time, so many bins in all: most sweeps end within a few dozen.
         more = max(1, int(math.sqrt(first * first + 2 * at_once)) - first)
@@ -96,6 +100,7 @@ def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
         if falls.any():
             return int(tried[falls.argmax()])
         first = int(tried[-1]) + 1
+        at_once = min(2 * at_once, FAR_AT_ONCE)  # a sweep that goes on takes fewer looks
     return most + 1
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from calibrant.results._audit import Audit, AuditVerdict
     from calibrant.results._base import Record, Result
+    from calibrant.results._bayes_error import BayesError
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check, Limit, LimitCheck
     from calibrant.results._clinical import ClinicalSummary, ClinicalValue
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
         Interval,
         NoiseFloor,
         Verdict,
+        VoteNoise,
     )
     from calibrant.results._windows import Window, Windows
 
 _MODULES = {
     "_audit": ("Audit", "AuditVerdict"),
     "_base": ("Record", "Result"),
+    "_bayes_error": ("BayesError",),
     "_bin_sensitivity": ("BinSensitivity",),
     "_check": ("Check", "Limit", "LimitCheck"),
     "_clinical": ("ClinicalSummary", "ClinicalValue"),
@@ -52,7 +55,14 @@ _MODULES = {
     "_robustness": ("RankCorrelation", "RankRobustness"),
     "_slices": ("Slice", "Slices"),
     "_smooth_curve": ("OutsideBin", "SmoothCurve"),
-    "_uncertainty": ("CalibrationTest", "CoxCalibration", "Interval", "NoiseFloor", "Verdict"),
+    "_uncertainty": (
+        "CalibrationTest",
+        "CoxCalibration",
+        "Interval",
+        "NoiseFloor",
+        "Verdict",
+        "VoteNoise",
+    ),
     "_windows": ("Window", "Windows"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
@@ -60,6 +70,7 @@ _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "Audit",
     "AuditVerdict",
+    "BayesError",
     "BeforeAfter",
     "BinSensitivity",
     "BinView",
@@ -96,6 +107,7 @@ __all__ = [
     "Slices",
     "SmoothCurve",
     "Verdict",
+    "VoteNoise",
     "Window",
     "Windows",
 ]

@@ -14,6 +14,29 @@ ESTIMAND = (
     "the value of the measure in the population that the rows were drawn from, in the bins of this "
     "sample; not its expectation on samples of this size"
 )
+_LABELS = (
+    "the value of the measure in the population that the rows were drawn from, against labels made "
+    "as these were: if they are shares of votes, of as many votes"
+)
+_BEHIND = (
+    "the value of the measure in the population that the rows were drawn from, against the "
+    "distributions that the votes were drawn from: what it would be with votes without end"
+)
+_THESE_ROWS = (
+    "the value of the measure on these very rows, against the distributions that their votes were "
+    "drawn from: what it would be with votes without end"
+)
+
+
+def estimand_of(resampled: str, *, of_labels: bool) -> str:
+    """What an interval of soft labels is about, where rows, votes or both were drawn anew; with
+    `of_labels` the noise of votes is in the measure, whatever the number of rows.
+    """
+    if resampled == "votes":
+        return _THESE_ROWS
+    if not of_labels:
+        return ""
+    return _BEHIND if resampled == "both" else _LABELS
 
 
 @dataclass(frozen=True)
@@ -46,6 +69,8 @@ class Interval(Record):
         too high as too low.
     note : str
         What to know beside the limits: too few events, a value below what chance allows.
+    about : str
+        What `estimand` says, where it is not the same for all measures.
 
     Examples
     --------
@@ -66,6 +91,7 @@ class Interval(Record):
     standard_error: float | None = None
     estimate: float | None = None
     note: str = ""
+    about: str = ""
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -78,7 +104,7 @@ class Interval(Record):
     @property
     def estimand(self) -> str:
         """What `low`, `high` and `estimate` are about."""
-        return ESTIMAND
+        return self.about or ESTIMAND
 
     @property
     def comment(self) -> str:
@@ -92,7 +118,10 @@ class Interval(Record):
             if self.estimate is None
             else f": without it, {distinct_numbers((self.estimate,))[0]}"
         )
-        where = f"the value lies {side} its own interval, by the bias of a sample{without}"
+        cause = (
+            "the noise of votes" if self.about in (_BEHIND, _THESE_ROWS) else "the bias of a sample"
+        )
+        where = f"the value lies {side} its own interval, by {cause}{without}"
         return f"{where}; {self.note}" if self.note else where
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,10 +197,85 @@ class NoiseFloor(Record):
 
 
 @dataclass(frozen=True)
+class VoteNoise(Record):
+    """A measure against shares of votes, and against the distributions behind them.
+
+    Made by `vote_noise`. `estimate` is for these very rows: what `value` would be if every row had
+    votes without end.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    value : float
+        Its value against the shares.
+    estimate : float
+        Its value without the noise of votes.
+    votes_low, votes_median, votes_high : int or float
+        The fewest, the usual and the most votes of a row.
+    single : int
+        How many rows have one vote, which tells nothing of how votes scatter.
+    method : str
+        How the noise of votes was taken out.
+    note : str
+        What to know beside it.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> shares, p = [[1.0, 0.0], [0.5, 0.5]] * 40, [[0.7, 0.3], [0.6, 0.4]] * 40
+    >>> found = cal.vote_noise(shares, p, measure="brier", votes=2)
+    >>> round(found.value, 3), round(found.estimate, 3), round(found.noise, 3)
+    (0.1, -0.15, 0.25)
+    """
+
+    measure: str
+    value: float
+    estimate: float
+    votes_low: int
+    votes_median: float
+    votes_high: int
+    single: int
+    method: str
+    note: str = ""
+
+    @property
+    def noise(self) -> float:
+        """What the noise of votes adds to the value."""
+        return self.value - self.estimate
+
+    @property
+    def estimand(self) -> str:
+        """What `estimate` is about."""
+        return _THESE_ROWS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON has it.
+
+        Returns
+        -------
+        dict
+            Every attribute, with `noise` and `estimand`.
+        """
+        return {**super().to_dict(), "noise": self.noise, "estimand": self.estimand}
+
+    def __repr__(self) -> str:
+        votes = f"{self.votes_low}"
+        if self.votes_high > self.votes_low:
+            votes = f"{self.votes_low} to {self.votes_high}"
+        votes += " vote" if votes == "1" else " votes"
+        note = f"; {self.note}" if self.note else ""
+        return (
+            f"VoteNoise({self.measure}: {shown(self.estimate)} without the noise of {votes} a row, "
+            f"{shown(self.value)} with it; {self.method}{note})"
+        )
+
+
+@dataclass(frozen=True)
 class CalibrationTest(Record):
     """A test of the hypothesis that the predictions are calibrated.
 
-    Made by `spiegelhalter`, `hosmer_lemeshow` and `truthful_test`.
+    Made by `spiegelhalter`, `hosmer_lemeshow`, `truthful_test` and `cutoff_test`.
 
     Attributes
     ----------
@@ -187,6 +291,8 @@ class CalibrationTest(Record):
         What to know about the result.
     seed : int or None
         The seed of the draws; None where nothing was drawn.
+    where : tuple of two floats or None
+        The interval of predictions in which the statistic is reached, for a test that has one.
 
     Examples
     --------
@@ -201,6 +307,7 @@ class CalibrationTest(Record):
     null: str
     note: str = ""
     seed: int | None = None
+    where: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         note = f"; {self.note}" if self.note else ""

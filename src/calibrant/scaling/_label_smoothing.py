@@ -108,12 +108,10 @@ class LabelSmoothingTemperature(TemperatureScaling):
             raise ValueError("a smoothing outside [0, 1]")
 
     def _solve(self, problem: Problem) -> Solution:
-        majority = _majority(problem.targets)
-        epsilon = self.smoothing
-        if epsilon is None:
-            epsilon = _held_back(majority, problem)
-        smoothed = (1.0 - epsilon) * majority + epsilon / problem.n_classes
-        solution = super()._solve(replace(problem, targets=smoothed))
+        majority = problem.with_targets(_majority(problem.targets))
+        epsilon = _held_back(majority) if self.smoothing is None else self.smoothing
+        smoothed = (1.0 - epsilon) * majority.targets + epsilon / problem.n_classes
+        solution = super()._solve(majority.with_targets(smoothed))
         return replace(solution, learned={**solution.learned, "smoothing_": float(epsilon)})
 
     def _fit_on_device(
@@ -129,9 +127,9 @@ def _majority(targets: FloatArray) -> FloatArray:
     return out
 
 
-def _held_back(majority: FloatArray, problem: Problem) -> float:
+def _held_back(problem: Problem) -> float:
     """The mean probability that the predictions leave to other classes than the majority's."""
     p = problem.predictions.probabilities()
     rows = p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
-    held = 1.0 - (majority * rows).sum(axis=1)
+    held = 1.0 - (problem.targets * rows).sum(axis=1)
     return float(np.clip(problem.shares @ held, 0.0, 1.0))

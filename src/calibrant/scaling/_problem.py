@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.logprobs import Given
+from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._summaries.samples import Summary
 from calibrant.scaling._predictions import FloatArray, Predictions, predictions_of
@@ -20,8 +21,9 @@ Learned = float | FloatArray | tuple[FloatArray, ...]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Predictions, targets as rows on the simplex (n, k), and weights. `loss_before` is the log
-    loss of the predictions as they came.
+    """Predictions, targets as rows on the simplex (n, k), and weights: of rows or, where targets
+    are shares of votes, of all votes on a row. `loss_before` is the log loss of the predictions as
+    they came.
     """
 
     predictions: Predictions
@@ -29,6 +31,12 @@ class Problem:
     weights: FloatArray
     loss_before: float
     class_names: tuple[str, ...]
+    votes: FloatArray | None = None
+
+    def with_targets(self, targets: FloatArray) -> Problem:
+        """The same rows with another target each, in place of the votes on it."""
+        weights = self.weights if self.votes is None else self.weights / self.votes
+        return replace(self, targets=targets, weights=weights, votes=None)
 
     @property
     def n_classes(self) -> int:
@@ -77,11 +85,14 @@ def to_problem(
     given: Given,
     classes: Sequence[Any] | None,
     data: Any,
+    votes: Any = None,
 ) -> Problem:
     """A problem from whatever the user has, or a clear error."""
-    samples = to_samples(
-        y_true, y_proba, sample_weight=sample_weight, from_logits=given, classes=classes,
-        data=data,
+    samples = by_votes(
+        to_samples(
+            y_true, y_proba, sample_weight=sample_weight, from_logits=given, classes=classes,
+            data=data, votes=votes,
+        )
     )  # fmt: skip
     loss_before = Summary(samples).losses.mean("log")  # checks every value on its way
     k, raw = samples.n_classes, samples.targets
@@ -98,7 +109,19 @@ def to_problem(
     names = samples.class_names or ()
     if len(names) != k:  # a single column's name is not that of a class
         names = tuple(str(r) for r in range(k))
-    return Problem(predictions_of(samples), targets, weights, loss_before, names)
+    voted = None if samples.votes is None else samples.votes.astype(np.float64)
+    return Problem(predictions_of(samples), targets, weights, loss_before, names, voted)
+
+
+def by_votes(samples: Samples) -> Samples:
+    """Each row as heavy as all votes on it, for that is what the likelihood of the votes is:
+    ln prod_i prod_r p_ir^c_ir = sum_i m_i sum_r (c_ir / m_i) ln p_ir.
+    """
+    if samples.votes is None:
+        return samples
+    votes = samples.votes.astype(np.float64)
+    weights = votes if samples.weights is None else votes * samples.weights
+    return replace(samples, weights=weights)
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,7 @@ class Scaler(ABC):
         y_proba: Any,
         *,
         sample_weight: Any = None,
+        votes: Any = None,
         classes: Sequence[Any] | None = None,
         data: Any = None,
     ) -> S:
@@ -135,16 +136,19 @@ class Scaler(ABC):
         Parameters
         ----------
         y_true : array-like of shape (n,) or (n, k)
-            Targets: 0/1, class indices, labels named by `classes`, or probabilities (soft labels).
+            Targets: 0/1, class indices, labels named by `classes`, probabilities (soft labels), or
+            counts of votes (n, k): the map is fitted to their shares, and every vote counts.
         y_proba : array-like of shape (n,) or (n, k)
             Predictions: probabilities, logits if the scaler has ``from_logits=True``, or
             log-probabilities if it has ``from_logprobs=True``; (n,) is the prediction of class 1.
         sample_weight : array-like of shape (n,), optional
-            Weight of each row; 1 by default.
+            Weight of each row; 1 by default. Of counts of votes, the weight of each vote on it.
+        votes : int or array-like of shape (n,), optional
+            Number of votes behind each soft label; counts carry their own.
         classes : sequence, optional
             The labels in the order of the columns of `y_proba`.
         data : frame, optional
-            A frame; `y_true`, `y_proba` and `sample_weight` are then names of its columns.
+            A frame; `y_true`, `y_proba`, `sample_weight` and `votes` are then names of its columns.
 
         Returns
         -------
@@ -157,6 +161,13 @@ class Scaler(ABC):
             If the input cannot be read as targets and predictions; the message names the first bad
             row.
 
+        Notes
+        -----
+        The likelihood of votes weighs each row by the number of votes on it, and so does the fit.
+        Where that number depends on how divided people are, or votes on one row are alike for a
+        reason that the predictions do not know, rows may better count alike: pass shares
+        (``counts / counts.sum(axis=1, keepdims=True)``) without `votes`.
+
         Examples
         --------
         >>> from calibrant.scaling import TemperatureScaling
@@ -164,8 +175,9 @@ class Scaler(ABC):
         >>> round(scaler.temperature_, 2)
         0.69
         """
-        if data is not None or not self._fit_on_device(y_true, y_proba, sample_weight, classes):
-            self._fit(y_true, y_proba, sample_weight, classes, data)
+        in_memory = data is not None or votes is not None
+        if in_memory or not self._fit_on_device(y_true, y_proba, sample_weight, classes):
+            self._fit(y_true, y_proba, sample_weight, votes, classes, data)
         return self
 
     @public
@@ -271,6 +283,7 @@ class Scaler(ABC):
         y_proba: Any,
         *,
         sample_weight: Any = None,
+        votes: Any = None,
         classes: Sequence[Any] | None = None,
         data: Any = None,
     ) -> FloatArray:
@@ -287,6 +300,8 @@ class Scaler(ABC):
             Predictions, as in `fit`.
         sample_weight : array-like of shape (n,), optional
             Weight of each row; 1 by default.
+        votes : int or array-like of shape (n,), optional
+            Number of votes behind each soft label, as in `fit`.
         classes : sequence, optional
             The labels in the order of the columns of `y_proba`.
         data : frame, optional
@@ -303,7 +318,7 @@ class Scaler(ABC):
         >>> IsotonicCalibration().fit_transform([0, 1, 0, 1], [0.1, 0.3, 0.5, 0.8]).tolist()
         [0.0, 0.5, 0.5, 1.0]
         """
-        predictions = self._fit(y_true, y_proba, sample_weight, classes, data)
+        predictions = self._fit(y_true, y_proba, sample_weight, votes, classes, data)
         out = self._apply(predictions)
         remember(type(self).__name__, predictions.values, out, all_of(len(out)))
         return out
@@ -313,13 +328,14 @@ class Scaler(ABC):
         y_true: Any,
         y_proba: Any,
         sample_weight: Any,
+        votes: Any,
         classes: Sequence[Any] | None,
         data: Any,
     ) -> Predictions:
         self._check_options()
         problem = to_problem(
             y_true, y_proba, sample_weight=sample_weight, given=self._given,
-            classes=classes, data=data,
+            classes=classes, data=data, votes=votes,
         )  # fmt: skip
         solution = self._solve(problem)
         for name, value in solution.learned.items():

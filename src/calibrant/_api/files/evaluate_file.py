@@ -31,6 +31,7 @@ from calibrant._data.missing import check_missing
 from calibrant._data.readers.columns import answers_of
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
+from calibrant._data.readers.vote_rows import check_vote_columns
 from calibrant._data.readers.written import written_as
 from calibrant._inference.budget import FULL_CLASSES
 from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
@@ -49,6 +50,8 @@ def evaluate_file(
     y_true: str | Sequence[str] | None = None,
     y_proba: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
+    votes: str | None = None,
+    counts: str | Sequence[str] | None = None,
     bins: Bins = 15,
     measures: Iterable[str] | None = None,
     from_logits: bool = False,
@@ -82,6 +85,10 @@ def evaluate_file(
         usual names by default.
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
+    votes : str, optional
+        Column of the number of votes behind each soft label, or behind counts of class 1.
+    counts : str or list of str, optional
+        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
     bins : int, str, sequence of float, EqualWidth or Edges, default 15
         Bins that are fixed before the rows are seen; a number means so many quantile bins where a
         measure goes by these.
@@ -158,8 +165,10 @@ def evaluate_file(
     written = written_as(
         from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
     )
+    check_vote_columns(y_true=y_true, votes=votes, counts=counts, item=None, annotator=None)
     rows = file_rows(
-        path, y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, by=by, classes=classes,
+        path, y_true=y_true if counts is None else counts, y_proba=y_proba,
+        sample_weight=sample_weight, votes=votes, by=by, classes=classes,
         from_logits=bool(from_logits), missing=check_missing(missing), format=format,
         written=written, answers=answers_of(answer, gold), filter=filter,
     )  # fmt: skip
@@ -257,6 +266,7 @@ def _evaluation(
                 "y_true": list(columns.y_true.names),
                 "y_proba": list(columns.y_proba.names),
                 "sample_weight": columns.sample_weight,
+                "votes": columns.votes,
                 "by": list(columns.by),
             },
         },

@@ -80,7 +80,7 @@ def dist_ce(
     one_of("norm", norm, ("tv", "l1"))
     given = given_as(from_logits, from_logprobs)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
-    return Summary(samples).mean_distance("distribution" if norm == "tv" else "manhattan")
+    return Summary(samples).mean_distance("distribution" if norm == "tv" else "absolute")
 
 
 @public
@@ -286,8 +286,8 @@ def jsd(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     if squared:
-        return Summary(samples).mean_distance("js_divergence") / unit
-    return Summary(samples).mean_distance("js_distance") / math.sqrt(unit)
+        return Summary(samples).mean_distance("jensen_shannon") / unit
+    return Summary(samples).mean_distance("root_jensen_shannon") / math.sqrt(unit)
 
 
 def _check_base(base: Any) -> float:
@@ -379,7 +379,7 @@ def kl(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     summary = Summary(samples)
-    value, n_zero = summary.mean_distance("kl"), summary.findings.n_log_clipped
+    value, n_zero = summary.mean_distance("relative_entropy"), summary.findings.n_log_clipped
     if n_zero and zero == "raise":
         raise InputError(
             f"y_proba is below 1e-12 in {n_zero} places where y_true has a share: the divergence "
@@ -461,7 +461,7 @@ def wasserstein(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
     spacing = None if positions is None else _spacing(positions, samples.n_classes)
-    value = Summary(samples).mean_distance("wasserstein", spacing=spacing)
+    value = Summary(samples).mean_distance("transport", spacing=spacing)
     if not normalize:
         return value
     return value / (samples.n_classes - 1 if spacing is None else float(spacing.sum()))

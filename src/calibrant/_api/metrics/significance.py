@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
-from calibrant._core.errors import InputError, check_weight_total
+from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
@@ -22,7 +22,7 @@ from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.streams import EPS
-from calibrant._inference import significance
+from calibrant._inference import paths, significance
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._uncertainty import CalibrationTest, CoxCalibration
@@ -96,10 +96,10 @@ def spiegelhalter(
     """
     check_seed(seed)
     given = given_as(from_logits, from_logprobs)
-    problem, clusters = _scalar_problem(
+    problem, clusters = scalar_problem(
         y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
     )
-    _needs_outcomes(problem, "Spiegelhalter's test")
+    needs_outcomes(problem, "Spiegelhalter's test")
     name, null = "Spiegelhalter z", "standard normal, two-sided"
     z = significance.spiegelhalter_z(problem.u, problem.z, problem.weights)
     if math.isnan(z):
@@ -107,7 +107,7 @@ def spiegelhalter(
         return CalibrationTest(name, z, 1.0, null, note)
     if clusters is not None:
         z, p = significance.clustered_spiegelhalter(problem, clusters)
-        return CalibrationTest(name, z, p, _by_clusters(clusters))
+        return CalibrationTest(name, z, p, by_clusters(clusters))
     chance = significance.spiegelhalter_p(problem, z, int(seed))
     if chance.n_draws:
         return CalibrationTest(name, z, chance.p_value, f"{chance}, two-sided", seed=int(seed))
@@ -233,6 +233,7 @@ def truthful_test(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
+    measure: str = "lin_ce",
     bins: Bins = Quantile(15),
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
@@ -243,12 +244,13 @@ def truthful_test(
     classes: Sequence[Any] | None = None,
     data: Any = None,
 ) -> CalibrationTest:
-    """Test of calibration by the truthful error, whose mean and variance under it are known.
+    """Test of calibration by a truthful error, whose mean and variance under it are known.
 
-    ``E[LinCE] = sum w^2 u (1 - u) / W^2`` whatever the bins (theorem 3.1 of the paper), and the
-    variance has a closed form too; the p-value is that of the scaled chi-square with both. Where
-    few rows decide (small samples, rare events, heavy weights) it comes from outcomes drawn from
-    the predictions; with clusters, from the covariance of their residuals. Hard labels only.
+    ``E[LinCE] = E[ATB] = sum w^2 u (1 - u) / W^2`` whatever the bins, and the variances have closed
+    forms too. The p-value of LinCE is that of the scaled chi-square with both; ATB is a sum of
+    squares with known weights, and needs no bins and, but for the order, time linear in the rows.
+    Where few rows decide (small samples, rare events, heavy weights) it comes from outcomes drawn
+    from the predictions; with clusters, from the covariance of their residuals. Hard labels only.
 
     Parameters
     ----------
@@ -256,8 +258,10 @@ def truthful_test(
         Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n,) or (n, k), str or list of str
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : {"lin_ce", "atb"}, default "lin_ce"
+        The truthful error: of bins (LinCE), or of two bins wherever they meet (ATB).
     bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        Of LinCE: number of quantile bins, edges, or a rule (`EqualWidth`, `Quantile`, `Edges`).
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
@@ -290,34 +294,63 @@ def truthful_test(
     References
     ----------
     Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
-    3.1.
+    3.1; Hartline, Hu and Wu (2026), arXiv:2508.13100.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> cal.truthful_test([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25).p_value < 1e-4
     True
+    >>> found = cal.truthful_test([0, 1, 0, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25, measure="atb")
+    >>> found.p_value < 1e-4
+    True
     """
     check_seed(seed)
+    one_of("measure", measure, ("lin_ce", "atb"))
     given = given_as(from_logits, from_logprobs)
-    problem, clusters = _scalar_problem(
+    problem, clusters = scalar_problem(
         y_true, y_proba, sample_weight, groups, given, classes, data, notion, bins
     )
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
-    _needs_outcomes(problem, "the truthful test")
+    needs_outcomes(problem, "the truthful test")
+    if measure == "atb":
+        return _averaged_test(problem, clusters, int(seed))
     value, mean, variance = significance.linear_null(problem)
     name = "truthful error (LinCE)"
     if clusters is not None:
         p = significance.clustered_truthful_p(problem, clusters)
-        return CalibrationTest(name, value, p, _by_clusters(clusters), str(rule))
+        return CalibrationTest(name, value, p, by_clusters(clusters), str(rule))
     chance = significance.truthful_p(problem, value, mean, variance, int(seed))
-    null = f"mean {mean:.3g} and standard deviation {math.sqrt(variance):.3g} when calibrated"
+    null = _known_moments(mean, variance)
+    return concluded(name, value, chance, null, str(rule), int(seed))
+
+
+def _averaged_test(
+    problem: Problem, clusters: NDArray[np.intp] | None, seed: int
+) -> CalibrationTest:
+    name, note = "averaged two-bin error (ATB)", "two bins, wherever they meet"
+    mean, variance = paths.averaged_null(problem)
+    value = paths.averaged_value(problem)
+    if clusters is not None:
+        p = paths.clustered_averaged_p(problem, clusters)
+        return CalibrationTest(name, value, p, by_clusters(clusters), note)
+    chance = paths.averaged_p(problem, seed)
+    return concluded(name, value, chance, _known_moments(mean, variance), note, seed)
+
+
+def _known_moments(mean: float, variance: float) -> str:
+    return f"mean {mean:.3g} and standard deviation {math.sqrt(variance):.3g} when calibrated"
+
+
+def concluded(
+    name: str, value: float, chance: significance.Drawn, null: str, note: str, seed: int
+) -> CalibrationTest:
+    """The result of a test whose p-value is known or drawn."""
     if chance.n_draws:
         null += f"; {chance}"
-    note = str(rule)
     if chance.p_value == 0.0:
         note += "; something happened that a prediction of exactly 0 or 1 excludes"
-    drawn_with = int(seed) if chance.n_draws else None
+    drawn_with = seed if chance.n_draws else None
     return CalibrationTest(name, value, chance.p_value, null, note, drawn_with)
 
 
@@ -408,7 +441,7 @@ def cox_calibration(
     check_level(level)
     check_eps(eps)
     given = given_as(from_logits, from_logprobs)
-    problem, clusters = _scalar_problem(
+    problem, clusters = scalar_problem(
         y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
     )
     return cox_of(problem, clusters, float(level), eps)
@@ -461,7 +494,7 @@ def _rows(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
     )
 
 
-def _by_clusters(clusters: NDArray[np.intp]) -> str:
+def by_clusters(clusters: NDArray[np.intp]) -> str:
     return f"scatter of {int(clusters.max()) + 1:,} clusters"
 
 
@@ -477,16 +510,16 @@ def _bins_of_rows(u: NDArray[np.float64], rule: Rule, cuts: Cuts) -> NDArray[np.
 _NEEDS_OUTCOMES = "{} needs outcomes (0 or 1); y_true holds soft labels"
 
 
-def _needs_outcomes(problem: Problem, test: str) -> None:
+def needs_outcomes(problem: Problem, test: str) -> None:
     if not problem.hard:
         raise InputError(_NEEDS_OUTCOMES.format(test))
 
 
 def _samples(
     y_true: Any, y_proba: Any, sample_weight: Any, given: Given,
-    classes: Sequence[Any] | None, data: Any, notion: str | None,
+    classes: Sequence[Any] | None, data: Any, notion: str | None, votes: Any = None,
 ) -> tuple[Samples, Any]:  # fmt: skip
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
@@ -496,12 +529,25 @@ def _samples(
     return samples, resolved
 
 
-def _scalar_problem(
+def scalar_problem(
     y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, given: Given,
     classes: Sequence[Any] | None, data: Any, notion: str | None, bins: Bins,
 ) -> tuple[Problem, NDArray[np.intp] | None]:  # fmt: skip
     """The problem, every row checked, and the cluster of each row."""
-    samples, resolved = _samples(y_true, y_proba, sample_weight, given, classes, data, notion)
+    samples, problem = checked_problem(
+        y_true, y_proba, sample_weight, given, classes, data, notion, bins
+    )
+    return problem, group_index(groups, samples, data)
+
+
+def checked_problem(
+    y_true: Any, y_proba: Any, sample_weight: Any, given: Given, classes: Sequence[Any] | None,
+    data: Any, notion: str | None, bins: Bins, votes: Any = None,
+) -> tuple[Samples, Problem]:  # fmt: skip
+    """The samples and their scalar problem, every row checked."""
+    samples, resolved = _samples(
+        y_true, y_proba, sample_weight, given, classes, data, notion, votes
+    )
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         problem = problem_of(samples, resolved, rule)
@@ -510,4 +556,4 @@ def _scalar_problem(
     if not problem.hard:
         check_not_swapped(samples)
     check_weight_total(float(problem.weights.sum()), samples.n)
-    return problem, group_index(groups, samples, data)
+    return samples, problem

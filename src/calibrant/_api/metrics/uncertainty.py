@@ -1,4 +1,4 @@
-"""The uncertainty of one measure: noise_floor(), interval() and verdict()."""
+"""The uncertainty of one measure: noise_floor(), interval(), verdict() and vote_noise()."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from numpy.typing import ArrayLike
 
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError
-from calibrant._core.validation import check_level, check_resamples, public
+from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.logprobs import given_as
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import as_groups
+from calibrant._inference.resampling import checked_resample
 from calibrant._inference.uncertainty import Uncertainty, why_no_floor
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
 from calibrant._summaries.samples import Summary
 from calibrant.results._check import FEWEST_ROWS, Limit, LimitCheck
-from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
+from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict, VoteNoise
 from calibrant.results._verdict import direction_words, verdict_words
 
 # To show that an error is exactly 0, no number of rows is enough.
@@ -139,6 +140,7 @@ def interval(
     level: float = 0.95,
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    resample: str | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -170,8 +172,12 @@ def interval(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
-        distances have no noise floor without it.
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -204,6 +210,11 @@ def interval(
     The interval is for the value in the population, in the bins of this sample. A sample's
     calibration error lies above it on average, so `value` may lie above `high`.
 
+    Labels that are shares of m votes scatter about the distributions behind them, and losses and
+    distances are larger against the shares, however many rows there are. With `votes` squares are
+    corrected by the shares' variance, z (1 - z) / (m - 1), and distances by a model of the
+    distributions (see the guide on votes); `estimand` says what the limits are about.
+
     References
     ----------
     DiCiccio and Romano (1990), Nonparametric confidence limits by resampling methods and least
@@ -222,7 +233,7 @@ def interval(
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
-        groups=group_index(groups, samples, data),
+        groups=group_index(groups, samples, data), resample=resample,
     )  # fmt: skip
     return uncertainty.interval(chosen, chosen.compute(summary))
 
@@ -238,6 +249,7 @@ def verdict(
     level: float = 0.95,
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    resample: str | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -270,8 +282,12 @@ def verdict(
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
-        distances have no noise floor without it.
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -321,7 +337,7 @@ def verdict(
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
-        groups=group_index(groups, samples, data),
+        groups=group_index(groups, samples, data), resample=resample,
     )  # fmt: skip
     if chosen.is_ranking:
         raise InputError(
@@ -331,6 +347,108 @@ def verdict(
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
     return verdict_of(interval, floor, tolerance, chosen, uncertainty)
+
+
+@public
+def vote_noise(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    measure: str = "dist_ce",
+    votes: ArrayLike | None = None,
+    bins: Bins = 15,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> VoteNoise:
+    r"""Take the noise of votes out of a measure: its value against the distributions behind them.
+
+    Shares z of m votes scatter about the distribution q that they were drawn from. Squares are
+    corrected without bias,
+
+    .. math:: \|p - z\|^2 - \frac{1 - \|z\|^2}{m - 1}
+        \quad\text{has the mean}\quad \|p - q\|^2
+
+    and so are the truthful errors, by the sum of the shares' variances. What is linear in the
+    labels needs nothing. Other distances are corrected by a model of q given p, fitted to the
+    votes, and by what it misses between half of the votes and all of them.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Counts of votes (n, k), or their shares; with `data`, columns' names.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "dist_ce"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each label; counts as `y_true` carry their own.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    VoteNoise
+        `value` against the shares, `estimate` without the noise of votes, `noise`, their
+        difference, and the `method`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities, if the number of votes is not
+        known, or if votes do not tell how they scatter: one a row, or labels that are no shares of
+        so many votes.
+
+    Notes
+    -----
+    The estimate is for these rows, and unbiased where it is exact: it may be below 0. `interval`
+    with `votes` has its confidence interval, for rows like these or for these rows
+    (``resample="votes"``).
+
+    Examples
+    --------
+    >>> import numpy as np, calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.dirichlet([1, 1, 1], 2000)
+    >>> shares = np.array([rng.multinomial(5, q) for q in truth]) / 5
+    >>> found = cal.vote_noise(shares, truth, measure="brier", votes=5)
+    >>> round(found.value, 3), round(abs(found.estimate), 2)
+    (0.101, 0.0)
+    """
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    uncertainty, chosen, summary = _measured(
+        samples, measure, bins, n_resamples=N_RESAMPLES, seed=seed, resample="votes"
+    )
+    value = chosen.compute(summary)
+    rows = uncertainty.vote_rows
+    if rows is None:
+        raise InputError(
+            "y_true holds 0 and 1 alone: every row is certain, and there is no noise of votes to "
+            "take out. Give shares of votes"
+        )
+    estimate = uncertainty.without_vote_noise(chosen, value)
+    return VoteNoise(
+        chosen.name, value, estimate, int(rows.m.min()), float(np.median(rows.m)),
+        int(rows.m.max()), rows.singles, rows.method(chosen), uncertainty.vote_note(chosen),
+    )  # fmt: skip
 
 
 def verdict_of(
@@ -472,6 +590,7 @@ def _measured(
     seed: int,
     level: float = 0.95,
     groups: Any = None,
+    resample: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
     """What gives a measure its interval, the measure, and the statistics it reads."""
     check_resamples(n_resamples, seed)
@@ -479,6 +598,6 @@ def _measured(
     chosen = find(measure, samples.shape)
     uncertainty = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
-        samples.votes,
+        samples.votes, resample=checked_resample(resample, samples.votes),
     )  # fmt: skip
     return uncertainty, chosen, Summary(samples, fixed, quantile)

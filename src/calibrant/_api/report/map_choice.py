@@ -145,7 +145,7 @@ def _cross_fitted(
             for j in range(n_folds):
                 rest = samples.take(np.flatnonzero(fold != j))
                 here = samples.take(np.flatnonzero(fold == j))
-                scaler.fit(rest.targets, plain(rest), sample_weight=rest.weights)
+                scaler.fit(rest.targets, plain(rest), sample_weight=rest.weights, votes=rest.votes)
                 out[fold == j] = scaler.transform(plain(here))
     except CalibrantError:
         return None

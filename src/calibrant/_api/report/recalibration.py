@@ -96,7 +96,9 @@ def _applied(
     """One map, fitted to the first half and measured on the other."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scaler.fit(training.targets, plain(training), sample_weight=training.weights)
+        scaler.fit(
+            training.targets, plain(training), sample_weight=training.weights, votes=training.votes
+        )
         before = held_out.samples
         after = replace(before, predictions=scaler.transform(plain(before)), from_logits=False)
     notes = tuple(str(w.message) for w in caught if issubclass(w.category, CalibrantWarning))

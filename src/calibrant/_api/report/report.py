@@ -45,8 +45,11 @@ def report(
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
     by: ArrayLike | None = None,
+    segments: Mapping[str, ArrayLike] | Sequence[str] | None = None,
+    depth: int = 2,
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
+    resample: str | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
@@ -83,11 +86,19 @@ def report(
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
+    segments : mapping of str to array-like, or list of str, optional
+        Columns to search for segments where predictions are wrong, as `find_segments` has them.
+    depth : int, default 2
+        The most columns that segments are crossings of.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
-        distances have no noise floor without it.
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
@@ -144,7 +155,8 @@ def report(
         samples,
         Options(
             bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
-            level=level, groups=index, seed=seed, by=by, data=data, clinical=True,
+            level=level, groups=index, resample=resample, seed=seed, by=by, data=data,
+            clinical=True, segments=segments, depth=depth,
         ),
     )  # fmt: skip
     shape = samples.shape
@@ -166,7 +178,8 @@ def report(
         "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
         "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
-        "votes": samples.votes is not None, "sliced": by is not None,
+        "votes": samples.votes is not None, "resample": resample, "sliced": by is not None,
+        "segments": None if segments is None else ", ".join(map(str, segments)),
         "classes": classes is not None, "recalibrate": None if maps is None else ", ".join(maps),
     }  # fmt: skip
     return Report(

@@ -32,8 +32,8 @@ def batch_of(
     time: Any,
     *,
     sample_weight: Any,
-    groups: Any = None,
     votes: Any = None,
+    groups: Any = None,
     data: Any,
 ) -> Batch:
     """What a stream like this one would add to each window for these rows."""
@@ -85,8 +85,7 @@ def _with_clusters(
     """The rows with the weights that clusters give them, no longer as names of columns."""
     data = given["data"]
     if data is not None:
-        names = ["y_true", "y_proba", *(["votes"] if isinstance(given["votes"], str) else [])]
-        named = {name: pick(data, given[name], name) for name in names}
+        named = {name: pick(data, given[name], name) for name in ("y_true", "y_proba")}
         given = {**given, **named, "data": None}
     if given["missing"] == "drop":
         kept = _positions(given) >= 0

@@ -130,8 +130,8 @@ class Monitor:
         *,
         time: Any,
         sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
         votes: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         data: Any = None,
     ) -> Monitor:
         """Add samples, each to the window of its time; bad input leaves every window as it was.
@@ -148,13 +148,13 @@ class Monitor:
             seconds since 1970.
         sample_weight : array-like of shape (n,) or str, optional
             Weight of each row, at least 0; every row counts 1 by default.
+        votes : int, array-like of shape (n,) or str, optional
+            Number of all votes of each row, where (n,) labels are counts of votes for class 1;
+            counts of shape (n, k), or (n, 2) for (n,) predictions, carry their own.
         groups : array-like of shape (n,) or str, optional
             Cluster of each row (patient, document, session), for a monitor that is `grouped`. All
             rows of a cluster must come in one call and lie in one window: sums do not remember
             names, so that of a cluster whose rows come in several calls nothing can be said.
-        votes : int, array-like of shape (n,) or str, optional
-            Number of all votes of each row, where (n,) labels are counts of votes for class 1;
-            counts of shape (n, k), or (n, 2) for (n,) predictions, carry their own.
         data : data frame or mapping, optional
             Frame whose columns the other arguments name; one of a database or a cluster is summed
             there if all its rows have one time, given as a datetime.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._data.checks import inferred_from
+from calibrant._data.counts import VOTE_NOTES, BadCount
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, location_of
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
@@ -37,6 +38,7 @@ class Batch:
     y_true: NDArray[Any]
     y_proba: NDArray[Any]
     sample_weight: NDArray[Any] | None
+    votes: NDArray[Any] | None
     by: tuple[Names, ...]
     # Which rows of the chunk these are, if some were dropped; and how many were.
     rows: NDArray[np.intp] | None = None
@@ -48,19 +50,34 @@ class Batch:
     def n(self) -> int:
         return int(self.y_proba.shape[0])
 
-    def samples(self, from_logits: bool, class_names: tuple[str, ...] | None) -> Samples:
-        """These rows as samples; shapes and types are checked."""
+    def samples(
+        self, from_logits: bool, class_names: tuple[str, ...] | None, *, in_memory: bool = False
+    ) -> Samples:
+        """These rows as samples; shapes and types are checked. Rows that are to be `in_memory` with
+        all others are looked at together once more.
+        """
         try:
             checked = to_samples(
-                self.y_true, self.y_proba, sample_weight=self.sample_weight,
-                from_logits=from_logits, stream=True,
+                self.y_true, self.y_proba, sample_weight=self.sample_weight, votes=self.votes,
+                from_logits=from_logits, stream=not (in_memory and self.votes is not None),
             )  # fmt: skip
+        except BadCount as bad:
+            number = self.number_of(bad.row)
+            location = location_of(self.file, number, self.chunk.line)
+            raise InputError(f"{location}: {bad.told(bad.template, number)}") from None
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
-        inferred = inferred_from(checked.targets, checked.predictions, from_logits, self.taken)
+        told = next((note for note in checked.inferred if note in VOTE_NOTES), None)
+        inferred = inferred_from(
+            checked.targets, checked.predictions, from_logits, self.taken, told
+        )
         return replace(
             checked, class_names=class_names, n_missing=self.n_missing, inferred=inferred
         )
+
+    def number_of(self, row: int) -> int:
+        """The number of a row within the file, dropped ones counted."""
+        return self.chunk.first_row + int(row if self.rows is None else self.rows[row])
 
     @contextmanager
     def explained(self, samples: Samples) -> Iterator[None]:
@@ -69,7 +86,7 @@ class Batch:
             yield
         except BadRow as bad:
             row = first_bad_row(samples, bad.row)
-            number = self.chunk.first_row + int(row if self.rows is None else self.rows[row])
+            number = self.number_of(row)
             location = location_of(self.file, number, self.chunk.line)
             raise InputError(f"{location}: {explain(samples, row, shown=number)}") from None
 
@@ -92,6 +109,10 @@ def batch_of(
         weights = chunk.columns[Field(chosen.sample_weight, "number")]
         assert isinstance(weights, Column)
         parts["sample_weight"] = weights
+    if chosen.votes is not None:
+        votes = chunk.columns[Field(chosen.votes, "number")]
+        assert isinstance(votes, Column)
+        parts["votes"] = votes
     values = predictions.values
     if as_double:
         values = values.astype(np.float64, copy=False)
@@ -102,6 +123,7 @@ def batch_of(
         targets.values,
         values,
         parts["sample_weight"].values if "sample_weight" in parts else None,
+        parts["votes"].values if "votes" in parts else None,
         tuple(names for names in by if isinstance(names, Names)),
         taken=taken,
     )
@@ -188,6 +210,7 @@ def _without(batch: Batch, gone: NDArray[np.bool_]) -> Batch:
         y_true=batch.y_true[kept],
         y_proba=batch.y_proba[kept],
         sample_weight=None if weights is None else weights[kept],
+        votes=None if batch.votes is None else batch.votes[kept],
         by=tuple(Names(names.codes[kept], names.known) for names in batch.by),
         rows=kept,
         n_missing=int(gone.size - kept.size),

@@ -82,6 +82,8 @@ class ColumnMapping:
     compared: bool = False
     # What predictions are read as: text where they are written as percentages or words.
     proba_role: Role = "number"
+    # The column of numbers of votes.
+    votes: str | None = None
 
     @property
     def label_role(self) -> Role:
@@ -101,7 +103,7 @@ class ColumnMapping:
 
     def fields(self) -> list[Field]:
         """What to read: each column once for each use."""
-        weights = () if self.sample_weight is None else (self.sample_weight,)
+        weights = [name for name in (self.sample_weight, self.votes) if name is not None]
         fields = [
             *(Field(name, self.label_role) for name in self.y_true.names),
             *(Field(name, self.proba_role) for name in self.y_proba.names),
@@ -121,6 +123,7 @@ def choose_columns(
     from_logits: bool,
     answers: Answers | None = None,
     as_text: bool = False,
+    votes: Any = None,
 ) -> ColumnMapping:
     """The columns that are meant in a file; `as_text` where predictions may be text."""
     messages = []
@@ -141,9 +144,7 @@ def choose_columns(
         predictions = _named_spec(reader, "y_proba", y_proba)
     if predictions.classes is None and predictions.stacked and classes is None:
         check_column_order(predictions.names, labels.names)
-    weights = None if sample_weight is None else _named_spec(reader, "sample_weight", sample_weight)
-    if weights is not None and weights.stacked:
-        raise InputError(f"sample_weight must be the name of one column; got {sample_weight!r}")
+    weights = _one_column(reader, "sample_weight", sample_weight)
     order = None if classes is None else tuple(classes)
     named = predictions.classes is not None
     if named:
@@ -152,10 +153,12 @@ def choose_columns(
             messages.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
     if labels.classes is not None:
         labels, order = _in_order(labels, order, "y_true")
+    elif labels.stacked and order is not None:
+        _check_same_order(labels.names, order)
     return ColumnMapping(
         labels,
         predictions,
-        None if weights is None else weights.names[0],
+        weights,
         () if by is None else _named_spec(reader, "by", by).names,
         order,
         tuple(messages),
@@ -163,6 +166,7 @@ def choose_columns(
         named,
         answers is not None,
         "text" if as_text and not any(reader.width(n) > 1 for n in predictions.names) else "number",
+        _one_column(reader, "votes", votes),
     )
 
 
@@ -199,6 +203,16 @@ def require(reader: Reader, argument: str, name: str) -> None:
         )
     if reader.names.count(name) > 1:
         raise InputError(f"{reader.file} has two columns {name!r}: give each its own name")
+
+
+def _one_column(reader: Reader, argument: str, value: Any) -> str | None:
+    """The one column that an argument names, if it names any."""
+    if value is None:
+        return None
+    spec = _named_spec(reader, argument, value)
+    if spec.stacked:
+        raise InputError(f"{argument} must be the name of one column; got {value!r}")
+    return spec.names[0]
 
 
 def _named_spec(reader: Reader, argument: str, value: Any) -> ColumnSpec:
@@ -320,6 +334,17 @@ def _in_order(
         )
     columns = tuple(by_name[str(name)] for name in classes)
     return ColumnSpec(columns, True, of_record=spec.of_record), classes
+
+
+def _check_same_order(names: tuple[str, ...], classes: tuple[Any, ...]) -> None:
+    """An error if columns of soft labels or counts end in the classes' names in another order."""
+    endings = [re.compile(rf"(?:^|[._ -]){re.escape(str(name))}$") for name in classes]
+    of_class = [next((r for r, end in enumerate(endings) if end.search(n)), -1) for n in names]
+    if sorted(of_class) == list(range(len(classes))) != of_class:
+        raise InputError(
+            f"y_true names the columns {', '.join(map(repr, names[:SHOWN]))}, while the classes "
+            f"are {', '.join(map(repr, classes[:SHOWN]))}: name them in the order of the classes"
+        )
 
 
 def _called(spec: ColumnSpec) -> str:

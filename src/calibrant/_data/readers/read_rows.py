@@ -21,7 +21,9 @@ from calibrant._data.readers.columns import Answers, ColumnMapping, answers_of, 
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import FileRows, file_rows, open_reader
+from calibrant._data.readers.vote_rows import check_vote_columns, counted_labels, items_of
 from calibrant._data.readers.written import PLAIN, Written, written_as
+from calibrant._data.vote_table import VoteTable, spread_of
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,12 @@ class ReadRequest:
     answers: Answers | None = None
     # Which filter of a log is meant.
     filter: str | None = None
+    # The column of numbers of votes; the columns of counts, in place of `y_true`; and of rows that
+    # are one vote each, the columns of items and of annotators.
+    votes: str | None = None
+    counts: Any = None
+    item: str | None = None
+    annotator: str | None = None
     # Other columns, to be read as text, and the options that ask for them.
     others: Mapping[str, str] = field(default_factory=dict)
 
@@ -62,6 +70,9 @@ class Rows:
     n_missing: int
     # What was inferred about the files.
     messages: tuple[str, ...]
+    # Numbers of votes behind soft labels or counts, and who voted for what, if rows were votes.
+    votes: NDArray[Any] | None = None
+    vote_table: VoteTable | None = None
 
     @property
     def n(self) -> int:
@@ -98,6 +109,8 @@ class Rows:
             sample_weight=None if weights is None else weights[rows],
             others={name: values[rows] for name, values in self.others.items()},
             positions=self.positions[rows],
+            votes=None if self.votes is None else self.votes[rows],
+            vote_table=None,
         )
 
     def at(self, positions: NDArray[np.intp]) -> Rows:
@@ -132,7 +145,7 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
 
     with RowProgress(rows.n_bytes, label="reading") as progress:
         batches = [batch for piece in over_pieces(rows, checked, progress) for batch in piece]
-    read = _combine(rows, batches)
+    read = with_votes(_combine(rows, batches), request)
     labels = read.y_true
     if labels.ndim == 1 and labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
         return replace(read, y_true=labels.astype(np.int64))  # text files have them as 3.0
@@ -159,6 +172,10 @@ class FileArrays:
         Number of rows dropped by ``missing="drop"``.
     columns : dict of str to ndarray of shape (n,)
         Further columns that were asked for, as text.
+    votes : ndarray of shape (n,) or None
+        Number of votes behind each row, where files say so.
+    vote_table : VoteTable or None
+        The votes themselves, where each row of the files was one.
     """
 
     y_true: NDArray[Any]
@@ -168,6 +185,8 @@ class FileArrays:
     inferred: tuple[str, ...]
     n_missing: int
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
+    votes: NDArray[Any] | None = None
+    vote_table: VoteTable | None = None
 
 
 @public
@@ -177,6 +196,10 @@ def read_file(
     y_true: Any = None,
     y_proba: Any = None,
     sample_weight: str | None = None,
+    votes: str | None = None,
+    counts: str | Sequence[str] | None = None,
+    item: str | None = None,
+    annotator: str | None = None,
     classes: Sequence[Any] | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
@@ -206,6 +229,13 @@ def read_file(
         usual names by default.
     sample_weight : str, optional
         Column of weights; every row counts 1 by default.
+    votes : str, optional
+        Column of the number of votes behind each soft label, or behind counts of class 1.
+    counts : str or list of str, optional
+        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
+    item, annotator : str, optional
+        Columns of long tables, a row a vote: what is voted on, and who votes. `y_true` is then the
+        vote, and predictions are repeated in each row of an item.
     classes : sequence, optional
         Names of the classes in the order of the columns; labels belong to the class of their name.
     from_logits : bool, default False
@@ -235,7 +265,8 @@ def read_file(
     Returns
     -------
     FileArrays
-        `y_true`, `y_proba`, `sample_weight`, `class_names`, `inferred`, `n_missing`, `columns`.
+        `y_true`, `y_proba`, `sample_weight`, `class_names`, `inferred`, `n_missing`, `columns`,
+        `votes`, `vote_table`.
 
     Raises
     ------
@@ -259,28 +290,37 @@ def read_file(
     request = ReadRequest(
         path, y_true, y_proba, sample_weight, classes, bool(from_logits), check_missing(missing),
         format, written=written, answers=answers_of(answer, gold), filter=filter,
+        votes=votes, counts=counts, item=item, annotator=annotator,
         others=dict.fromkeys(wanted, "columns"),
     )  # fmt: skip
     _require_others(request)
     files = _file_rows(request)
     with RowProgress(files.n_bytes, show=progress) as shown:
         batches = [batch for piece in over_pieces(files, list, shown) for batch in piece]
-    rows = _combine(files, batches)
+    rows = with_votes(_combine(files, batches), request)
     return FileArrays(
         rows.y_true,
         rows.y_proba,
         rows.sample_weight,
         rows.chosen.class_names,
-        files.messages,
+        files.messages if rows.votes is None else rows.messages,
         rows.n_missing,
         rows.others,
+        rows.votes,
+        rows.vote_table,
     )
 
 
 def _file_rows(request: ReadRequest) -> FileRows:
+    check_vote_columns(
+        y_true=request.y_true, votes=request.votes, counts=request.counts, item=request.item,
+        annotator=request.annotator,
+    )  # fmt: skip
+    people = [name for name in (request.item, request.annotator) if name is not None]
     return file_rows(
-        request.path, y_true=request.y_true, y_proba=request.y_proba,
-        sample_weight=request.sample_weight, by=list(request.others) or None,
+        request.path, y_true=request.y_true if request.counts is None else request.counts,
+        y_proba=request.y_proba, sample_weight=request.sample_weight, votes=request.votes,
+        by=list(dict.fromkeys((*request.others, *people))) or None,
         classes=request.classes, from_logits=request.from_logits, missing=request.missing,
         format=request.format, written=request.written, answers=request.answers,
         filter=request.filter,
@@ -288,9 +328,12 @@ def _file_rows(request: ReadRequest) -> FileRows:
 
 
 def _require_others(request: ReadRequest) -> None:
-    if request.others:
+    wanted = dict(request.others)
+    wanted |= {str(request.item): "item"} if request.item is not None else {}
+    wanted |= {str(request.annotator): "annotator"} if request.annotator is not None else {}
+    if wanted:
         reader = open_reader(find_files(request.path, request.format)[0])
-        for name, option in request.others.items() if reader.names else ():
+        for name, option in wanted.items() if reader.names else ():
             require(reader, option, name)
 
 
@@ -298,7 +341,7 @@ def _check_values(batch: Batch, from_logits: bool) -> None:
     """An error with the place of the first row that no measure can take."""
     if not batch.n:
         return
-    samples = batch.samples(from_logits, None)
+    samples = batch.samples(from_logits, None, in_memory=True)
     row = first_bad_row(samples, samples.n)
     if row < samples.n:
         number = batch.chunk.first_row + int(row if batch.rows is None else batch.rows[row])
@@ -321,6 +364,7 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
                 f"{batch.file}"
             )
     weights = [batch.sample_weight for batch in nonempty if batch.sample_weight is not None]
+    votes = [batch.votes for batch in nonempty if batch.votes is not None]
     return Rows(
         np.concatenate([batch.y_true for batch in nonempty]),
         np.concatenate([batch.y_proba for batch in nonempty]),
@@ -334,6 +378,34 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         len(rows.files),
         n_missing,
         (*rows.messages, *dict.fromkeys(batch.taken for batch in nonempty if batch.taken)),
+        np.concatenate(votes) if votes else None,
+    )
+
+
+def with_votes(rows: Rows, request: ReadRequest) -> Rows:
+    """The rows with their votes; rows that are one vote each become one row an item."""
+    if not request.labelled:
+        return rows
+    if request.item is None:
+        asked = request.counts is not None
+        labels, votes = counted_labels(rows.y_true, rows.y_proba, rows.votes, asked=asked)
+        told = () if votes is None else (f"votes behind each row: {spread_of(votes)}",)
+        return replace(rows, y_true=labels, votes=votes, messages=(*rows.messages, *told))
+    kept = [name for name in rows.others if name not in (request.item, request.annotator)]
+    parts = {"y_proba": rows.y_proba, "sample_weight": rows.sample_weight}
+    classes = rows.class_names or tuple(range(rows.y_proba.shape[1] if rows.multiclass else 2))
+    table, first = items_of(
+        rows.y_true, parts | {name: rows.others[name] for name in kept},
+        rows.other("item", request.item),
+        None if request.annotator is None else rows.other("annotator", request.annotator),
+        tuple(classes),
+    )  # fmt: skip
+    spread = spread_of(table.votes)
+    note = f"each row is a vote: {table.item_index.size:,} on {first.size:,} items, {spread} each"
+    messages = (*rows.messages, note)
+    items = rows.take(first)
+    return replace(
+        items, y_true=table.counts, votes=table.votes, vote_table=table, messages=messages
     )
 
 

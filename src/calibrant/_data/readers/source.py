@@ -117,6 +117,7 @@ def file_rows(
     y_true: Any = None,
     y_proba: Any = None,
     sample_weight: Any = None,
+    votes: Any = None,
     by: Any = None,
     classes: Sequence[Any] | None = None,
     from_logits: bool = False,
@@ -146,7 +147,7 @@ def file_rows(
         if chosen is None:
             chosen = choose_columns(
                 reader, y_true, y_proba, sample_weight, by, classes, from_logits, answers,
-                written.as_text,
+                written.as_text, votes,
             )  # fmt: skip
         else:
             _require_all(reader, chosen)
@@ -175,10 +176,12 @@ def _called(files: Sequence[File]) -> str:
 
 def _require_all(reader: Reader, chosen: ColumnMapping) -> None:
     weights = () if chosen.sample_weight is None else (chosen.sample_weight,)
+    votes = () if chosen.votes is None else (chosen.votes,)
     for argument, names in (
         ("y_true", chosen.y_true.names),
         ("y_proba", chosen.y_proba.names),
         ("sample_weight", weights),
+        ("votes", votes),
         ("by", chosen.by),
     ):
         for name in names:

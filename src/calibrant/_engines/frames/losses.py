@@ -90,17 +90,18 @@ def _distances(
         for a, b in combinations(range(len(p)), 2)
     ]
     manhattan = total([(a - b).abs() for a, b in zip(p, q, strict=True)])
+    surprise = total([_surprise(a, b) for a, b in zip(p, q, strict=True)])
     divergence = 0.25 * total([_jensen_shannon(a, b) for a, b in zip(p, q, strict=True)])
     return {
         "distribution": 0.5 * manhattan,
         "entropy": difference.abs(),
         "entropy_signed": difference,
         "rank": number(every(ranked)),
-        "manhattan": manhattan,
-        "js_divergence": divergence,
-        "js_distance": divergence.sqrt(),
-        "kl": at_least(total([_surprise(a, b) for a, b in zip(p, q, strict=True)]), nw.lit(0.0)),
-        "wasserstein": _wasserstein(p, q, spacing),
+        "absolute": manhattan,
+        "jensen_shannon": divergence,
+        "root_jensen_shannon": divergence.sqrt(),
+        "relative_entropy": at_least(surprise, nw.lit(0.0)),
+        "transport": _wasserstein(p, q, spacing),
     }
 
 

@@ -71,6 +71,12 @@ class Order:
         bits = self.keys >> 1
         return 1 + int((bits[1:] != bits[:-1]).sum())
 
+    def rising(self) -> bool:
+        """Whether the share of ones in no level is below that in the one before."""
+        at = self._level_borders()
+        w, z = at.diff(), self.ones_before(at).diff()
+        return bool((z[:-1] * w[1:] <= z[1:] * w[:-1]).all())  # of whole numbers: exact
+
     def borders(self, j: Tensor, m: Tensor | float) -> tuple[Tensor, Tensor, Tensor]:
         """Where the bin j of m bins of equal mass begins (from 0), ties together; the prediction
         that decides it, as its bits, and whether that is in the bin before.
@@ -141,6 +147,13 @@ class Order:
         sums = fields_of_labels(n, n * u, n * u * u, z, z * u)
         return sums.cpu().numpy(), u.cpu().numpy()
 
+    def path(self) -> tuple[Tensor, Tensor]:
+        """Each level's prediction, and the sum of residuals through it."""
+        firsts = self._level_borders()
+        u = self.predictions(self.keys[firsts[:-1]] >> 1)
+        steps = firsts.diff().double() * u - self.ones_before(firsts).diff().double()
+        return u, steps.cumsum(0)
+
     def hull(self) -> Tensor | None:
         """Where bins begin and end of which an isotonic fit makes one block or several: points of
         the cumulative sums of labels that are not above a chord of their neighbours'.
@@ -173,6 +186,19 @@ class DeviceLevels(OrderedLevels):
     def largest_partial_residual(self) -> float:
         return self._order.largest_partial()
 
+    def partial_residual_range(self) -> float:
+        _, partial = self._order.path()
+        return float(partial.max().clamp(min=0.0) - partial.min().clamp(max=0.0))
+
+    def averaged_two_bins(self, norm: str) -> float:
+        u, partial = self._order.path()
+        rest = partial[-1] - partial
+        two = partial.abs() + rest.abs() if norm == "l1" else partial**2 + rest**2
+        widths = torch.diff(u, append=u.new_ones(1))
+        # Below the first prediction there is nothing, and above it everything.
+        total = widths @ two + u[0] * two[-1]
+        return float(total) / float(self._order.n) ** (1 if norm == "l1" else 2)
+
     def pooled(self) -> BinTable:
         points = self._order.hull()
         if points is None:
@@ -182,6 +208,10 @@ class DeviceLevels(OrderedLevels):
     @cached_property
     def n_levels(self) -> int:
         return self._order.n_levels()
+
+    @cached_property
+    def rising(self) -> bool:
+        return self._order.rising()
 
     @cached_property
     def totals(self) -> NDArray[np.float64]:

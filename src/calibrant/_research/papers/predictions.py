@@ -150,10 +150,10 @@ def _in_sets(keyed: list[tuple[bytes, Predictor]]) -> tuple[Predictor, ...]:
     names: dict[bytes, list[str]] = {}
     for key, predictor in keyed:
         names.setdefault(key, []).append(predictor.rows or predictor.name)
-    return tuple(replace(p, rows=_common_beginning(names[key])) for key, p in keyed)
+    return tuple(replace(p, rows=common_beginning(names[key])) for key, p in keyed)
 
 
-def _common_beginning(names: list[str]) -> str:
+def common_beginning(names: list[str]) -> str:
     """The parts, set off by underscores, that all names begin with; the first name if none."""
     parts = []
     for part in zip(*(name.split("_") for name in names), strict=False):

@@ -18,6 +18,7 @@ PAPERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "soft-mean": ("calibrant._research.papers.soft_mean", ()),
     "logit-smoothing": ("calibrant._research.papers.logit_smoothing", ("data",)),
     "truthful": ("calibrant._research.papers.truthful", ("data",)),
+    "ambiguous": ("calibrant._research.papers.ambiguous", ("data",)),
 }
 
 
@@ -34,13 +35,14 @@ def reproduce(
 
     Parameters
     ----------
-    paper : {"soft-mean", "logit-smoothing", "truthful"}
-        Leznik (2026), Chidambaram et al. (2024), or Lu, Wu, Hartline and Hu.
+    paper : {"soft-mean", "logit-smoothing", "truthful", "ambiguous"}
+        Leznik (2026), Chidambaram et al. (2024), Lu, Wu, Hartline and Hu, or Tao et al. (2026).
     out : str or os.PathLike, optional
         The folder to write: one page, the tables as CSV and JSON, the figures as SVG and PNG. It
         must be new, empty or an earlier reproduction. Without it nothing is written.
     data : str or os.PathLike, optional
-        A folder of saved predictions (.npz), for the papers that measure real predictors.
+        A folder of saved predictions (.npz), for the papers that measure real predictors; for
+        "ambiguous", with the votes of annotators.
     quick : bool, default False
         Run fewer replications: seconds, instead of the paper's own counts.
     seed : int, optional

@@ -1,0 +1,247 @@
+"""find_segments: in which groups of rows predictions are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._api.metrics.significance import checked_problem
+from calibrant._api.metrics.uncertainty import group_index
+from calibrant._core.binning import Quantile
+from calibrant._core.errors import InputError
+from calibrant._core.validation import check_count, check_seed, public
+from calibrant._data.arrays import to_array
+from calibrant._data.columns import pick
+from calibrant._data.logprobs import given_as
+from calibrant._data.samples import Samples
+from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
+from calibrant._inference.cells import Problem, problem_of
+from calibrant._inference.segments import Found, labels_of, search
+from calibrant._summaries.samples import resolve_notion
+from calibrant.results._segments import Segment, Segments
+
+# What is done unless it is said otherwise.
+PARTS, MIN_ROWS, N_DRAWS = 5, 30, 500
+
+
+@public
+def find_segments(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    segments: Mapping[str, ArrayLike] | Sequence[str] | str,
+    *,
+    depth: int = 2,
+    parts: int = PARTS,
+    min_rows: int = MIN_ROWS,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    n_draws: int = N_DRAWS,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Segments:
+    r"""Find the segments where predictions are wrong: values of columns, and their crossings.
+
+    .. math:: \frac{\sum_{i \in S} w_i (u_i - z_i)}{\sqrt{\sum_{i \in S} w_i^2 u_i (1 - u_i)}}
+
+    is the ratio that segments are ranked by. Every value of every column is a segment, and every
+    crossing of up to `depth` columns. Among thousands some ratio is large by chance: p-values are
+    of the whole search. Outcomes are drawn from the predictions, once for all segments, and the
+    largest ratio of each draw tells how much is found where nothing is wrong. Of many rows blocks
+    are drawn instead, with the same variances. With clusters, or soft labels without votes, the
+    variance is that of the residuals seen.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    segments : mapping of str to array-like, or list of str
+        Columns to look at, by name: a value a row; or, with `data`, the columns' names.
+    depth : int, default 2
+        The most columns that are crossed.
+    parts : int, default 5
+        Ranges that a column of more than 12 distinct numbers is cut into, at its quantiles.
+    min_rows : int, default 30
+        Segments of fewer rows are not judged, nor are those with so few events that a single
+        outcome could decide.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own.
+    n_draws : int, default 500
+        Samples behind the p-values.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Segments
+        Every segment that was judged, the worst first: `worst`, `p_value`, `sentence`, `to_frame`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities, a column has another number of
+        rows, or no segment has enough rows.
+
+    See Also
+    --------
+    evaluate : with `by`, every measure of the values of one column.
+
+    References
+    ----------
+    Tax et al. (2025), MCGrad, arXiv:2506.11251; Hebert-Johnson et al. (2018), Multicalibration;
+    Westfall and Young (1993), Resampling-Based Multiple Testing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(0.1, 0.9, 5000)
+    >>> age, ward = rng.integers(20, 90, 5000), rng.choice(["a", "b", "c"], 5000)
+    >>> risk = np.where((age > 75) & (ward == "b"), p / 2, p)
+    >>> found = cal.find_segments(rng.random(5000) < risk, p, {"age": age, "ward": ward})
+    >>> found.worst.name, found.p_value < 0.01
+    ('age 75 to 89, ward = b', True)
+    """
+    check_seed(seed)
+    check_count("depth", depth, 1)
+    check_count("parts", parts, 2)
+    check_count("min_rows", min_rows, 1)
+    check_count("n_draws", n_draws, 100)
+    given = given_as(from_logits, from_logprobs)
+    samples, problem = checked_problem(
+        y_true, y_proba, sample_weight, given, classes, data, notion, Quantile(15), votes
+    )
+    columns = segment_columns(segments, data, samples, parts)
+    return segments_of(
+        samples, problem, columns, group_index(groups, samples, data), depth=depth,
+        min_rows=min_rows, n_draws=n_draws, seed=int(seed),
+    )  # fmt: skip
+
+
+def segments_of_samples(
+    samples: Samples, segments: Any, data: Any, groups: NDArray[np.intp] | None, depth: int,
+    seed: int,
+) -> Segments:  # fmt: skip
+    """The search in rows that were checked, with what `find_segments` does by default."""
+    check_count("depth", depth, 1)
+    columns = segment_columns(segments, data, samples, PARTS)
+    problem = problem_of(samples, resolve_notion(samples, None), Quantile(15))
+    assert problem is not None
+    return segments_of(
+        samples, problem, columns, groups, depth=depth, min_rows=MIN_ROWS, n_draws=N_DRAWS,
+        seed=seed,
+    )  # fmt: skip
+
+
+def segments_of(
+    samples: Samples, problem: Problem, columns: list[SegmentColumn],
+    groups: NDArray[np.intp] | None, *, depth: int, min_rows: int, n_draws: int, seed: int,
+) -> Segments:  # fmt: skip
+    found = search(
+        problem, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws,
+        seed=seed, votes=samples.votes, groups=groups,
+    )  # fmt: skip
+    if found is None:
+        raise InputError(
+            f"no segment has {min_rows} rows and enough events to be judged: give columns with "
+            "fewer values, or a smaller min_rows"
+        )
+    return _result(found, columns, problem.n, float(problem.weights.sum()), n_draws, depth)
+
+
+def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
+    if isinstance(segments, str):
+        segments = [segments]
+    if isinstance(segments, Mapping):
+        given = {str(name): to_array(values, "segments") for name, values in segments.items()}
+    elif data is None:
+        raise InputError(
+            "segments must be a mapping of names to columns, or, with data=, names of its columns; "
+            f"got {type(segments).__name__} without data="
+        )
+    else:
+        given = {str(name): pick(data, name, "segments") for name in segments}
+    if not given:
+        raise InputError("segments must name at least one column; got none")
+    out = []
+    for name, values in given.items():
+        own: NDArray[Any] = samples.own_rows(np.asarray(values))
+        if own.shape[:1] != (samples.n,):
+            raise InputError(
+                f"segments[{name!r}] must have one value for each of {samples.n} rows; got "
+                f"{own.shape[0] if own.ndim else 'a single value'}"
+            )
+        out.append(segment_column(name, own, parts))
+    return out
+
+
+def _result(
+    found: Found, columns: list[SegmentColumn], n: int, total: float, n_draws: int, depth: int
+) -> Segments:
+    ratios = np.concatenate([crossing.ratio for crossing in found.crossings])
+    places = [(at, i) for at, one in enumerate(found.crossings) for i in range(one.cells.size)]
+    rows, largest = [], 0.0
+    for place in np.argsort(-np.abs(ratios), kind="stable"):
+        at, i = places[place]
+        crossing, ratio = found.crossings[at], float(ratios[place])
+        rows_in, weight, wu, wz = (float(part) for part in crossing.sums[:, i])
+        codes = labels_of(columns, crossing.columns, int(crossing.cells[i]))
+        chosen = [(columns[c], code) for c, code in zip(crossing.columns, codes, strict=True)]
+        largest = max(largest, abs(wu - wz) / total)
+        rows.append(
+            Segment(
+                ", ".join(column.said(code) for column, code in chosen),
+                {column.name: column.labels[code] for column, code in chosen},
+                int(rows_in),
+                wu / weight,
+                wz / weight,
+                (wu - wz) / weight,
+                ratio,
+                found.p_value(ratio),
+            )
+        )
+    names = tuple(column.name for column in columns)
+    return Segments(
+        tuple(rows), rows[0].p_value, largest, names, depth, n, n_draws,
+        tuple(_notes(found, columns)),
+    )  # fmt: skip
+
+
+def _notes(found: Found, columns: list[SegmentColumn]) -> list[str]:
+    notes = []
+    cut = [column.name for column in columns if column.ranges]
+    if cut:
+        notes.append(f"numbers cut at their quantiles: {', '.join(cut)}")
+    for column in columns:
+        if column.n_others:
+            notes.append(
+                f"{column.name}: the {MOST_VALUES - 1} most frequent values, and "
+                f"{column.n_others:,} others together"
+            )
+    if found.n_small:
+        notes.append(f"{found.n_small:,} segments have too few rows or events to be judged")
+    return notes

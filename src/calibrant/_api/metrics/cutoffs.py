@@ -1,0 +1,303 @@
+"""Errors of cutoffs as one-line functions: rows predicted below a threshold, and the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from calibrant._api.metrics.significance import (
+    by_clusters,
+    concluded,
+    needs_outcomes,
+    scalar_problem,
+)
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.binning import LevelSets, Quantile
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.validation import check_seed, public
+from calibrant._data.logprobs import Given, given_as
+from calibrant._data.to_samples import to_samples_in_place
+from calibrant._inference.paths import clustered_cutoff_p, cutoff_p, worst_cutoffs
+from calibrant._measures.cutoffs import Cutoffs, averaged_two_bin_error, cutoff_error
+from calibrant._summaries.samples import Summary, resolve_notion
+from calibrant.results._rendering import shown
+from calibrant.results._uncertainty import CalibrationTest
+
+
+@public
+def atb(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    norm: str = "l2",
+    root: bool = False,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Averaged two-bin calibration error: truthful, continuous, complete and sound at once.
+
+    .. math:: \frac{1}{W^2} \int_0^1 \Bigl( \sum_{u_i < q} w_i (u_i - z_i) \Bigr)^2
+        + \Bigl( \sum_{u_i \ge q} w_i (u_i - z_i) \Bigr)^2 dq
+
+    The squared gaps of two bins, averaged over where they meet. Range [0, 1], lower is better. For
+    (n,) predictions no other report has a lower expectation than the true probabilities, whose own
+    is ``sum w^2 u (1 - u) / W^2``, and a prediction that moves by a hair moves it by as little.
+    Both hold for each class against the rest too, but not for the top label, which changes at a
+    tie.
+
+    Values are small and squared: `root` gives them on the scale of gaps.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    norm : {"l2", "l1"}, default "l2"
+        Squares over W^2, or absolute values over W, which are not truthful.
+    root : bool, default False
+        Whether the square root is returned, for `norm="l2"`: of a mean over classes the root of the
+        mean. It ranks predictors alike, but is not truthful.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if `norm` is none of these, or `root` is asked of absolute values.
+
+    See Also
+    --------
+    lin_ce : the truthful error of bins that stay where they are.
+    truthful_test : a test of calibration by this error, with ``measure="atb"``.
+
+    References
+    ----------
+    Hartline, Hu and Wu (2026), A Perfectly Truthful Calibration Measure, PMLR 336,
+    arXiv:2508.13100.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.atb([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 6)
+    0.01225
+    >>> round(cal.atb([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], root=True), 4)
+    0.1107
+
+    A prediction moves by a hair, and so does its error:
+
+    >>> round(cal.atb([0, 1], [0.5, 0.5]), 9), round(cal.ece([0, 1], [0.5, 0.5]), 9)
+    (0.0, 0.0)
+    >>> near = [0.5 - 1e-9, 0.5 + 1e-9]
+    >>> round(cal.atb([0, 1], near), 8), round(cal.ece([0, 1], near, bins=2), 8)
+    (0.0, 0.5)
+    """
+    one_of("norm", norm, ("l2", "l1"))
+    if root and norm == "l1":
+        raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
+    given = given_as(from_logits, from_logprobs)
+    levels = _levels(y_true, y_proba, sample_weight, given, classes, data, notion)
+    value = averaged_two_bin_error(levels, norm)
+    return math.sqrt(value) if root else value
+
+
+@public
+def cutoff_ce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Cutoff calibration error: the largest accumulated gap of any interval of predictions.
+
+    .. math:: \max_{s \le t} \frac{1}{W} \Bigl| \sum_{s \le u_i \le t} w_i (u_i - z_i) \Bigr|
+
+    Known as Kuiper's statistic and as ECCE-R. No bins. Range [0, 1], lower is better; between the
+    Kolmogorov-Smirnov error, whose intervals all begin at the lowest prediction, and twice that.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    See Also
+    --------
+    cutoff_test : its p-value, and the interval of predictions where it is reached.
+    ks_error : the largest accumulated gap from the lowest prediction on.
+
+    References
+    ----------
+    Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic Predictions, JMLR 23;
+    Rossellini et al. (2025), arXiv:2502.19851.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.cutoff_ce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.15
+    """
+    given = given_as(from_logits, from_logprobs)
+    return cutoff_error(_levels(y_true, y_proba, sample_weight, given, classes, data, notion))
+
+
+@public
+def cutoff_test(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CalibrationTest:
+    """Test of calibration by the cutoff error, and where it is reached.
+
+    Where predictions are right, the partial sums of residuals in their order are a random walk, and
+    the cutoff error its range: that of a Brownian motion with the variance ``sum w^2 u (1 - u) /
+    W^2`` where predictions are many (Feller, 1951). Of few distinct predictions, few rows, rare
+    events or heavy weights walks are drawn. Hard labels only.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CalibrationTest
+        `statistic` (the cutoff error), `p_value`, the interval of predictions `where` it is
+        reached, and in words the null distribution (`null`) and a `note`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if labels are soft: the test needs outcomes.
+
+    See Also
+    --------
+    cutoff_ce : the error alone.
+
+    References
+    ----------
+    Feller (1951), The asymptotic distribution of the range of sums of independent random variables;
+    Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic Predictions, JMLR 23.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.cutoff_test([0, 0, 1, 0, 1, 1] * 50, [0.1, 0.3, 0.5, 0.6, 0.8, 0.9] * 50)
+    >>> found.where, round(found.statistic, 3), found.p_value < 0.05
+    ((0.6, 0.6), 0.1, True)
+    """
+    check_seed(seed)
+    given = given_as(from_logits, from_logprobs)
+    problem, clusters = scalar_problem(
+        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(15)
+    )
+    needs_outcomes(problem, "the cutoff test")
+    where = worst_cutoffs(problem)
+    value, note = abs(where.gap), _where(where)
+    if clusters is not None:
+        null, chance = by_clusters(clusters), clustered_cutoff_p(problem, clusters, int(seed))
+    else:
+        chance = cutoff_p(problem, value, int(seed))
+        null = "range of a random walk" if chance.n_draws else "range of a Brownian motion"
+    found = concluded("cutoff error", value, chance, null, note, int(seed))
+    return replace(found, where=(where.lower, where.upper))
+
+
+def _where(found: Cutoffs) -> str:
+    if found.gap == 0.0:
+        return "no interval of predictions has a gap"
+    lean = "too high" if found.gap > 0 else "too low"
+    return f"predictions from {shown(found.lower)} to {shown(found.upper)} are {lean}"
+
+
+def _levels(
+    y_true: Any, y_proba: Any, weight: Any, given: Given, classes: Any, data: Any, notion: Any
+) -> BinTable:
+    """The level sets of what is judged: a scalar problem, or each class against the rest."""
+    samples = to_samples_in_place(y_true, y_proba, weight, given, classes, data)
+    resolved = resolve_notion(samples, notion)
+    if resolved == "full":
+        raise InputError("notion='full' has no order: use lin_ce(...), which takes whole rows")
+    return Summary(samples).table(resolved, LevelSets())

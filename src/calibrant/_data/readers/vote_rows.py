@@ -1,0 +1,96 @@
+"""Votes in files: counts in columns, numbers of votes beside shares, and rows that are one vote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.counts import COUNTED, COUNTED_BESIDE, labels_of, votes_per_row
+from calibrant._data.vote_table import VoteTable, table_of
+
+
+def check_vote_columns(*, y_true: Any, votes: Any, counts: Any, item: Any, annotator: Any) -> None:
+    """An error where the columns of votes contradict each other."""
+    if counts is not None:
+        others = {"y_true": y_true, "votes": votes, "item": item, "annotator": annotator}
+        for name, value in others.items():
+            if value is not None:
+                raise InputError(
+                    f"counts and {name} both say what the labels are: counts carry their own "
+                    f"numbers of votes, so leave out {name}"
+                )
+    if annotator is not None and item is None:
+        raise InputError(
+            "annotator is given without item: a table of one row a vote needs the column of what "
+            "is voted on"
+        )
+    if item is not None and votes is not None:
+        raise InputError("item says that each row is one vote: leave out votes")
+
+
+def counted_labels(
+    y_true: NDArray[Any], y_proba: NDArray[Any], votes: NDArray[Any] | None, *, asked: bool
+) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+    """Labels, counts of class 1 as counts of both classes; and the votes that each row has.
+
+    `asked` says that the labels are meant to be counts: rows of one vote each are counts then too.
+    """
+    n_columns = y_proba.shape[1] if y_proba.ndim == 2 else 1
+    given = None if votes is None else votes_per_row(votes, y_proba.shape[0])
+    labels = labels_of(y_true, given, n_columns)
+    if labels.note == COUNTED_BESIDE and given is not None:
+        return np.column_stack([given - y_true, y_true]).astype(np.int64), given
+    if labels.note == COUNTED:
+        return y_true.astype(np.int64), labels.votes
+    if asked:
+        _check_counts(y_true)
+        return y_true, np.ones(y_true.shape[0], dtype=np.int64)
+    return y_true, labels.votes
+
+
+def _check_counts(y_true: NDArray[Any]) -> None:
+    """An error unless rows hold one vote each, which is all that counts can be here."""
+    if y_true.ndim == 2 and np.isin(y_true, (0, 1)).all() and (y_true.sum(axis=1) == 1).all():
+        return
+    raise InputError(
+        "counts must be whole numbers of votes, a column for each class, and at least one in every "
+        "row. Shares of votes are labels (y_true), with votes for their numbers"
+    )
+
+
+def items_of(
+    y_true: NDArray[Any],
+    parts: Mapping[str, NDArray[Any] | None],
+    item: NDArray[Any],
+    annotator: NDArray[Any] | None,
+    classes: tuple[Any, ...],
+) -> tuple[VoteTable, NDArray[np.intp]]:
+    """The votes by item, and the first row of each; an error where the rows of an item differ in
+    one of the `parts`.
+    """
+    if y_true.ndim != 1:
+        raise InputError("item says that each row is one vote: y_true must be one column of labels")
+    table = table_of(item.tolist(), y_true, annotator, classes)
+    first = np.full(len(table.items), -1, dtype=np.intp)
+    first[table.item_index[::-1]] = np.arange(table.item_index.size)[::-1]
+    for name, values in parts.items():
+        if values is None:
+            continue
+        known = values[first[table.item_index]]
+        other = np.any(np.asarray(values != known).reshape(len(values), -1), axis=1)
+        if other.any():
+            row = int(np.argmax(other))
+            raise InputError(
+                f"{name} differs between the rows of the item {item[row]!r}: {_shown(known[row])} "
+                f"and {_shown(values[row])}. Each row is one vote, and repeats what is known of "
+                "its item"
+            )
+    return table, first
+
+
+def _shown(value: Any) -> str:
+    return str(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)

@@ -1,0 +1,85 @@
+"""VoteRows: labels from people without a prediction beside them, as rows of shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.arrays import to_array
+from calibrant._data.counts import labels_of, votes_per_row
+from calibrant._data.links import ROW_SUM_TOLERANCE
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class VoteRows:
+    """Shares (n, k), and how many votes are behind each row, if that is known."""
+
+    shares: Array
+    votes: NDArray[np.int64] | None
+    # Whether labels came as (n,): shares or counts of class 1.
+    binary: bool
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The votes themselves."""
+        assert self.votes is not None
+        return np.rint(self.shares * self.votes[:, None]).astype(np.int64)
+
+
+def read_vote_rows(y_true: Any, votes: Any) -> VoteRows:
+    """Counts of votes, or shares with or without their numbers of `votes`, as rows of shares."""
+    labels = to_array(y_true, "y_true")
+    if labels.ndim not in (1, 2) or labels.shape[0] == 0 or labels.dtype.kind not in "iufb":
+        raise InputError(
+            "y_true must hold counts or shares of votes, numbers of the shape (n, k) or (n,), one "
+            f"row at least; got the shape {labels.shape}, {labels.dtype}"
+        )
+    per_row = None if votes is None else votes_per_row(votes, labels.shape[0])
+    binary = labels.ndim == 1 or labels.shape[1] == 1
+    labels = labels[:, 0] if labels.ndim == 2 and binary else labels
+    found = labels_of(labels, per_row, 1 if binary else labels.shape[1])
+    shares = np.asarray(found.targets, dtype=np.float64)
+    _check_shares(shares)
+    rows = np.stack([1.0 - shares, shares], axis=1) if binary else shares
+    _check_whole(rows, found.votes)
+    return VoteRows(rows, found.votes, binary)
+
+
+def _check_shares(shares: Array) -> None:
+    bad = ~((shares >= 0) & (shares <= 1))
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = ", ".join(map(str, at))
+        raise InputError(
+            f"y_true[{where}] is {shares[at].item()!r}: shares of votes must lie in [0, 1]. If "
+            "these are counts, give whole numbers: rows (n, k), or (n,) with votes="
+        )
+    if shares.ndim == 2:
+        off = np.abs(shares.sum(axis=1) - 1.0) > ROW_SUM_TOLERANCE
+        if off.any():
+            row = int(np.argmax(off))
+            raise InputError(
+                f"y_true[{row}] sums to {shares[row].sum():.6g}: rows of shares must sum to 1, and "
+                "counts of votes must be whole numbers in every row"
+            )
+
+
+def _check_whole(rows: Array, votes: NDArray[np.int64] | None) -> None:
+    """An error where shares are not those of so many votes."""
+    if votes is None:
+        return
+    counts = rows * votes[:, None]
+    # Shares are often rounded to two or three decimals when they are written down.
+    off = np.abs(counts - np.rint(counts)).max(axis=1) > 0.25
+    if off.any():
+        row = int(np.argmax(off))
+        raise InputError(
+            f"y_true[{row}] is {np.round(rows[row], 4).tolist()}, which are no shares of "
+            f"votes[{row}] = {votes[row]} votes. Give the counts themselves, or leave out votes="
+        )

@@ -1,0 +1,271 @@
+"""VoteTable: votes one below the other, counted by item and class; who gave which is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._core.errors import InputError, nearest
+from calibrant._core.validation import public
+from calibrant._data.arrays import to_array
+from calibrant._data.columns import is_lazy, pick
+from calibrant._data.labels import encode
+
+
+@dataclass(frozen=True, eq=False)
+class VoteTable:
+    """Votes counted by item and class, as `count_votes` returns them.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n, k)
+        Number of votes for each class, a row an item: `y_true` for every function.
+    items : ndarray of shape (n,)
+        Id of each item, in the order of the rows.
+    classes : tuple of length k
+        Names of the classes, in the order of the columns.
+    item_index : ndarray of shape (n_votes,)
+        Row of `counts` that each vote is about, in the order of the votes.
+    class_index : ndarray of shape (n_votes,)
+        Column of `counts` that each vote is for.
+    annotator : ndarray of shape (n_votes,) or None
+        Who gave each vote, where a column says so.
+    n_unmatched : int
+        Number of votes on items that were not asked for, which are not counted.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> long = {"item": ["a", "a", "b"], "label": ["cat", "dog", "dog"]}
+    >>> cal.count_votes(long, item="item", label="label").shares.tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+
+    counts: NDArray[np.int64]
+    items: NDArray[Any]
+    classes: tuple[Any, ...]
+    item_index: NDArray[np.intp]
+    class_index: NDArray[np.intp]
+    annotator: NDArray[Any] | None = None
+    n_unmatched: int = 0
+
+    @property
+    def votes(self) -> NDArray[np.int64]:
+        """Number of votes on each item."""
+        totals: NDArray[np.int64] = self.counts.sum(axis=1)
+        return totals
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Share of the votes that each class has, a row an item."""
+        shares: NDArray[np.float64] = self.counts / self.votes[:, None]
+        return shares
+
+    def __repr__(self) -> str:
+        votes = self.votes
+        people = ""
+        if self.annotator is not None:
+            people = f" by {len(set(self.annotator.tolist())):,} annotators"
+        left = f"; {self.n_unmatched:,} on other items not counted" if self.n_unmatched else ""
+        return (
+            f"VoteTable({votes.sum():,} votes{people} on {len(self.items):,} items, "
+            f"{spread_of(votes)} each; classes {', '.join(map(repr, self.classes[:5]))}"
+            f"{', ...' if len(self.classes) > 5 else ''}{left})"
+        )
+
+
+def spread_of(votes: NDArray[Any]) -> str:
+    """From how many votes to how many, in words."""
+    low, high = int(votes.min()), int(votes.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+@public
+def count_votes(
+    data: Any,
+    *,
+    item: str,
+    label: str,
+    annotator: str | None = None,
+    classes: Sequence[Any] | None = None,
+    items: ArrayLike | None = None,
+) -> VoteTable:
+    """Count a long table of votes, one row a vote, by item and class.
+
+    Parameters
+    ----------
+    data : data frame or mapping
+        Table with a row for each vote: pandas, polars, PyArrow, a lazy frame of any engine, or a
+        mapping of column names to arrays.
+    item : str
+        Column of what is voted on: the id that predictions have too.
+    label : str
+        Column of labels: names of classes or class indices.
+    annotator : str, optional
+        Column of who votes; nobody may vote twice on an item.
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; by default the labels that
+        occur, sorted.
+    items : array-like of shape (n,), optional
+        Ids of the predictions' rows: `counts` has a row for each, in this order. By default items
+        are in the order in which they first occur.
+
+    Returns
+    -------
+    VoteTable
+        `counts`, to be given as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
+        themselves.
+
+    Raises
+    ------
+    InputError
+        If a column is not there, a label is none of the classes, an item of `items` has no votes,
+        or somebody votes twice on an item.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> long = {
+    ...     "item": ["a", "a", "a", "b", "b"],
+    ...     "label": ["cat", "dog", "cat", "dog", "dog"],
+    ...     "annotator": ["ann", "bob", "eve", "ann", "bob"],
+    ... }
+    >>> votes = cal.count_votes(
+    ...     long, item="item", label="label", annotator="annotator", classes=["cat", "dog"]
+    ... )
+    >>> votes.counts.tolist()
+    [[2, 1], [0, 2]]
+    >>> round(cal.dist_ce(votes.counts, [[0.6, 0.4], [0.2, 0.8]]), 4)
+    0.1333
+    """
+    columns = _columns(data, {"item": item, "label": label, "annotator": annotator})
+    labels = columns["label"]
+    if classes is None:
+        classes = sorted(set(labels.tolist()), key=lambda value: (isinstance(value, str), value))
+        if len(classes) < 2:
+            raise InputError(
+                f"label holds {classes[0]!r} alone: name all classes, in the order of the "
+                "predictions' columns, with classes=[...]"
+            )
+    try:
+        codes, _ = encode(labels, classes, len(classes), True)
+    except InputError as error:
+        raise InputError(str(error).replace("y_true[", "label[")) from None
+    return table_of(
+        columns["item"].tolist(), codes, columns.get("annotator"), tuple(classes),
+        None if items is None else to_array(items, "items"),
+    )  # fmt: skip
+
+
+def table_of(
+    ids: list[Any],
+    codes: NDArray[Any],
+    annotator: NDArray[Any] | None,
+    classes: tuple[Any, ...],
+    items: NDArray[Any] | None = None,
+) -> VoteTable:
+    """Votes with their labels as class indices, counted."""
+    wrong = ~((codes >= 0) & (codes < len(classes)) & (codes == np.floor(codes)))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            f"label[{row}] is {codes[row].item()!r}: class indices must lie in "
+            f"0..{len(classes) - 1}"
+        )
+    rows = _rows_of(ids, items)
+    index = np.array([rows.get(each, -1) for each in ids], dtype=np.intp)
+    kept = index >= 0
+    index, of_class = index[kept], codes[kept].astype(np.intp)
+    who = None if annotator is None else annotator[kept]
+    counts = np.zeros((len(rows), len(classes)), dtype=np.int64)
+    np.add.at(counts, (index, of_class), 1)
+    names = list(rows)
+    without = np.flatnonzero(counts.sum(axis=1) == 0)
+    if without.size:
+        raise InputError(
+            f"items[{without[0]}], {names[without[0]]!r}, has no votes, as have {without.size} of "
+            f"{len(names)} items: {nearest(names[without[0]], [str(each) for each in set(ids)])}"
+        )
+    if who is not None:
+        _check_one_vote_each(index, who, names)
+    out = np.empty(len(names), dtype=object)
+    out[:] = names
+    plain = np.array(names) if items is None else items
+    return VoteTable(
+        counts, plain if plain.ndim == 1 else out, classes, index, of_class, who,
+        int(np.count_nonzero(~kept)),
+    )  # fmt: skip
+
+
+def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]:
+    """The columns as arrays; of a lazy frame these alone are collected."""
+    wanted = {argument: name for argument, name in names.items() if name is not None}
+    if is_lazy(data):
+        import narwhals as nw
+
+        from calibrant._data.frames import named
+
+        frame: Any = nw.from_native(data)
+        schema = frame.collect_schema()
+        for argument, name in wanted.items():
+            named(name, argument, schema)
+        data = frame.select(*dict.fromkeys(wanted.values())).collect().to_native()
+    out = {}
+    for argument, name in wanted.items():
+        if isinstance(data, Mapping):
+            if name not in data:
+                raise InputError(
+                    f"{argument} names the column {name!r}, which data does not have: "
+                    f"{nearest(name, list(data))}"
+                )
+            out[argument] = to_array(data[name], argument)
+        else:
+            out[argument] = to_array(pick(data, name, argument), argument)
+    sizes = {argument: array.shape for argument, array in out.items()}
+    if len(set(sizes.values())) > 1 or any(len(shape) != 1 for shape in sizes.values()):
+        told = ", ".join(f"{argument} {shape}" for argument, shape in sizes.items())
+        raise InputError(f"data must have one value per vote in each column; the shapes are {told}")
+    if out["item"].size == 0:
+        raise InputError("data must hold at least one vote; got none")
+    _check_none_missing(out)
+    return out
+
+
+def _check_none_missing(columns: dict[str, NDArray[Any]]) -> None:
+    for argument, array in columns.items():
+        for row, value in enumerate(array.tolist()):
+            if value is None or value != value:
+                raise InputError(
+                    f"{argument}[{row}] is missing ({value!r}): drop such votes before counting"
+                )
+
+
+def _rows_of(ids: list[Any], items: NDArray[Any] | None) -> dict[Any, int]:
+    """The row of each item."""
+    if items is None:
+        return {each: row for row, each in enumerate(dict.fromkeys(ids))}
+    if items.ndim != 1:
+        raise InputError(f"items must be one id per row; got the shape {items.shape}")
+    rows: dict[Any, int] = {}
+    for row, each in enumerate(items.tolist()):
+        if each in rows:
+            raise InputError(
+                f"items[{row}] is {each!r}, as is items[{rows[each]}]: name each item once"
+            )
+        rows[each] = row
+    return rows
+
+
+def _check_one_vote_each(index: NDArray[np.intp], who: NDArray[Any], names: list[Any]) -> None:
+    seen: set[tuple[int, Any]] = set()
+    for pair in zip(index.tolist(), who.tolist(), strict=True):
+        if pair in seen:
+            raise InputError(
+                f"annotator {pair[1]!r} votes twice on the item {names[pair[0]]!r}: keep one of "
+                "the votes, or leave out annotator="
+            )
+        seen.add(pair)

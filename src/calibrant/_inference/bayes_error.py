@@ -1,0 +1,197 @@
+"""The Bayes error behind votes: what few votes hide of it, and its limits.
+
+The largest share of m votes is above the largest probability that they were drawn with, so that one
+less its mean is too low: with two votes a row by a third and more. How much, depends on how the
+rows' distributions scatter. A Dirichlet population that has the mean of the shares and the chance
+that two votes on a row agree, both known without bias from two votes on, tells; its largest
+shares have closed forms, so nothing is drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Concentrations beyond which a population is all but one point, or all but certain.
+_SMALLEST, _LARGEST = 1e-4, 1e4
+# Numbers of votes for which the bias is computed; between them it is interpolated. Beyond the
+# largest it falls as 1 / m.
+_MOST_SIZES, _MOST_VOTES = 8, 150
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """A Dirichlet population of rows: its mean, and how little its rows scatter about it."""
+
+    mean: Array
+    concentration: float
+
+
+def agreement(counts: NDArray[np.int64]) -> Array:
+    """The chance that two votes of a row, drawn without replacement, agree; NaN for one vote."""
+    votes = counts.sum(axis=1).astype(np.float64)
+    pairs = (counts * (counts - 1)).sum(axis=1)
+    out: Array = np.divide(
+        pairs, votes * (votes - 1.0), out=np.full(len(votes), np.nan), where=votes > 1
+    )
+    return out
+
+
+def population_of(mean: Array, agree: float) -> Population:
+    """The population with this mean in which two votes on a row agree this often."""
+    by_chance = float((mean**2).sum())
+    apart = agree - by_chance
+    a = (1.0 - agree) / apart if apart > 0 else np.inf
+    return Population(mean, float(np.clip(a, _SMALLEST, _LARGEST)))
+
+
+def largest_share(population: Population) -> float:
+    """The mean of the largest probability of a row.
+
+    Gamma variables over their sum are Dirichlet, and independent of the sum: the mean of the
+    largest gamma variable, over that of the sum.
+    """
+    from scipy.special import gammainc
+
+    alpha = population.mean[population.mean > 0] * population.concentration
+    nodes, weights = _quadrature()
+    # The tail beyond is below 1e-15; a power of the unit interval is fine near 0 as small shapes
+    # need it.
+    top = alpha.max() + 12.0 * np.sqrt(alpha.max()) + 45.0
+    t = 0.5 * (nodes + 1.0)
+    power = 8
+    x, slope = top * t**power, 0.5 * weights * top * power * t ** (power - 1)
+    below = np.exp(np.log(np.maximum(gammainc(alpha[:, None], x), 1e-300)).sum(axis=0))
+    return float((slope * (1.0 - below)).sum() / alpha.sum())
+
+
+@cache
+def _quadrature() -> tuple[Array, Array]:
+    """Gauss and Legendre's nodes and weights."""
+    from scipy.special import roots_legendre
+
+    nodes, weights = roots_legendre(400)
+    return nodes, weights
+
+
+def largest_vote_share(population: Population, m: int) -> float:
+    """The mean of the largest share of m votes of a row.
+
+    The chance that no class has more than t votes is a coefficient of the product of the classes'
+    series, cut at t.
+    """
+    a = population.mean[population.mean > 0] * population.concentration
+    steps = np.arange(1, m + 1)
+    scale = m / (m + a.sum())
+    series = np.ones((len(a), m + 1))
+    series[:, 1:] = np.cumprod((a[:, None] + steps - 1.0) / steps * scale, axis=1)
+    at_most = np.array([_coefficient(series, t) for t in range(1, m + 1)])
+    return float((m - (at_most[:-1] / at_most[-1]).sum()) / m)
+
+
+def _coefficient(series: Array, t: int) -> float:
+    """Of the highest power that the series have, in their product with higher ones than t cut."""
+    length = series.shape[1]
+    product = np.zeros(length)
+    product[: t + 1] = series[0, : t + 1]
+    for one in series[1:]:
+        product = np.convolve(product, one[: t + 1])[:length]
+    return float(product[-1])
+
+
+def vote_bias(population: Population, votes: NDArray[np.int64]) -> Array:
+    """By how much the largest share of each row is above the largest probability, in the mean."""
+    sizes = np.unique(np.minimum(votes, _MOST_VOTES))
+    if sizes.size > _MOST_SIZES:
+        chosen = np.linspace(0, sizes.size - 1, _MOST_SIZES).round().astype(int)
+        sizes = sizes[chosen]
+    truth = largest_share(population)
+    times_m = np.array([m * (largest_vote_share(population, int(m)) - truth) for m in sizes])
+    out: Array = np.interp(votes, sizes, times_m) / votes
+    return np.maximum(out, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Debiased:
+    """The estimate, without its correction too, and what each row adds to it."""
+
+    value: float
+    plug_in: float
+    # Their weighted mean scatters as the estimate does.
+    row_values: Array
+
+
+def plug_in(shares: Array, weights: Array) -> Debiased:
+    """One less the largest share, in the mean."""
+    rows = 1.0 - shares.max(axis=1)
+    value = float(np.average(rows, weights=weights))
+    return Debiased(value, value, rows)
+
+
+def debiased(counts: NDArray[np.int64], weights: Array) -> Debiased:
+    """The Bayes error of the distributions behind votes."""
+    votes = counts.sum(axis=1)
+    shares = counts / votes[:, None]
+    start = plug_in(shares, weights)
+    agree = agreement(counts)
+    several = ~np.isnan(agree)
+    mean = np.average(shares, axis=0, weights=weights)
+    agreed = float(np.average(agree[several], weights=weights[several]))
+    if agreed >= 1.0:  # nobody ever disagreed
+        return start
+
+    def bias(agreed: float, mean: Array) -> float:
+        rows = vote_bias(population_of(mean, agreed), votes)
+        return float(np.average(rows, weights=weights))
+
+    # What the correction moves by with the two moments that it is of, row by row.
+    step = 1e-3 * max(1.0 - agreed, 1e-6)
+    correction = bias(agreed, mean)
+    per_agreed = (bias(agreed + step, mean) - bias(agreed - step, mean)) / (2.0 * step)
+    moved = np.where(several, np.nan_to_num(agree) - agreed, 0.0)
+    moved *= weights.sum() / weights[several].sum()
+    # A larger part of agreement by chance leaves less to scatter.
+    by_chance = float((mean**2).sum())
+    ratio = (1.0 - agreed) / (1.0 - by_chance) if by_chance < 1.0 else 0.0
+    about = 2.0 * (shares @ mean - by_chance)
+    value = min(start.value + correction, 1.0 - 1.0 / counts.shape[1])
+    rows = start.row_values + correction + per_agreed * (moved - ratio * about)
+    return Debiased(value, start.value, rows)
+
+
+class IsotonicShares:
+    """Shares corrected by isotonic regressions of hard labels on them, class by class; rows then
+    sum to 1 again.
+    """
+
+    def __init__(self, shares: Array, hard: NDArray[np.int64]) -> None:
+        self.shape = shares.shape
+        # Of two classes one is fitted: the other has what is left.
+        self.classes = [1] if shares.shape[1] == 2 else list(range(shares.shape[1]))
+        self.hits = [np.asarray(hard == r, dtype=np.float64) for r in self.classes]
+        # An order is found once, for every resample.
+        self.levels = [np.unique(shares[:, r], return_inverse=True) for r in self.classes]
+
+    def corrected(self, weights: Array) -> Array:
+        """The shares, as the rows of these weights correct them."""
+        from scipy.optimize import isotonic_regression
+
+        out = np.empty(self.shape)
+        for r, hits, (levels, index) in zip(self.classes, self.hits, self.levels, strict=True):
+            mass = np.bincount(index, weights, len(levels))
+            some = mass > 0
+            means = np.bincount(index, weights * hits, len(levels))[some] / mass[some]
+            fitted = isotonic_regression(means, weights=mass[some]).x
+            out[:, r] = np.interp(levels, levels[some], np.clip(fitted, 0.0, 1.0))[index]
+        if self.shape[1] == 2:
+            out[:, 0] = 1.0 - out[:, 1]
+            return out
+        totals = out.sum(axis=1, keepdims=True)
+        even = np.full_like(out, 1.0 / self.shape[1])
+        shares: Array = np.divide(out, totals, out=even, where=totals > 0)
+        return shares

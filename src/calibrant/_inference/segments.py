@@ -1,0 +1,211 @@
+"""The search for segments where predictions are wrong, and the chance of finding as much in vain.
+
+Each segment's sum of residuals is divided by its standard deviation where predictions are right.
+How large the largest of thousands of such ratios is then, is found by drawing outcomes from the
+predictions, once for all segments: they overlap, and that is accounted for.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._data.segment_columns import SegmentColumn
+from calibrant._inference.cells import Problem
+from calibrant._inference.significance import drawn_tail
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+# Additions for which outcomes are drawn row by row; beyond, whole blocks of rows are drawn.
+AFFORDABLE = 1.5e9
+N_BLOCKS = 1024
+# Numbers of a chunk of draws.
+CHUNK = 1 << 22
+# A segment with less variance than ten even chances is not judged: a single outcome may decide.
+LEAST_VARIANCE = 2.5
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """The segments of one choice of columns: the cells that are judged, and what they sum to."""
+
+    columns: tuple[int, ...]
+    cells: Codes
+    size: int
+    # Rows, and sums of w, w u and w z.
+    sums: Array
+    variance: Array
+
+    @property
+    def ratio(self) -> Array:
+        """The sum of residuals over its standard deviation where predictions are right."""
+        out: Array = (self.sums[2] - self.sums[3]) / np.sqrt(self.variance)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Every segment that was judged, and the largest ratio of each drawn sample."""
+
+    crossings: tuple[Crossing, ...]
+    largest: Array
+    n_small: int
+
+    def p_value(self, ratio: float) -> float:
+        """The chance that the search finds as much where nothing is wrong."""
+        return drawn_tail(ratio**2, self.largest**2)
+
+
+def cells_of(columns: Sequence[SegmentColumn], chosen: tuple[int, ...]) -> tuple[Codes, int]:
+    """Each row's cell of a crossing, and how many cells there could be."""
+    cells, size = columns[chosen[0]].codes, len(columns[chosen[0]].labels)
+    for i in chosen[1:]:
+        n_labels = len(columns[i].labels)
+        cells, size = cells * n_labels + columns[i].codes, size * n_labels
+    return cells, size
+
+
+def labels_of(columns: Sequence[SegmentColumn], chosen: tuple[int, ...], cell: int) -> list[int]:
+    """The code of each chosen column, from a cell's number."""
+    codes = []
+    for i in reversed(chosen):
+        cell, code = divmod(cell, len(columns[i].labels))
+        codes.append(int(code))
+    return codes[::-1]
+
+
+def search(
+    problem: Problem,
+    columns: Sequence[SegmentColumn],
+    depth: int,
+    *,
+    min_rows: int,
+    n_draws: int,
+    seed: int,
+    votes: Codes | None,
+    groups: Codes | None,
+) -> Found | None:
+    """Judge every segment; None where there is none to judge."""
+    noise = _noise_of(problem, votes, groups)
+    w = problem.weights
+    of_rows = [w, w * problem.u, w * problem.z]
+    counted = w if problem.w is None else (w > 0).astype(np.float64)
+    kept: list[Crossing] = []
+    n_small = 0
+    for number in range(1, depth + 1):
+        for chosen in itertools.combinations(range(len(columns)), number):
+            cells, size = cells_of(columns, chosen)
+            added = [np.bincount(cells, values, size) for values in of_rows]
+            n = added[0] if problem.w is None else np.bincount(cells, counted, size)
+            sums: Array = np.stack([n, *added]).astype(np.float64)
+            variance = noise.variances(cells, size)
+            enough = np.flatnonzero((sums[0] >= min_rows) & (variance >= noise.least))
+            n_small += int(np.count_nonzero(sums[0])) - enough.size
+            if enough.size:
+                kept.append(Crossing(chosen, enough, size, sums[:, enough], variance[enough]))
+    if not kept:
+        return None
+    rng = np.random.default_rng([seed, 0x5E6])
+    return Found(tuple(kept), noise.largest(columns, kept, n_draws, rng), n_small)
+
+
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """How residuals scatter where predictions are right.
+
+    `spread` is the variance of each row where that is known. Where it is not, with clusters or soft
+    labels without votes, residuals are those seen, and whole clusters or rows have random factors.
+    """
+
+    problem: Problem
+    spread: Array | None
+    votes: Codes | None
+    groups: Codes | None
+    least: float
+
+    def variances(self, cells: Codes, size: int) -> Array:
+        """The variance of the sum of residuals of each cell."""
+        values = self._seen**2 if self.spread is None else self.spread
+        if self.groups is not None:
+            n_groups = int(self.groups.max()) + 1
+            keys, inverse = np.unique(cells * n_groups + self.groups, return_inverse=True)
+            values = (np.bincount(inverse, self._seen) ** 2).astype(np.float64)
+            cells = keys // n_groups
+        out: Array = np.bincount(cells, values, size).astype(np.float64)
+        return out
+
+    @cached_property
+    def _seen(self) -> Array:
+        return self.problem.weights * (self.problem.u - self.problem.z)
+
+    def _drawn(self, rng: np.random.Generator) -> Array:
+        """Residuals of a sample whose predictions are right."""
+        p = self.problem
+        if self.votes is None:
+            z: Array = (rng.random(p.n) < p.u).astype(np.float64)
+        else:
+            z = rng.binomial(self.votes, np.clip(p.u, 0.0, 1.0), p.n) / self.votes
+        return p.weights * (p.u - z)
+
+    def largest(
+        self,
+        columns: Sequence[SegmentColumn],
+        kept: Sequence[Crossing],
+        n_draws: int,
+        rng: np.random.Generator,
+    ) -> Array:
+        """The largest absolute ratio of each of `n_draws` samples."""
+        out = np.zeros(n_draws)
+        if self.spread is not None and len(kept) * self.problem.n * n_draws <= AFFORDABLE:
+            step = max(1, CHUNK // self.problem.n)
+            for start in range(0, n_draws, step):
+                part = out[start : start + step]
+                drawn = [self._drawn(rng) for _ in part]
+                for crossing in kept:
+                    cells, size = cells_of(columns, crossing.columns)
+                    sums = np.stack([np.bincount(cells, r, size)[crossing.cells] for r in drawn])
+                    _raise_to(part, np.abs(sums / np.sqrt(crossing.variance)).max(axis=1))
+            return out
+        blocks, n_blocks = self._blocks(rng)
+        residual = self._seen if self.spread is None else self._drawn(rng)
+        factors = rng.standard_normal((n_blocks, n_draws))
+        for crossing in kept:
+            cells, size = cells_of(columns, crossing.columns)
+            # Sums over blocks have the variances and covariances of the residuals.
+            parts = np.bincount(cells * n_blocks + blocks, residual, size * n_blocks)
+            parts = parts.reshape(size, n_blocks)[crossing.cells]
+            scale = np.sqrt((parts**2).sum(axis=1))
+            ratios = np.abs(parts @ factors) / np.where(scale > 0, scale, np.inf)[:, None]
+            _raise_to(out, ratios.max(axis=0))
+        return out
+
+    def _blocks(self, rng: np.random.Generator) -> tuple[Codes, int]:
+        """Rows or clusters, at random in so many blocks where there are more of them."""
+        n = self.problem.n
+        number = n if self.groups is None else int(self.groups.max()) + 1
+        if self.groups is None and number > N_BLOCKS:
+            return rng.integers(0, N_BLOCKS, n), N_BLOCKS
+        own = np.arange(n) if self.groups is None else self.groups
+        if number <= N_BLOCKS:
+            return own, number
+        return rng.integers(0, N_BLOCKS, number)[own], N_BLOCKS
+
+
+def _raise_to(out: Array, values: Array) -> None:
+    np.maximum(out, values, out=out)
+
+
+def _noise_of(problem: Problem, votes: Codes | None, groups: Codes | None) -> _Noise:
+    if groups is not None or (votes is None and not problem.hard):
+        return _Noise(problem, None, votes, groups, 1e-300)
+    w = problem.weights
+    typical = float((w**2).sum() / w.sum())
+    m = 1.0 if votes is None else votes
+    spread = w * w * problem.u * (1.0 - problem.u) / m
+    return _Noise(problem, spread, votes, None, LEAST_VARIANCE * typical**2 / float(np.max(m)))

@@ -1,0 +1,146 @@
+"""Errors of cutoffs: rows whose prediction is below a threshold, and rows at or above it.
+
+All are of one path, the partial sums of residuals in order of the predictions: L(q) is the sum of
+w (u - z) over the rows with u < q, and T the sum over all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable, OrderedLevels
+from calibrant._measures.of_cells import CellSums
+
+Array = NDArray[np.float64]
+
+
+def averaged_two_bin_error(levels: BinTable, norm: str = "l2") -> float:
+    """ATB, the mean over classes: ``integral of [L(q)^2 + (T - L(q))^2] dq / W^2``, or of absolute
+    values over W.
+    """
+    return float(np.mean([_averaged(table, norm) for table in _classes(levels)]))
+
+
+def averaged_two_bin_spread(levels: BinTable) -> float:
+    """What ATB would be if every row had a gap of 1: ``integral of [F^2 + (1 - F)^2] dq``."""
+    return float(np.mean([_averaged(table, "l2", unit=True) for table in _classes(levels)]))
+
+
+def _averaged(levels: BinTable, norm: str, *, unit: bool = False) -> float:
+    total = float(levels.total_weight[0])
+    if isinstance(levels, OrderedLevels) and not unit:
+        return levels.averaged_two_bins(norm)
+    ends = 0.0
+    for _, partial in _path(levels, unit):
+        ends = float(partial[-1])
+    # Below the first prediction there is nothing, and above the last there is everything.
+    at, through, out = 0.0, 0.0, 0.0
+    for u, partial in _path(levels, unit):
+        before = np.append(through, partial[:-1])
+        widths = np.diff(u, prepend=at)
+        out += float(widths @ _two_bins(before, ends, norm))
+        at, through = float(u[-1]), float(partial[-1])
+    out += (1.0 - at) * float(_two_bins(np.array(through), ends, norm))
+    return out / (total if norm == "l1" else total**2)
+
+
+def _two_bins(below: Array, total: float, norm: str) -> Array:
+    above = total - below
+    out: Array = np.abs(below) + np.abs(above) if norm == "l1" else below**2 + above**2
+    return out
+
+
+def averaged_two_bin_errors(sums: CellSums) -> Array:
+    """ATB of each draw."""
+    partial = np.cumsum(sums.wu - sums.wz, axis=1)
+    ends = partial[:, -1:]
+    widths = np.diff(sums.u, append=1.0)
+    inside = np.einsum("ij,ij,j->i", partial, partial, widths)
+    rest = ends - partial
+    inside += np.einsum("ij,ij,j->i", rest, rest, widths)
+    out: Array = (inside + sums.u[0] * ends[:, 0] ** 2) / sums.w.sum(axis=1) ** 2
+    return out
+
+
+@dataclass(frozen=True)
+class Cutoffs:
+    """The interval of predictions over which residuals add up to most: ``lower <= u <= upper``.
+
+    `gap` is their sum over W, above 0 where predictions are too high.
+    """
+
+    gap: float
+    lower: float
+    upper: float
+
+
+def cutoff_error(levels: BinTable) -> float:
+    """``(max L - min L) / W``, with L = 0 before the first prediction; the mean over classes."""
+    return float(np.mean([abs(_largest(table)) for table in _classes(levels)]))
+
+
+def _largest(levels: BinTable) -> float:
+    if isinstance(levels, OrderedLevels):
+        return levels.partial_residual_range() / float(levels.total_weight[0])
+    return worst_interval(levels).gap
+
+
+def worst_interval(levels: BinTable) -> Cutoffs:
+    """Where the cutoff error of a scalar problem is reached; the first place if there are many."""
+    # The highest and the lowest point of the path, and the level that each comes after.
+    high, after_high, low, after_low = 0.0, -1, 0.0, -1
+    predictions: list[Array] = []
+    start = 0
+    for u, partial in _path(levels):
+        predictions.append(u)
+        up, down = int(partial.argmax()), int(partial.argmin())
+        if partial[up] > high:
+            high, after_high = float(partial[up]), start + up
+        if partial[down] < low:
+            low, after_low = float(partial[down]), start + down
+        start += u.size
+    u = np.concatenate(predictions)
+    sign = 1.0 if after_low < after_high else -1.0
+    first, last = sorted((after_high, after_low))
+    if first == last:  # no residual at all
+        return Cutoffs(0.0, float(u[0]), float(u[-1]))
+    gap = sign * (high - low) / float(levels.total_weight[0])
+    return Cutoffs(gap, float(u[first + 1]), float(u[last]))
+
+
+def cutoff_errors(sums: CellSums) -> Array:
+    """The cutoff error of each draw."""
+    partial = np.cumsum(sums.wu - sums.wz, axis=1)
+    high, low = partial.max(axis=1).clip(min=0.0), partial.min(axis=1).clip(max=0.0)
+    out: Array = (high - low) / sums.w.sum(axis=1)
+    return out
+
+
+def _classes(levels: BinTable) -> Iterator[BinTable]:
+    for r in range(levels.n_classes):
+        yield levels.of_class(r)
+
+
+def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]:
+    """Predictions and the partial sums of residuals through each, a cache's worth at a time."""
+    through = 0.0
+    for stretch in levels.stretches():
+        step, u = _steps(stretch, unit), stretch.mean_u[0]
+        held = stretch.sum_w[0] > 0  # cells of a stream may be empty
+        if not held.all():
+            step, u = step[held], u[held]
+        if u.size:
+            partial = np.cumsum(step)
+            partial += through
+            through = float(partial[-1])
+            yield u, partial
+
+
+def _steps(stretch: BinTable, unit: bool) -> Array:
+    """What each level adds to the path: its residual, or, as if every gap were 1, its weight."""
+    out: Array = stretch.sum_w[0] if unit else stretch.residual[0]
+    return out

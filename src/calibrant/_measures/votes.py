@@ -1,0 +1,41 @@
+"""What the noise of votes adds to squares of labels, row by row.
+
+Labels are shares z of m votes: ``E (u - z)^2 = (u - q)^2 + q (1 - q) / m`` for the share q that all
+the world's votes would give. The unbiased estimate of the variance is ``z (1 - z) / (m - 1)``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def vote_variances(z: Array, votes: NDArray[np.int64]) -> Array:
+    """Unbiased estimates of the variances of shares (n, k); 0 for rows of one vote, which tell
+    nothing of it.
+    """
+    room = np.maximum(votes - 1, 1).astype(np.float64)[:, None]
+    out: Array = np.where(votes[:, None] > 1, z * (1.0 - z) / room, 0.0)
+    return out
+
+
+def top_excess(p: Array, variances: Array) -> Array:
+    """Of squares of the top label's share. For two classes both have the same."""
+    out: Array = np.take_along_axis(variances, p.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return out
+
+
+def summed_excess(p: Array, variances: Array) -> Array:
+    """Of squares summed over classes."""
+    del p
+    out: Array = variances.sum(axis=1)
+    return out
+
+
+def mean_excess(p: Array, variances: Array) -> Array:
+    """Of squares averaged over classes; of P(y = 1), whose two classes have the same."""
+    del p
+    out: Array = variances.mean(axis=1)
+    return out

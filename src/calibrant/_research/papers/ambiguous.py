@@ -1,0 +1,337 @@
+"""Tao, Luo, Dong and Xu (2026), Confidence Calibration under Ambiguous Ground Truth."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.progress import TaskProgress
+from calibrant._research.papers.ambiguous_experiments import (
+    DIRICHLET,
+    MAPS,
+    METHODS,
+    ONE_VOTE,
+    PAPER_NAMES,
+    RATE_KNOWN,
+    RAW,
+    SMOOTHED,
+    SOFT_TS,
+    TARGETS,
+    TS,
+    Method,
+    Outcome,
+    outcomes,
+)
+from calibrant._research.papers.ambiguous_figures import draw_errors, draw_label_smoothing, ratios
+from calibrant._research.papers.ambiguous_printed import BENCHMARKS, ERRATA, PRINTED
+from calibrant._research.papers.ambiguous_toy import toy
+from calibrant._research.papers.ambiguous_votes import ACCEPTED, VotedPredictor, read_votes
+from calibrant._research.papers.folder import (
+    Columns,
+    Figure,
+    Reproduction,
+    Section,
+    Table,
+    versions,
+)
+
+SEED = 42
+PAPER = (
+    "L. Tao, H. Luo, M. Dong and C. Xu (2026), Confidence Calibration under Ambiguous Ground "
+    "Truth, arXiv:2603.22879."
+)
+ONE = Method("temperature", ONE_VOTE)
+
+
+def reproduce(
+    *,
+    seed: int | None = None,
+    quick: bool = False,
+    data: str | os.PathLike[str] | None = None,
+    progress: TaskProgress | None = None,
+) -> Reproduction:
+    """The made-up example of section 4; with `data`, its comparison on real votes."""
+    seed = SEED if seed is None else seed
+    predictors, unreadable = (None, ()) if data is None else read_votes(data)
+    counts = {"n_splits": 1, "n_draws": 10, "n_resamples": 200} if quick else {
+        "n_splits": 5, "n_draws": 20, "n_resamples": 1000,
+    }  # fmt: skip
+    sections = [_toy(seed)]
+    if predictors is None:
+        need = f"Left out: they need a folder with {ACCEPTED}; give it as data."
+        sections.append(Section("Real votes", (need,)))
+    else:
+        found = outcomes(predictors, seed, progress or TaskProgress(False), **counts)
+        sections += _votes(found, predictors, counts, unreadable)
+    command = f"calibrant reproduce ambiguous --seed {seed}"
+    recipe: dict[str, Any] = {
+        "command": command + (" --quick" if quick else "") + (" --data FOLDER" if data else ""),
+        "seed": seed,
+        "predictors with votes": "none" if predictors is None else len(predictors),
+        **{name.removeprefix("n_"): number for name, number in counts.items()},
+        **versions(),
+    }
+    title = "Calibration to votes, reproduced"
+    return Reproduction("ambiguous", title, PAPER, tuple(sections), ERRATA, recipe)
+
+
+def _toy(seed: int) -> Section:
+    found = toy(seed)
+    return Section(
+        "Section 4: a majority hides the votes",
+        (
+            "Points of three clusters; on the middle one 30 % of the votes are not the majority's. "
+            "The predictor is the exact probability of the voted label, where the paper trains a "
+            "network: it is calibrated to voted labels, and every map that is fitted to them "
+            "leaves it far from the votes (the paper: ECE against votes 6.3 % before and 9.6 to "
+            "9.7 % after). Dirichlet calibration to the shares of ten votes a row corrects it. One "
+            "temperature cannot, nor can smoothed labels: they move the certain clusters too.",
+        ),
+        (Table("toy", "ECE (15 bins) on 3,000 new points, against the voted label and against the "
+               "distribution that votes are drawn from.", found),),
+    )  # fmt: skip
+
+
+def _votes(
+    found: list[Outcome], predictors: tuple[VotedPredictor, ...], counts: dict[str, int],
+    unreadable: tuple[str, ...],
+) -> list[Section]:  # fmt: skip
+    sets: dict[str, list[Outcome]] = {}
+    for each in found:
+        sets.setdefault(each.rows, []).append(each)
+    of_set = {each.rows: each for each in predictors}
+    return [
+        Section(
+            "What it says, and what comes out",
+            (
+                "Half of the rows of each class are fitted to and the other half judged, "
+                f"{'in one split' if counts['n_splits'] == 1 else 'in five splits'}. The paper's "
+                "networks are not these: its numbers stand beside what comes out here, to be "
+                "compared and not to be equal. Of its four benchmarks the two with real votes can "
+                "be done, with the rows that the folder has; the votes of the other two (ISIC "
+                "2019, DermaMNIST) are made up from a confusion matrix. Its adaptive temperature "
+                "is no map of this library. Printed values are those of the tables in the authors' "
+                "repository (Linwei94/CalibrationAGT), from which the ranges of the abstract "
+                "follow.",
+                *(_about(rows, group, of_set[rows]) for rows, group in sets.items()),
+                *((f"Could not be read: {', '.join(unreadable)}.",) if unreadable else ()),
+            ),
+            (Table("claims", "The paper's claims. Reductions are of the ECE against the shares of "
+                   "the votes, relative to a temperature that is fitted to the majority; median "
+                   "over predictors, and the range.", _claims(sets)),),
+            (Figure("errors", "The ECE against votes, a point a predictor: maps that are fitted to "
+                    "the majority, and those that are fitted to votes. Diamonds: what the paper "
+                    "prints for its own networks.", partial(draw_errors, sets)),),
+        ),
+        Section(
+            "The comparison, set by set",
+            ("ECE (15 bins) of the top label against the shares of the votes; by drawn votes, as "
+             "the paper has it: the mean ECE against single votes, which adds their noise. Brier "
+             "score as the tables of the paper have it, against single votes. The last columns are "
+             "what the paper prints, by drawn votes.",),
+            tuple(_methods_table(rows, group) for rows, group in sets.items()),
+        ),
+        Section(
+            "Which target for which map",
+            ("Whatever the map: fitted to the majority it is as far from the votes as a "
+             "temperature is, and one vote a row, drawn at random, does most of what all votes do.",
+             ),
+            tuple(_targets_table(rows, group) for rows, group in sets.items()),
+        ),
+        Section(
+            "Predictor by predictor",
+            (
+                "Differences are to a temperature that is fitted to the majority, with 95 % "
+                "intervals of a paired bootstrap, on the first split. Those of the ECE are wide, "
+                "because the ECE is a sum of absolute values; those of the log loss are not.",
+                _about_smoothing(found),
+            ),
+            (
+                Table("predictors", "Errors: how often the top label is not the majority's. "
+                      "Departing: how often a single vote is not. Epsilon: of label smoothing. T: "
+                      "means over splits.", _temperatures_of(found)),
+                Table("errors", "ECE against votes, %, as means over splits.", _errors_of(found)),
+                Table("differences", "Differences to a temperature fitted to the majority, first "
+                      "split.", _differences(found)),
+                Table("everything", "Every number.", _everything(found), on_page=False),
+            ),
+            (Figure("label_smoothing", "Temperatures relative to that of the votes: of the "
+                    "majority too low, of smoothed labels too high, the more so the more often a "
+                    "predictor errs for each vote that departs from the majority.",
+                    partial(draw_label_smoothing, found), ratios(found)),),
+        ),
+    ]  # fmt: skip
+
+
+def _about(rows: str, group: list[Outcome], predictor: VotedPredictor) -> str:
+    m = predictor.votes.sum(axis=1)
+    votes = f"{m.min()}" if m.min() == m.max() else f"{m.min()} to {m.max()}"
+    named = BENCHMARKS.get(group[0].n_classes)
+    beside = f"; beside it, the paper's {named[0]}" if named else ""
+    return (
+        f"{rows}: {len(group)} predictors, {group[0].n:,} rows of {group[0].n_classes} classes, "
+        f"{votes} votes a row{beside}. A vote departs from the majority in "
+        f"{group[0].departing:.1%} of cases."
+    )
+
+
+def _about_smoothing(found: list[Outcome]) -> str:
+    worse = sum(each.reduction(SMOOTHED) < 0 for each in found)
+    better = sum(each.judged[RATE_KNOWN].ece < each.judged[SMOOTHED].ece for each in found)
+    return (
+        f"Label smoothing leaves {worse} of {len(found)} predictors with a larger ECE than the "
+        "plain temperature: they err more often than votes depart from the majority, and what they "
+        "hold back from labels that they get wrong is taken for disagreement of the annotators. "
+        "With the rate at which votes depart from the majority in place of the guess "
+        f"(smoothing=...) the ECE is smaller for {better} of {len(found)}."
+    )
+
+
+def _range(values: Sequence[float], as_text: str) -> str:
+    middle = as_text.format(float(np.median(values)))
+    if len(values) == 1:
+        return middle
+    return f"{middle} ({as_text.format(min(values))} to {as_text.format(max(values))})"
+
+
+def _claims(sets: dict[str, list[Outcome]]) -> Columns:
+    columns: dict[str, list[Any]] = {
+        "claim": [
+            "a temperature fitted to the majority is too low: T / T fitted to shares",
+            "Dirichlet to shares cuts the ECE by",
+            "matrix scaling to shares (the paper's Dirichlet-Soft) cuts it by",
+            "one vote a row suffices: its ECE less that of shares, points",
+            "label smoothing, from the majority alone, cuts the ECE by",
+        ],
+        "the paper": [
+            "0.64 to 0.72", "55 to 87 % on four benchmarks", "71 to 84 % on these two",
+            "-0.40 to -0.04", "9 to 77 % on four benchmarks, 47 to 77 % on these two",
+        ],
+    }  # fmt: skip
+    for rows, group in sets.items():
+        temperatures = [
+            (each.judged[TS].temperature or 0.0) / (each.judged[SOFT_TS].temperature or 1.0)
+            for each in group
+        ]
+        gaps = [100 * (each.judged[ONE].ece - each.judged[SOFT_TS].ece) for each in group]
+        cut = {
+            m: _range([100 * each.reduction(m) for each in group], "{:.0f}") + " %"
+            for m in (DIRICHLET, Method("matrix", "shares"), SMOOTHED)
+        }
+        columns[rows] = [
+            _range(temperatures, "{:.2f}"), cut[DIRICHLET], cut[Method("matrix", "shares")],
+            _range(gaps, "{:+.2f}"), cut[SMOOTHED],
+        ]  # fmt: skip
+    return columns
+
+
+def _methods_table(rows: str, group: list[Outcome]) -> Table:
+    k = group[0].n_classes
+    shown = [m for m in METHODS if m in PAPER_NAMES or m in (DIRICHLET, RATE_KNOWN)]
+    judged = {m: [each.judged[m] for each in group] for m in shown}
+    columns: dict[str, list[Any]] = {
+        "map": [m.map for m in shown],
+        "fitted to": [m.targets for m in shown],
+        "the paper's": [PAPER_NAMES.get(m, "") for m in shown],
+        "T": [_temperatures(judged[m]) for m in shown],
+        "ECE, %": [_range([100 * j.ece for j in judged[m]], "{:.2f}") for m in shown],
+        "by drawn votes": [_range([100 * j.drawn_ece for j in judged[m]], "{:.2f}") for m in shown],
+        "Brier": [f"{np.median([j.brier for j in judged[m]]):.3f}" for m in shown],
+        "log loss": [f"{np.median([j.log_loss for j in judged[m]]):.3f}" for m in shown],
+    }
+    if k in BENCHMARKS:
+        printed = PRINTED[k]
+        for i, network in enumerate(BENCHMARKS[k][1]):
+            columns[f"paper: {network}"] = [
+                f"{printed[PAPER_NAMES[m]][i].ece:.2f}" if m in PAPER_NAMES else None for m in shown
+            ]
+    many = " Median over predictors, and the range." if len(group) > 1 else ""
+    return Table(f"methods_{_file_name(rows)}", f"{rows}.{many}", columns)
+
+
+def _temperatures(judged: list[Any]) -> str:
+    values = [j.temperature for j in judged if j.temperature is not None]
+    return _range(values, "{:.2f}") if values else ""
+
+
+def _targets_table(rows: str, group: list[Outcome]) -> Table:
+    columns: dict[str, list[Any]] = {"map": [*MAPS, SMOOTHED.map]}
+    for measure, text, scale in (("ece", "ECE, %", 100.0), ("log_loss", "log loss", 1.0)):
+        for target in TARGETS:
+            values = [
+                [scale * getattr(each.judged[Method(name, target)], measure) for each in group]
+                for name in MAPS
+            ]
+            digits = "{:.2f}" if scale > 1 else "{:.3f}"
+            column = [digits.format(float(np.median(each))) for each in values]
+            own = [scale * getattr(each.judged[SMOOTHED], measure) for each in group]
+            last = digits.format(float(np.median(own))) if target == TARGETS[0] else None
+            columns[f"{text}: {target}"] = [*column, last]
+    return Table(
+        f"targets_{_file_name(rows)}", f"{rows}: medians over {len(group)} predictors, by what the "
+        "map was fitted to.", columns,
+    )  # fmt: skip
+
+
+def _temperatures_of(found: list[Outcome]) -> Columns:
+    return {
+        "predictor": [each.name for each in found],
+        "errors": [f"{each.errors:.3f}" for each in found],
+        "departing": [f"{each.departing:.3f}" for each in found],
+        "epsilon": [f"{each.smoothing:.3f}" for each in found],
+        **{
+            f"T: {m}": [f"{each.judged[m].temperature:.2f}" for each in found]
+            for m in (TS, SOFT_TS, SMOOTHED)
+        },
+    }
+
+
+def _errors_of(found: list[Outcome]) -> Columns:
+    shown = (RAW, TS, ONE, SOFT_TS, DIRICHLET, SMOOTHED, RATE_KNOWN)
+    return {
+        "predictor": [each.name for each in found],
+        **{str(m): [f"{100 * each.judged[m].ece:.2f}" for each in found] for m in shown},
+    }
+
+
+def _differences(found: list[Outcome]) -> Columns:
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("predictor", "map", "fitted to", "ECE", "95 % interval of ECE",
+                              "log loss", "95 % interval of log loss")
+    }  # fmt: skip
+    for each in found:
+        for method, (of_ece, of_loss) in each.comparison.items():
+            row = (
+                each.name, method.map, method.targets, f"{of_ece.value:+.4f}",
+                f"{of_ece.low:+.4f} to {of_ece.high:+.4f}", f"{of_loss.value:+.4f}",
+                f"{of_loss.low:+.4f} to {of_loss.high:+.4f}",
+            )  # fmt: skip
+            for name, value in zip(columns, row, strict=True):
+                columns[name].append(value)
+    return columns
+
+
+def _everything(found: list[Outcome]) -> Columns:
+    rows = [(each, method) for each in found for method in METHODS]
+    return {
+        "set": [each.rows for each, _ in rows],
+        "predictor": [each.name for each, _ in rows],
+        "map": [m.map for _, m in rows],
+        "fitted_to": [m.targets for _, m in rows],
+        "temperature": [each.judged[m].temperature for each, m in rows],
+        "ece": [each.judged[m].ece for each, m in rows],
+        "ece_sd_over_splits": [each.spread[m] for each, m in rows],
+        "ece_by_drawn_votes": [each.judged[m].drawn_ece for each, m in rows],
+        "brier_of_drawn_votes": [each.judged[m].brier for each, m in rows],
+        "log_loss": [each.judged[m].log_loss for each, m in rows],
+        "reduction": [each.reduction(m) for each, m in rows],
+    }
+
+
+def _file_name(rows: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", rows)

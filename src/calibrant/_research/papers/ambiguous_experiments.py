@@ -1,0 +1,240 @@
+"""The experiments of Tao et al. (2026): maps fitted to the majority, to a vote, and to all votes.
+
+Half of the rows are fitted to and the other half judged, as in the paper: by the shares of the
+votes, and by single votes drawn from them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import scaling
+from calibrant._api.compare import compare
+from calibrant._api.metrics.binned import ece
+from calibrant._api.metrics.losses import brier_score, log_loss
+from calibrant._core.progress import TaskProgress
+from calibrant._research.papers.ambiguous_votes import VotedPredictor
+
+Array: TypeAlias = NDArray[np.float64]
+
+AS_THEY_ARE = "as they are"
+MAJORITY, ONE_VOTE, SHARES = "majority", "one vote", "shares"
+TARGETS = (MAJORITY, ONE_VOTE, SHARES)
+MAPS = ("temperature", "vector", "matrix", "Dirichlet", "isotonic")
+LABEL_SMOOTHING = "label smoothing"
+# What the penalty of the paper's code is in the terms of the library: a mean, there a sum.
+PENALTY = 1e-3
+
+
+class Method(NamedTuple):
+    """A map and what it is fitted to."""
+
+    map: str
+    targets: str
+
+    def __str__(self) -> str:
+        return f"{self.map}, {self.targets}" if self.targets else self.map
+
+
+RAW = Method(AS_THEY_ARE, "")
+SMOOTHED = Method(LABEL_SMOOTHING, MAJORITY)
+RATE_KNOWN = Method(LABEL_SMOOTHING, "majority, rate known")
+METHODS = (RAW, *(Method(m, t) for m in MAPS for t in TARGETS), SMOOTHED, RATE_KNOWN)
+TS, SOFT_TS = Method("temperature", MAJORITY), Method("temperature", SHARES)
+DIRICHLET = Method("Dirichlet", SHARES)
+# The paper's name of those that it prints.
+PAPER_NAMES: Mapping[Method, str] = {
+    RAW: "Uncalibrated",
+    TS: "TS",
+    Method("matrix", MAJORITY): "Dirichlet-Hard",
+    SMOOTHED: "LS-TS",
+    Method("temperature", ONE_VOTE): "MCTS S=1",
+    SOFT_TS: "SLTS",
+    Method("vector", SHARES): "SoftPlatt",
+    Method("matrix", SHARES): "Dirichlet-Soft",
+}
+COMPARED = (TS, SMOOTHED, Method("temperature", ONE_VOTE), SOFT_TS, DIRICHLET)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One map on the rows that it was not fitted to; errors against shares, and by drawn votes."""
+
+    ece: float
+    drawn_ece: float
+    brier: float
+    log_loss: float
+    temperature: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """All maps of one predictor, averaged over splits, and what sets them apart on the first."""
+
+    name: str
+    rows: str
+    n: int
+    n_classes: int
+    errors: float  # how often the predictor's top label is not the majority's
+    departing: float  # how often single votes are not the majority's
+    smoothing: float
+    judged: Mapping[Method, Judged]
+    spread: Mapping[Method, float]  # of the ECE over splits
+    comparison: Mapping[Method, tuple[Any, Any]]  # differences to TS: ECE, log loss
+
+    def reduction(self, method: Method) -> float:
+        """By how much of it the method cuts the ECE of a temperature fitted to the majority."""
+        return 1.0 - self.judged[method].ece / self.judged[TS].ece
+
+
+def outcomes(
+    predictors: tuple[VotedPredictor, ...], seed: int, progress: TaskProgress, *, n_splits: int,
+    n_draws: int, n_resamples: int,
+) -> list[Outcome]:  # fmt: skip
+    """Every predictor through every map."""
+    found = []
+    with progress.task("Predictors with votes", len(predictors)) as step:
+        for predictor in predictors:
+            found.append(_outcome(predictor, seed, n_splits, n_draws, n_resamples))
+            step()
+    return found
+
+
+def _outcome(
+    predictor: VotedPredictor, seed: int, n_splits: int, n_draws: int, n_resamples: int
+) -> Outcome:
+    shares, majority = predictor.shares, predictor.votes.argmax(axis=1)
+    runs: list[dict[Method, Judged]] = []
+    comparison: dict[Method, tuple[Any, Any]] = {}
+    for split in range(n_splits):
+        rng = np.random.default_rng(seed + split)
+        fitted = half_of_each_class(majority, rng)
+        maps, temperatures = mapped(predictor, fitted, rng)
+        judged_on = shares[~fitted]
+        runs.append(
+            {m: _judged(judged_on, p, temperatures.get(m), n_draws, seed) for m, p in maps.items()}
+        )
+        if split == 0:
+            epsilon = temperatures[RATE_KNOWN, "smoothing"], temperatures[SMOOTHED, "smoothing"]
+            comparison = _differences(judged_on, maps, n_resamples, seed)
+    judged = {m: _mean([run[m] for run in runs]) for m in METHODS}
+    spread = {m: float(np.std([run[m].ece for run in runs])) for m in METHODS}
+    wrong = float((predictor.logits.argmax(axis=1) != majority).mean())
+    return Outcome(
+        predictor.name, predictor.rows, len(majority), shares.shape[1], wrong, epsilon[0],
+        epsilon[1], judged, spread, comparison,
+    )  # fmt: skip
+
+
+def half_of_each_class(majority: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which rows are fitted to: half of those of each class, as the paper draws them."""
+    chosen = np.zeros(len(majority), dtype=np.bool_)
+    for label in range(int(majority.max()) + 1):
+        rows = np.flatnonzero(majority == label)
+        chosen[rng.choice(rows, size=len(rows) // 2, replace=False)] = True
+    return chosen
+
+
+def drawn_votes(shares: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+    """One vote a row, drawn from all of the row's."""
+    levels = np.cumsum(shares, axis=1)
+    levels[:, -1] = 1.0
+    out: NDArray[np.intp] = (rng.random((len(shares), 1)) >= levels).sum(axis=1)
+    return out
+
+
+def mapped(
+    predictor: VotedPredictor, fitted: NDArray[np.bool_], rng: np.random.Generator
+) -> tuple[dict[Method, Array], dict[Any, float]]:
+    """Probabilities of the rows that are not fitted to, by method; temperatures and smoothings."""
+    logits, shares = predictor.logits, predictor.shares[fitted]
+    majority = predictor.votes[fitted].argmax(axis=1)
+    targets: dict[str, Any] = {
+        MAJORITY: majority, ONE_VOTE: drawn_votes(shares, rng), SHARES: shares
+    }  # fmt: skip
+    departing = float(1.0 - shares.max(axis=1).mean())
+    out: dict[Method, Array] = {RAW: _softmax(logits[~fitted])}
+    numbers: dict[Any, float] = {(RATE_KNOWN, "smoothing"): departing}
+    for method in METHODS[1:]:
+        map_ = _map(method, logits.shape[1], departing)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as a class that nobody voted for in one half
+            map_.fit(targets.get(method.targets, majority), logits[fitted])
+            out[method] = map_.transform(logits[~fitted])
+        if isinstance(map_, scaling.TemperatureScaling):
+            numbers[method] = map_.temperature_
+        if isinstance(map_, scaling.LabelSmoothingTemperature):
+            numbers[method, "smoothing"] = map_.smoothing_
+    return out, numbers
+
+
+def _map(method: Method, k: int, departing: float) -> scaling.Scaler:
+    if method.map == LABEL_SMOOTHING:
+        return scaling.LabelSmoothingTemperature(
+            smoothing=departing if method == RATE_KNOWN else None
+        )
+    penalty = PENALTY * k * (k - 1)
+    maps: dict[str, scaling.Scaler] = {
+        "temperature": scaling.TemperatureScaling(),
+        "vector": scaling.VectorScaling(),
+        "matrix": scaling.MatrixScaling(l2=penalty),
+        "Dirichlet": scaling.DirichletCalibration(l2=penalty, from_logits=True),
+        "isotonic": scaling.IsotonicCalibration(from_logits=True),
+    }
+    return maps[method.map]
+
+
+def _judged(
+    shares: Array, proba: Array, temperature: float | None, n_draws: int, seed: int
+) -> Judged:
+    rng = np.random.default_rng([seed, 1])
+    drawn = [ece(drawn_votes(shares, rng), proba) for _ in range(n_draws)]
+    return Judged(
+        ece(shares, proba), float(np.mean(drawn)), drawn_brier(shares, proba),
+        log_loss(shares, proba), temperature,
+    )  # fmt: skip
+
+
+def drawn_brier(shares: Array, proba: Array) -> float:
+    """The mean Brier score against single votes: that of the shares, and their own spread."""
+    return brier_score(shares, proba) + float((1.0 - (shares**2).sum(axis=1)).mean())
+
+
+def _differences(
+    shares: Array, maps: Mapping[Method, Array], n_resamples: int, seed: int
+) -> dict[Method, tuple[Any, Any]]:
+    """ECE and log loss of some methods less those of TS, with intervals, on one split."""
+    found = compare(
+        shares, {str(m): maps[m] for m in COMPARED}, measures=["ece", "log_loss"],
+        n_resamples=n_resamples, seed=seed,
+    )  # fmt: skip
+    return {
+        m: (
+            found.difference(str(m), str(TS), "ece"),
+            found.difference(str(m), str(TS), "log_loss"),
+        )
+        for m in COMPARED[1:]
+    }
+
+
+def _mean(runs: list[Judged]) -> Judged:
+    temperatures = [run.temperature for run in runs if run.temperature is not None]
+    return Judged(
+        float(np.mean([run.ece for run in runs])),
+        float(np.mean([run.drawn_ece for run in runs])),
+        float(np.mean([run.brier for run in runs])),
+        float(np.mean([run.log_loss for run in runs])),
+        float(np.mean(temperatures)) if temperatures else None,
+    )
+
+
+def _softmax(logits: Array) -> Array:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    out: Array = powers / powers.sum(axis=1, keepdims=True)
+    return out

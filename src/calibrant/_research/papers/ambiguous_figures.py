@@ -1,0 +1,91 @@
+"""Figures of Tao et al. (2026) done again: errors by map, and when label smoothing is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from calibrant._research.papers.ambiguous_experiments import (
+    PAPER_NAMES,
+    RATE_KNOWN,
+    RAW,
+    SMOOTHED,
+    SOFT_TS,
+    TS,
+    Method,
+    Outcome,
+)
+from calibrant._research.papers.ambiguous_printed import BENCHMARKS, PRINTED
+from calibrant._research.papers.figures import COLOURS, new_figure, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHOWN = (
+    RAW, TS, Method("matrix", "majority"), Method("temperature", "one vote"), SOFT_TS,
+    Method("vector", "shares"), Method("matrix", "shares"), Method("Dirichlet", "shares"), SMOOTHED,
+    RATE_KNOWN,
+)  # fmt: skip
+
+
+def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
+    """A panel a set: the ECE against the shares of the votes, a point a predictor."""
+    figure, axes = new_figure(1, len(sets), size=(4.2 + 2.6 * len(sets), 3.9), sharey=True)
+    with style():
+        for axis, (rows, found) in zip(axes[0], sets.items(), strict=True):
+            for i, method in enumerate(SHOWN):
+                values = [100 * each.judged[method].ece for each in found]
+                colour = COLOURS[1] if "majority" in method.targets else COLOURS[0]
+                axis.plot(values, [i] * len(values), "o", ms=4, alpha=0.6, color=colour)
+                printed = _printed(found[0].n_classes, method)
+                axis.plot(printed, [i] * len(printed), "D", ms=5, mfc="none", color="black")
+            axis.set_yticks(range(len(SHOWN)), [str(method) for method in SHOWN])
+            axis.set_xlabel("ECE against votes, %")
+            axis.set_title(rows)
+            axis.set_xlim(left=0)
+        axes[0][0].invert_yaxis()
+    return figure
+
+
+def draw_label_smoothing(found: Sequence[Outcome]) -> Figure:
+    """How far the smoothed temperature is above that of the votes, by how often a predictor errs
+    for each time that a vote departs from the majority.
+    """
+    figure, axes = new_figure(size=(5.6, 3.6))
+    axis = axes[0, 0]
+    with style():
+        for i, (label, method) in enumerate(
+            (("majority", TS), ("label smoothing", SMOOTHED), ("rate known", RATE_KNOWN))
+        ):
+            columns = ratios(found)
+            axis.plot(
+                columns["errors / departing votes"], columns[str(method)], "os^"[i], ms=5,
+                color=COLOURS[i], label=label,
+            )  # fmt: skip
+        axis.axhline(1.0, color="black", lw=0.8)
+        axis.set_xscale("log")
+        axis.set_xlabel("predictor's errors / votes that depart from the majority")
+        axis.set_ylabel("T / T fitted to shares")
+        axis.legend()
+    return figure
+
+
+def ratios(found: Sequence[Outcome]) -> dict[str, list[Any]]:
+    """What the second figure shows."""
+    columns: dict[str, list[Any]] = {
+        "predictor": [each.name for each in found],
+        "errors / departing votes": [each.errors / each.departing for each in found],
+    }
+    for method in (TS, SMOOTHED, RATE_KNOWN):
+        columns[str(method)] = [
+            (each.judged[method].temperature or 0.0) / (each.judged[SOFT_TS].temperature or 1.0)
+            for each in found
+        ]
+    return columns
+
+
+def _printed(n_classes: int, method: Method) -> list[float]:
+    name = PAPER_NAMES.get(method)
+    if n_classes not in BENCHMARKS or name is None:
+        return []
+    return [each.ece for each in PRINTED[n_classes][name]]

@@ -1,0 +1,175 @@
+"""A folder of predictors and of the votes that people gave on the same rows.
+
+Each .npz file holds a predictor (`logits` or `probs`) with the votes on its rows in an array whose
+name ends in `counts` or `votes`; or votes with `labels`, which belong to every predictor of the
+folder that has the same labels. Names may begin with `dev_`, `val_` or `test_`: the parts of such a
+file are put together. Rows without a vote are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._research.papers.predictions import common_beginning
+
+Array: TypeAlias = NDArray[Any]
+
+_PARTS = ("", "dev_", "val_", "test_")
+_PREDICTIONS = (("logits", True), ("probs", False), ("proba", False))
+_VOTES = ("counts", "votes")
+# A probability of 0 has no logarithm; the library's maps lift it to this too.
+_FLOOR = 1e-12
+ACCEPTED = (
+    "predictions ('logits' or 'probs', (n, k)) with votes on the same rows (an array (n, k) whose "
+    "name ends in 'counts' or 'votes'), or votes with 'labels' that a predictor in the folder has "
+    "too"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class VotedPredictor:
+    """A predictor's logits (n, k), and how many people voted for each class, (n, k)."""
+
+    name: str
+    rows: str  # the set of rows it belongs to
+    logits: NDArray[np.float64]
+    votes: NDArray[np.int64]
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        out: NDArray[np.float64] = self.votes / self.votes.sum(axis=1, keepdims=True)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One run of rows of a file: what there is of logits, labels and votes."""
+
+    logits: Array | None
+    labels: Array | None
+    votes: Array | None
+
+
+def read_votes(
+    data: str | os.PathLike[str],
+) -> tuple[tuple[VotedPredictor, ...], tuple[str, ...]]:
+    """Every predictor of a folder that people voted on, checked before anything is measured; and
+    the files that cannot be read.
+    """
+    named = isinstance(data, str | os.PathLike) and os.fspath(data)
+    folder = Path(data).expanduser() if named else None
+    if folder is None or not folder.is_dir():
+        raise InputError(f"data={str(data)!r} is not a folder: name one with .npz files in it")
+    read = {path.stem: _parts(path) for path in sorted(folder.glob("*.npz"))}
+    files = {name: parts for name, parts in read.items() if parts is not None}
+    found = []
+    for name, parts in files.items():
+        pairs = [(part.logits, part.votes) for part in parts]
+        own = [(x, v) for x, v in pairs if x is not None and v is not None]
+        if own:
+            found.append(_predictor(name, "", own))
+            continue
+        shared = _shared_votes(parts, files)
+        if shared is not None:
+            logits, votes, rows = shared
+            found.append(_predictor(name, rows, [(logits, votes)]))
+    if not found:
+        raise InputError(
+            f"data={str(data)!r} has no predictor with votes: there must be {ACCEPTED}"
+        )
+    return _in_sets(found), tuple(name for name, parts in read.items() if parts is None)
+
+
+def _in_sets(found: list[VotedPredictor]) -> tuple[VotedPredictor, ...]:
+    """Predictors with the same votes in their own files are a set, named as their names begin."""
+    names: dict[bytes, list[str]] = {}
+    for each in found:
+        names.setdefault(each.votes.tobytes(), []).append(each.name)
+    return tuple(
+        each if each.rows else replace(each, rows=common_beginning(names[each.votes.tobytes()]))
+        for each in found
+    )
+
+
+def _parts(path: Path) -> list[_Part] | None:
+    """What a file holds, nothing if that is something else; None if it cannot be read."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return [part for prefix in _PARTS if (part := _part(path, file, prefix)) is not None]
+    except InputError:
+        raise
+    except Exception:  # zipfile, zlib, NumPy and the system each have their own
+        return None
+
+
+def _part(path: Path, file: Mapping[str, Array], prefix: str) -> _Part | None:
+    names = [name[len(prefix) :] for name in file if name.startswith(prefix)]
+    if prefix == "":
+        names = [name for name in names if not name.startswith(_PARTS[1:])]
+    votes = next((name for name in names if name.endswith(_VOTES)), None)
+    kind = next(((name, logits) for name, logits in _PREDICTIONS if name in names), None)
+    labelled = "labels" in names
+    if votes is None and (kind is None or not labelled):
+        return None
+    logits = None
+    if kind is not None:
+        values = file[prefix + kind[0]]
+        if values.ndim != 2 or values.dtype.kind not in "fiu":
+            return None
+        logits = values.astype(np.float64)
+        if not kind[1]:
+            if not (logits >= 0).all():
+                raise InputError(f"data: {path.name}: {prefix + kind[0]!r} must be probabilities")
+            logits = np.log(np.maximum(logits, _FLOOR))
+    return _Part(
+        logits,
+        file[f"{prefix}labels"] if labelled else None,
+        None if votes is None else file[prefix + votes],
+    )
+
+
+def _shared_votes(
+    parts: list[_Part], files: Mapping[str, list[_Part]]
+) -> tuple[Array, Array, str] | None:
+    """A predictor's logits with the votes of another file that has the same labels."""
+    for part in parts:
+        if part.logits is None or part.labels is None:
+            continue
+        for name, others in files.items():
+            for other in others:
+                if other.logits is None and other.votes is not None and other.labels is not None:
+                    same_classes = other.votes.shape == part.logits.shape
+                    if same_classes and np.array_equal(other.labels, part.labels):
+                        return part.logits, other.votes, name
+    return None
+
+
+def _predictor(name: str, rows: str, pairs: list[tuple[Array, Array]]) -> VotedPredictor:
+    for logits, votes in pairs:
+        if votes.shape != logits.shape:
+            raise InputError(
+                f"data: {name}: votes must have the shape of the predictions, {logits.shape}; got "
+                f"{votes.shape}"
+            )
+        whole = votes.dtype.kind in "iu" or bool((np.asarray(votes) % 1 == 0).all())
+        if not whole or (votes.astype(np.float64) < 0).any():
+            raise InputError(f"data: {name}: votes must be whole numbers, at least 0")
+        if not np.isfinite(logits).all():
+            row = int(np.flatnonzero(~np.isfinite(logits).all(axis=1))[0])
+            raise InputError(f"data: {name}: row {row} of its predictions is not finite")
+    logits, votes = (np.concatenate(each) for each in zip(*pairs, strict=True))
+    voted = votes.sum(axis=1) > 0
+    if np.count_nonzero(voted) < 2 * logits.shape[1]:
+        raise InputError(
+            f"data: {name}: votes were given on {np.count_nonzero(voted)} rows; half of them are "
+            f"fitted to, which takes {2 * logits.shape[1]} at least"
+        )
+    return VotedPredictor(name, rows, logits[voted], votes[voted].astype(np.int64))

@@ -1,0 +1,97 @@
+"""BayesError: the smallest classification error that is possible, with its interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.results._rendering import json_value, percent, shown
+
+
+class BayesError(float):
+    """The smallest classification error that is possible, with its interval.
+
+    Made by `bayes_error`. It is a float: compare it, format it, compute with it.
+
+    Attributes
+    ----------
+    low, high : float
+        Limits of the interval.
+    level : float
+        Level of the interval.
+    plug_in : float
+        One less the mean of the largest shares, without any correction.
+    method : str
+        How the value and its limits were found.
+    note : str
+        What to know about it; empty if nothing.
+    n : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.bayes_error([[3, 0], [2, 1], [0, 3], [1, 2]] * 25)
+    >>> found.low < found < found.high, found.plug_in < found
+    (True, True)
+    """
+
+    low: float
+    high: float
+    level: float
+    plug_in: float
+    method: str
+    note: str
+    n: int
+
+    def __new__(
+        cls, value: float, low: float, high: float, level: float, plug_in: float, method: str,
+        note: str, n: int,
+    ) -> BayesError:  # fmt: skip
+        out = super().__new__(cls, value)
+        out.low, out.high, out.level, out.plug_in = low, high, level, plug_in
+        out.method, out.note, out.n = method, note, n
+        return out
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (
+            float(self), self.low, self.high, self.level, self.plug_in, self.method, self.note,
+            self.n,
+        )  # fmt: skip
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Both limits."""
+        return self.low, self.high
+
+    @property
+    def best_accuracy(self) -> float:
+        """The highest accuracy that any classifier can have."""
+        return 1.0 - float(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the value as JSON has it.
+
+        Returns
+        -------
+        dict
+            `value`, `low`, `high`, `level`, `plug_in`, `method`, `note` and `n`.
+        """
+        return {
+            "value": float(self),
+            "low": json_value(self.low),
+            "high": json_value(self.high),
+            "level": self.level,
+            "plug_in": self.plug_in,
+            "method": self.method,
+            "note": self.note,
+            "n": self.n,
+        }
+
+    def __repr__(self) -> str:
+        line = (
+            f"Bayes error {shown(float(self))}, {percent(self.level)} CI {shown(self.low)} to "
+            f"{shown(self.high)} ({self.n} rows; {self.method})"
+        )
+        return line + (f"\n  {self.note}" if self.note else "")
+
+    __str__ = __repr__

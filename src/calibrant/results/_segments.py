@@ -1,0 +1,178 @@
+"""Segments: where predictions are wrong, and whether a search would find as much by chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant._core.errors import InputError, nearest
+from calibrant.results._base import Result, Rows
+from calibrant.results._rendering import json_value, shown
+
+# Rows that a person sees of the table.
+MOST_SHOWN = 15
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """One segment: rows with these values, and how far predictions are off there.
+
+    Attributes
+    ----------
+    name : str
+        What its rows have in common, in words.
+    values : dict of str to str
+        The value, or range of values, of each column that it is made of.
+    n : int
+        Its rows.
+    mean_predicted, mean_target : float
+        The mean prediction and the observed frequency; of several classes the mean confidence and
+        the accuracy.
+    gap : float
+        The mean prediction less the observed frequency: above 0, predictions are too high.
+    ratio : float
+        The sum of residuals over its standard deviation where predictions are right.
+    p_value : float
+        The chance that the whole search finds as large a ratio where nothing is wrong.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 100, [0.2, 0.7, 0.9, 0.4] * 100
+    >>> cal.find_segments(y, p, {"ward": ["a", "a", "b", "b"] * 100}).worst.values
+    {'ward': 'b'}
+    """
+
+    name: str
+    values: dict[str, str]
+    n: int
+    mean_predicted: float
+    mean_target: float
+    gap: float
+    ratio: float
+    p_value: float
+
+    def __str__(self) -> str:
+        lean = "too high" if self.gap > 0 else "too low"
+        return (
+            f"{self.name}: {self.n:,} rows, predicted {shown(self.mean_predicted)}, observed "
+            f"{shown(self.mean_target)}: {abs(100 * self.gap):.2g} points {lean}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Segments(Rows[Segment], Result):
+    """Segments by how much they leave to be explained, the most first.
+
+    Made by `find_segments`; look a segment up by its name.
+
+    Attributes
+    ----------
+    rows : tuple of Segment
+        Every segment that was judged.
+    p_value : float
+        The chance that the search finds a segment like the worst where nothing is wrong.
+    multicalibration_error : float
+        The largest ``|sum over the segment of w (u - z)| / W``.
+    columns_searched : tuple of str
+        The columns.
+    depth : int
+        The most columns that were crossed.
+    n : int
+        Rows that were searched.
+    n_draws : int
+        Samples behind the p-values.
+    notes : tuple of str
+        What to know about the search.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 100, [0.2, 0.7, 0.9, 0.4] * 100
+    >>> found = cal.find_segments(y, p, {"ward": ["a", "a", "b", "b"] * 100})
+    >>> len(found), found.p_value < 0.01
+    (2, True)
+    """
+
+    rows: tuple[Segment, ...]
+    p_value: float
+    multicalibration_error: float
+    columns_searched: tuple[str, ...]
+    depth: int
+    n: int
+    n_draws: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> Segment:
+        """The segment that is the hardest to explain by chance."""
+        return self.rows[0]
+
+    def __getitem__(self, name: Any) -> Segment:
+        for row in self.rows:
+            if row.name == str(name):
+                return row
+        known = [row.name for row in self.rows]
+        raise InputError(f"there is no segment {name!r}: {nearest(str(name), known)}")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give a row per segment.
+
+        Returns
+        -------
+        dict of str to list
+            `segment`, `depth`, `n`, `mean_predicted`, `mean_target`, `gap`, `ratio`, `p_value`.
+        """
+        names = ("n", "mean_predicted", "mean_target", "gap", "ratio", "p_value")
+        return {
+            "segment": [row.name for row in self.rows],
+            "depth": [len(row.values) for row in self.rows],
+            **{name: [getattr(row, name) for row in self.rows] for name in names},
+        }
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give the columns that a person reads, of the worst segments.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
+        return {name: values[:MOST_SHOWN] for name, values in self.columns().items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the search as JSON has it.
+
+        Returns
+        -------
+        dict
+            `p_value`, `multicalibration_error`, `columns`, `depth`, `n`, `n_draws`, the table as
+            `segments`, and `notes`.
+        """
+        return {
+            "p_value": json_value(self.p_value),
+            "multicalibration_error": json_value(self.multicalibration_error),
+            "columns": list(self.columns_searched),
+            "depth": self.depth,
+            "n": self.n,
+            "n_draws": self.n_draws,
+            "segments": json_value(self.columns()),
+            "notes": list(self.notes),
+        }
+
+    @property
+    def title(self) -> str:
+        """How much was searched, in one line."""
+        shown_ = f", the worst {MOST_SHOWN} shown" if len(self.rows) > MOST_SHOWN else ""
+        return f"{len(self.rows):,} segments of {self.n:,} rows{shown_}"
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        chance = f"p = {shown(self.p_value)} for the whole search"
+        if self.p_value < 0.05:
+            return f"Wrong in {self.worst}; {chance}."
+        return f"No segment stands out: the worst is {self.worst}; {chance}."
+
+    def _messages(self) -> tuple[str, ...]:
+        return (self.sentence, *self.notes)

@@ -1,0 +1,179 @@
+"""The smallest error that is possible, from votes: no bias of few votes, and an honest interval."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import InputError
+from calibrant._inference.bayes_error import (
+    Population,
+    largest_share,
+    largest_vote_share,
+    population_of,
+    vote_bias,
+)
+
+
+def world(name: str, n: int, rng: np.random.Generator, k: int = 3) -> np.ndarray:
+    """Distributions of rows, of a Dirichlet and not."""
+    if name == "dirichlet":
+        return rng.dirichlet(np.full(k, 0.3), n)
+    if name == "logits":
+        raw = np.exp(rng.normal(0, 2, (n, k)))
+        return raw / raw.sum(axis=1, keepdims=True)
+    sure = rng.dirichlet([40.0, *[0.5] * (k - 1)], n)
+    return np.where(rng.random((n, 1)) < 0.8, sure, rng.dirichlet(np.full(k, 2.0), n))
+
+
+@pytest.mark.parametrize("alpha", [(0.2, 0.2), (1.0, 1.0, 1.0), (2.0, 0.3, 0.3, 0.3), (40, 25, 3)])
+def test_largest_shares_of_a_dirichlet_population(alpha: tuple[float, ...]) -> None:
+    """Of votes by enumeration, of probabilities by drawing."""
+    total = math.fsum(alpha)
+    population = Population(np.array(alpha) / total, total)
+    for m in (1, 2, 3, 5):
+        expected = 0.0
+        for votes in product(range(len(alpha)), repeat=m):
+            counts = [votes.count(r) for r in range(len(alpha))]
+            rising = [
+                math.prod(a + j for j in range(c)) for a, c in zip(alpha, counts, strict=True)
+            ]
+            expected += max(counts) / m * math.prod(rising) / math.prod(total + j for j in range(m))
+        assert largest_vote_share(population, m) == pytest.approx(expected, rel=1e-12)
+    drawn = np.random.default_rng(0).dirichlet(alpha, 40_000).max(axis=1)
+    assert largest_share(population) == pytest.approx(drawn.mean(), abs=5 * drawn.std() / 200)
+
+
+def test_the_uniform_distribution_of_two_classes_has_a_quarter() -> None:
+    uniform = Population(np.array([0.5, 0.5]), 2.0)
+    assert 1 - largest_share(uniform) == pytest.approx(0.25, abs=1e-12)
+    # Of s votes it is short by 1 / (4 s) for odd s; an even number has what one more has.
+    for m in (2, 3, 4, 5, 9):
+        odd = m + 1 - m % 2
+        assert largest_vote_share(uniform, m) == pytest.approx(0.75 + 0.25 / odd, rel=1e-12)
+    assert population_of(np.array([0.5, 0.5]), 2 / 3).concentration == pytest.approx(2.0)
+
+
+def test_bias_between_many_numbers_of_votes_is_interpolated() -> None:
+    population = Population(np.array([0.5, 0.3, 0.2]), 1.0)
+    votes = np.arange(20, 60)
+    found = vote_bias(population, votes)
+    truth = largest_share(population)
+    for m in (23, 41, 58):
+        exact = largest_vote_share(population, m) - truth
+        assert found[m - 20] == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["dirichlet", "logits", "few in doubt"])
+@pytest.mark.parametrize("m", [2, 3, 5, 10, 50])
+def test_few_votes_do_not_lower_it(name: str, m: int) -> None:
+    rng = np.random.default_rng(m)
+    q = world(name, 20_000, rng)
+    truth = float((1 - q.max(axis=1)).mean())
+    found = cal.bayes_error(rng.multinomial(m, q))
+    spread = (1 - q.max(axis=1)).std() / math.sqrt(len(q))
+    assert found == pytest.approx(truth, abs=0.055 * truth + 4 * spread)
+    assert found.low <= truth <= found.high
+    plain = cal.bayes_error(rng.multinomial(m, q), debias=False)
+    assert plain == pytest.approx(found.plug_in, abs=0.01)
+    if m <= 5:
+        assert plain.high < truth < 1.06 * found
+
+
+def test_intervals_cover_the_truth() -> None:
+    """Of three worlds and five numbers of votes, 16 samples each: 90% to 99% of all 240."""
+    rng = np.random.default_rng(7)
+    held = 0
+    for name in ("dirichlet", "logits", "few in doubt"):
+        truth = float((1 - world(name, 200_000, rng, 2).max(axis=1)).mean())
+        for m in (2, 3, 5, 10, 50):
+            for _ in range(16):
+                found = cal.bayes_error(rng.multinomial(m, world(name, 300, rng, 2)))
+                held += found.low <= truth <= found.high
+    assert 0.9 <= held / 240 <= 0.99
+
+
+def test_of_shares_it_is_the_mean() -> None:
+    q = np.random.default_rng(0).dirichlet([1, 1, 1], 50)
+    w = np.arange(50.0)
+    found = cal.bayes_error(q, sample_weight=w)
+    assert found == pytest.approx(np.average(1 - q.max(axis=1), weights=w), rel=1e-14)
+    assert "votes=" in found.note
+    binary = cal.bayes_error(q[:, 0])
+    assert binary == pytest.approx(np.minimum(q[:, 0], 1 - q[:, 0]).mean(), rel=1e-14)
+    assert binary == pytest.approx(cal.bayes_error(np.stack([1 - q[:, 0], q[:, 0]], axis=1)))
+
+
+def test_counts_and_shares_with_votes_are_alike() -> None:
+    counts = np.random.default_rng(1).multinomial(5, [0.6, 0.3, 0.1], 80)
+    found = cal.bayes_error(counts)
+    again = cal.bayes_error(counts / 5, votes=5)
+    assert (found, found.low, found.high) == pytest.approx((again, again.low, again.high))
+    two = counts[:, 1]
+    assert cal.bayes_error(two, votes=5) == pytest.approx(
+        cal.bayes_error(np.stack([5 - two, two], axis=1))
+    )
+
+
+def test_hard_labels_correct_shares_that_are_too_sure() -> None:
+    """Ushio et al.: whatever rising map the shares went through, the estimate is the same."""
+    rng = np.random.default_rng(3)
+    q = rng.beta(0.7, 0.7, 3000)
+    y = (rng.random(3000) < q).astype(int)
+    truth = np.minimum(q, 1 - q).mean()
+    sure = q**3 / (q**3 + (1 - q) ** 3)
+    found = cal.bayes_error(sure, labels=y, n_resamples=60)
+    assert found.plug_in < 0.6 * truth
+    assert found == pytest.approx(truth, abs=0.03)
+    assert found.low <= truth <= found.high
+    assert found == pytest.approx(cal.bayes_error(q, labels=y, n_resamples=60), rel=1e-12)
+    rows = cal.bayes_error(np.stack([1 - sure, sure], axis=1), labels=y, n_resamples=60)
+    assert rows == found and rows.interval == found.interval
+
+
+def test_hard_labels_of_three_classes() -> None:
+    rng = np.random.default_rng(4)
+    q = rng.dirichlet([0.5] * 3, 3000)
+    y = (q.cumsum(axis=1)[:, :2] < rng.random((3000, 1))).sum(axis=1)
+    sure = q**2 / (q**2).sum(axis=1, keepdims=True)
+    truth = (1 - q.max(axis=1)).mean()
+    found = cal.bayes_error(sure, labels=y, n_resamples=50)
+    assert abs(found - truth) < 0.03 < truth - found.plug_in
+
+
+def test_it_is_a_number_that_says_how_it_was_found() -> None:
+    found = cal.bayes_error([[3, 0], [2, 1], [0, 3], [1, 2]] * 25)
+    assert isinstance(found, float) and found.interval == (found.low, found.high)
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found and again.to_dict() == found.to_dict()
+    assert found.best_accuracy == 1 - found
+    assert str(found).startswith("Bayes error 0.2500, 95% CI") and "Dirichlet" in str(found)
+    assert cal.bayes_error([[4, 0], [0, 4]]) == 0
+    mixed = cal.bayes_error([[1, 0, 0], [2, 1, 0], [0, 3, 0], [1, 1, 1]] * 20)
+    assert mixed.note == "20 rows have one vote, which says nothing of doubt"
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ([], {}, "one row at least"),
+        (["a"], {}, "counts or shares of votes"),
+        ([[0, 0], [1, 2]], {}, r"y_true\[0\] has no votes"),
+        ([[2, -1], [1, 2]], {}, "negative"),
+        ([[0.5, 0.6]], {}, "sums to 1.1"),
+        ([[1.5, 1.5]], {}, "whole numbers"),
+        ([0.5, 0.3], {"votes": 3}, "no shares of votes"),
+        ([[1, 0], [0, 1]], {"votes": 1}, "at least 2 votes"),
+        ([[2, 1], [1, 2]], {"labels": [0]}, "2 class indices"),
+        ([[2, 1], [1, 2]], {"labels": [0, 2]}, r"labels\[1\] is 2"),
+        ([[2, 1], [1, 2]], {"sample_weight": [0, 0]}, "not all of them 0"),
+    ],
+)
+def test_what_cannot_be_read(given, options, message) -> None:
+    with pytest.raises(InputError, match=message):
+        cal.bayes_error(given, **options)
