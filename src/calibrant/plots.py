@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ReliabilityCurveDisplay,
         ReliabilityDisplay,
         RiskCoverageDisplay,
+        RiskHistogramDisplay,
         SmoothReliabilityDisplay,
         WindowsDisplay,
     )
@@ -35,6 +36,7 @@ __all__ = [
     "ReliabilityCurveDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
+    "RiskHistogramDisplay",
     "SlicesDisplay",
     "SmoothReliabilityDisplay",
     "VoteProfileDisplay",

@@ -736,7 +736,9 @@ def test_slices_of_every_predictor():
     found = cal.compare(y, u, measures=["ece", "brier"], by=where, n_resamples=50)
     assert found.slices.keys() == u.keys()
     for name, slices in found.slices.items():
-        alone = cal.evaluate(y, u[name], measures=["ece", "brier"], by=where).slices
+        alone = cal.evaluate(
+            y, u[name], measures=["ece", "brier"], by=where, uncertainty=True, n_resamples=50
+        ).slices
         assert slices.to_dict() == alone.to_dict()
         rows = where == "y"
         assert slices["y"].values["brier"] == pytest.approx(cal.brier_score(y[rows], u[name][rows]))
@@ -948,3 +950,23 @@ def test_the_order_of_real_networks_by_a_loss_is_firm():
     best, worst = table["predictor"][0], table["predictor"][-1]
     assert found.difference(best, worst, "brier").better == best
     assert len(found.robustness.chain) == 6
+
+
+def test_slices_are_judged_against_a_tolerance_as_those_of_evaluate():
+    rng = np.random.default_rng(0)
+    p, by = rng.random(3000), np.repeat(["a", "b", "c"], 1000)
+    y = (rng.random(3000) < np.where(by == "b", p**3, p)).astype(int)
+    found = cal.compare(
+        y, {"m": p, "n": p / 2}, measures=["ece"], by=by, tolerance=0.06, n_resamples=200
+    )
+    alone = cal.evaluate(
+        y, p, measures=["ece"], by=by, tolerance=0.06, n_resamples=200, uncertainty=True
+    )
+    assert found.slices["m"].to_dict() == alone.slices.to_dict()
+    words = {each.name: each.against_tolerance for each in found.slices["m"]}
+    assert words["b"] == "beyond" and words["a"] == words["c"] == "within"
+    assert found.slices["m"].tolerance == found.recipe["tolerance"] == 0.06
+    models = {"m": p, "n": p / 2}
+    assert "tolerance" not in cal.compare(y, models, measures=["ece"], n_resamples=50).recipe
+    with pytest.raises(InputError, match="tolerance"):
+        cal.compare(y, models, tolerance=2)

@@ -22,6 +22,7 @@ from calibrant.plots import (
     OverlaidReliabilityDisplay,
     RankRobustnessDisplay,
     ReliabilityDisplay,
+    RiskHistogramDisplay,
     SlicesDisplay,
     SmoothReliabilityDisplay,
     WindowsDisplay,
@@ -81,6 +82,7 @@ def results():
 def displays(results):
     out = {name: result.plot for name, result in results.items()}
     tables = dict.fromkeys(NASTY, results["reliability"])
+    out["histogram"] = RiskHistogramDisplay(results["reliability"], name=NASTY[0]).plot
     out["overlay"] = OverlaidReliabilityDisplay(tables).plot
     for kind in ("ranks", "differences"):
         out[kind] = lambda kind=kind, **where: results["comparison"].plot(kind=kind, **where)
@@ -90,7 +92,7 @@ def displays(results):
 
 KINDS = (
     "reliability", "smooth", "classwise", "sensitivity", "comparison", "robustness", "slices",
-    "windows", "evaluation", "votes", "overlay", "ranks", "differences", "both",
+    "windows", "evaluation", "votes", "overlay", "histogram", "ranks", "differences", "both",
 )  # fmt: skip
 
 
@@ -159,7 +161,7 @@ class TestEveryDisplay:
     "cls",
     [ReliabilityDisplay, SmoothReliabilityDisplay, ClasswiseDisplay, BinSensitivityDisplay,
      ComparisonDisplay, OverlaidReliabilityDisplay, WindowsDisplay, RankRobustnessDisplay,
-     SlicesDisplay],
+     SlicesDisplay, RiskHistogramDisplay],
 )  # fmt: skip
 class TestEveryClass:
     def test_options_are_keywords_and_typing_mistakes_are_caught(self, cls):
