@@ -25,6 +25,7 @@ P = RNG.random(N)
 Y = (RNG.random(N) < P).astype(int)
 ROWS = RNG.dirichlet(np.ones(3), N)
 LABELS = RNG.integers(0, 3, N)
+VOTES = np.array([RNG.multinomial(4, row) for row in ROWS])
 SIDES = np.array(["left", "right"])[RNG.integers(0, 2, N)]
 
 
@@ -54,6 +55,21 @@ MAKERS = {
     "test": lambda: cal.truthful_test(Y, P),
     "cox": lambda: cal.cox_calibration(Y, P),
     "windows": monitored,
+    "segments": lambda: cal.find_segments(Y, P, {"side": SIDES}, n_draws=100),
+    "decomposition": lambda: cal.decompose(Y, P, recalibrate="platt"),
+    "votes": lambda: cal.vote_profile(VOTES, ROWS),
+    "ceiling": lambda: cal.annotator_ceiling(VOTES, {"a": ROWS}, measures=["dist_ce"]),
+    "annotators": lambda: cal.annotators(
+        cal.count_votes(
+            {"i": np.repeat(np.arange(N), 3), "z": np.tile(LABELS, 3), "who": np.arange(3 * N) % 3},
+            item="i",
+            label="z",
+            annotator="who",
+        ),
+        ROWS,
+    ),
+    "noise of votes": lambda: cal.vote_noise(VOTES, ROWS, measure="brier"),
+    "best": lambda: cal.bayes_error(VOTES),
     "catalogue": lambda: cal.catalogue("binary"),
     "reproduction": lambda: reproduce("logit-smoothing", quick=True),
     "sums": lambda: cal.Accumulator().update(Y, P),

@@ -39,6 +39,10 @@ class BadCount(InputError):
         super().__init__(self.told(template, row))
         self.row, self.template = row, template
 
+    def __reduce__(self) -> tuple[type[BadCount], tuple[int, str]]:
+        """Pickled and copied from what it was made of."""
+        return type(self), (self.row, self.template)
+
     @staticmethod
     def told(template: str, row: int) -> str:
         """The message, with the row's number in the place of #."""
