@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
     from calibrant._api.decision_curve import decision_curve
+    from calibrant._api.decompose import decompose
     from calibrant._api.evaluate import evaluate
     from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._api.find_segments import find_segments
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from calibrant.results._conventions import Conventions
     from calibrant.results._decision_curve import DecisionCurve
     from calibrant.results._evaluation import Estimate, Evaluation
+    from calibrant.results._loss_decomposition import LossDecomposition
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
@@ -133,6 +135,7 @@ __all__ = [
     "IsotonicCalibration",
     "LabelSmoothingTemperature",
     "LevelSets",
+    "LossDecomposition",
     "MatrixScaling",
     "MissingExtra",
     "Monitor",
@@ -181,6 +184,7 @@ __all__ = [
     "cutoff_test",
     "debiased_l2",
     "decision_curve",
+    "decompose",
     "dist_ce",
     "ece",
     "ent_ce",
@@ -228,6 +232,7 @@ _NAMES = {
     "calibrant._api.compare": ("compare",),
     "calibrant._api.conventions": ("conventions",),
     "calibrant._api.decision_curve": ("decision_curve",),
+    "calibrant._api.decompose": ("decompose",),
     "calibrant._api.evaluate": ("evaluate",),
     "calibrant._api.files.evaluate_file": ("evaluate_file",),
     "calibrant._api.find_segments": ("find_segments",),
@@ -326,6 +331,7 @@ _NAMES = {
         "Estimate",
         "Evaluation",
     ),
+    "calibrant.results._loss_decomposition": ("LossDecomposition",),
     "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),

@@ -49,6 +49,8 @@ def report(
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
     by: ArrayLike | None = None,
+    segments: Mapping[str, ArrayLike] | Sequence[str] | None = None,
+    depth: int = 2,
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
     resample: str | None = None,
@@ -88,6 +90,10 @@ def report(
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
+    segments : mapping of str to array-like, or list of str, optional
+        Columns to search for segments where predictions are wrong, as `find_segments` has them.
+    depth : int, default 2
+        The most columns that segments are crossings of.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
@@ -152,6 +158,7 @@ def report(
     evaluated = Options(
         bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
         level=level, groups=index, resample=resample, seed=seed, by=by, data=data, clinical=True,
+        segments=segments, depth=depth,
     )  # fmt: skip
     shape = samples.shape
     # The evaluation beside all else. If both fail, the evaluation says why.
@@ -173,6 +180,7 @@ def report(
         "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": samples.votes is not None, "resample": resample, "sliced": by is not None,
+        "segments": None if segments is None else ", ".join(map(str, segments)),
         "classes": classes is not None, "recalibrate": None if maps is None else ", ".join(maps),
     }  # fmt: skip
     return Report(
