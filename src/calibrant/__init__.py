@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.version import __version__
 
 if TYPE_CHECKING:
+    from calibrant._api.annotator_ceiling import annotator_ceiling
+    from calibrant._api.annotators import annotators
     from calibrant._api.bayes_error import bayes_error
     from calibrant._api.bin_sensitivity import bin_sensitivity
     from calibrant._api.check import check
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from calibrant._api.report.report import report
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
+    from calibrant._api.vote_profile import entropy_bands, vote_profile
     from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
     from calibrant._core.errors import (
         CalibrantError,
@@ -96,6 +99,7 @@ if TYPE_CHECKING:
         Verdict,
         VoteNoise,
     )
+    from calibrant.results._vote_profile import VoteProfile
     from calibrant.results._windows import Windows
     from calibrant.scaling import (
         BetaCalibration,
@@ -156,10 +160,13 @@ __all__ = [
     "VectorScaling",
     "Verdict",
     "VoteNoise",
+    "VoteProfile",
     "Windows",
     "__version__",
     "accuracy_at_coverage",
     "ace",
+    "annotator_ceiling",
+    "annotators",
     "atb",
     "audit",
     "aurc",
@@ -188,6 +195,7 @@ __all__ = [
     "dist_ce",
     "ece",
     "ent_ce",
+    "entropy_bands",
     "evaluate",
     "evaluate_file",
     "find_segments",
@@ -219,12 +227,15 @@ __all__ = [
     "truthful_test",
     "verdict",
     "vote_noise",
+    "vote_profile",
     "wasserstein",
 ]
 
 # Where each public name is defined: a module is imported when one of its names is first used, so
 # that `import calibrant` costs next to nothing.
 _NAMES = {
+    "calibrant._api.annotator_ceiling": ("annotator_ceiling",),
+    "calibrant._api.annotators": ("annotators",),
     "calibrant._api.bayes_error": ("bayes_error",),
     "calibrant._api.bin_sensitivity": ("bin_sensitivity",),
     "calibrant._api.check": ("check",),
@@ -297,6 +308,10 @@ _NAMES = {
     ),
     "calibrant._api.reliability_curve": ("reliability_curve",),
     "calibrant._api.report.report": ("report",),
+    "calibrant._api.vote_profile": (
+        "entropy_bands",
+        "vote_profile",
+    ),
     "calibrant._api.streaming.accumulator": ("Accumulator",),
     "calibrant._api.streaming.monitor": ("Monitor",),
     "calibrant._core.binning": (
@@ -347,6 +362,7 @@ _NAMES = {
         "Verdict",
         "VoteNoise",
     ),
+    "calibrant.results._vote_profile": ("VoteProfile",),
     "calibrant.results._windows": ("Windows",),
     "calibrant.scaling": (
         "BetaCalibration",

@@ -78,8 +78,9 @@ def test_every_public_name_is_documented_and_there():
 
 # Functions that are not of labels and predictions.
 OF_OTHER_THINGS = {
-    "audit", "catalogue", "count_votes", "evaluate_file", "rank_robustness", "read_file",
-    "reproduce",
+    "annotators", "audit", "bayes_error", "catalogue", "count_votes", "entropy_bands",
+    "evaluate_file",
+    "rank_robustness", "read_file", "reproduce",
 }  # fmt: skip
 
 

@@ -147,7 +147,15 @@ def _corrected(summary: Statistics) -> float:
 
 
 _BRIER = Listed(
-    headline=5, recalibration=4, compare=4, robustness=3, monitor=2, scale=3, metric=3, clinical=2
+    headline=5,
+    recalibration=4,
+    compare=4,
+    robustness=3,
+    monitor=2,
+    scale=3,
+    metric=3,
+    clinical=2,
+    ceiling=4,
 )
 
 _ENTRIES: tuple[Measure, ...] = (
@@ -322,8 +330,10 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("classification_error", "classification error", "1 - (1/W) sum w z_top", "loss", _BOTH,
             "losses", 0, 1, Claims(True, False, False, False), _LU + ", definition B.6",
             "classification_error", _mean_loss("classification"), group="losses",
-            loss="classification", listed=Listed(compare=6, robustness=1, monitor=4, scale=5),
-            listed_multiclass=Listed(headline=7, compare=6, robustness=1, monitor=4, scale=5)),
+            loss="classification",
+            listed=Listed(compare=6, robustness=1, monitor=4, scale=5, ceiling=5),
+            listed_multiclass=Listed(
+                headline=7, compare=6, robustness=1, monitor=4, scale=5, ceiling=5)),
     Measure("confidence_loss", "confidence loss", "(1/W) sum w [1 - z + (c - z)^2]", "loss", _BOTH,
             "losses", 0, 2, Claims(True, False, False, False), _LU + ", section 4.2",
             "confidence_loss", _mean_loss("confidence"), group="losses", loss="confidence",
@@ -348,12 +358,13 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("dist_ce", "distribution calibration error", "(1/W) sum w (1/2) sum_r |p_r - q_r|",
             "distribution", _BOTH, "distribution", 0, 1, _DISTANCE, _BAAN, "dist_ce",
             _mean_distance("distribution"), soft_only=True, aliases=("DistCE",), label="DistCE",
-            group="distribution", loss="distribution", cost="medium", listed=Listed(headline=8),
-            vote_model=True),
+            group="distribution", loss="distribution", cost="medium",
+            listed=Listed(headline=8, ceiling=1), vote_model=True),
     Measure("ent_ce", "entropy calibration error", "(1/W) sum w |H(p) - H(q)|", "distribution",
             _BOTH, "distribution", 0, math.inf, _DISTANCE, _BAAN, "ent_ce",
             _mean_distance("entropy"), soft_only=True, high_text="log k", aliases=("EntCE",),
-            label="EntCE", group="distribution", loss="entropy", cost="medium", vote_model=True),
+            label="EntCE", group="distribution", loss="entropy", cost="medium",
+            listed=Listed(ceiling=3), vote_model=True),
     Measure("rank_cs", "ranking calibration score",
             "(1/W) sum w 1[q_a > q_b implies p_a > p_b]", "distribution", _BOTH, "distribution",
             0, 1, Claims(False, False, False, False), _BAAN, "rank_cs",
@@ -365,7 +376,8 @@ _ENTRIES: tuple[Measure, ...] = (
             "distribution", 0, math.sqrt(math.log(2.0)), _DISTANCE, _CHAOS, "jsd",
             _mean_distance("root_jensen_shannon"), soft_only=True, high_text="sqrt(log 2)",
             aliases=("jensen_shannon", "js_distance"), label="JSD", group="distribution",
-            loss="root_jensen_shannon", cost="medium", vote_model=True),
+            loss="root_jensen_shannon", cost="medium", listed=Listed(ceiling=2),
+            vote_model=True),
     Measure("js_divergence", "Jensen-Shannon divergence (nats)",
             "(1/W) sum w [H((p + q)/2) - (H(p) + H(q))/2]", "distribution", _BOTH, "distribution",
             0, math.log(2.0), _DISTANCE, "Lin (1991), doi:10.1109/18.61115", "jsd(squared=True)",

@@ -8,15 +8,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calibrant.results._annotator_ceiling import AnnotatorCeiling, Predictor
+    from calibrant.results._annotators import Annotator, Annotators
     from calibrant.results._audit import Audit, AuditVerdict
     from calibrant.results._base import Record, Result
     from calibrant.results._bayes_error import BayesError
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check, Limit, LimitCheck
     from calibrant.results._clinical import ClinicalSummary, ClinicalValue
-    from calibrant.results._comparison import Comparison, Difference
+    from calibrant.results._comparison import Comparison
     from calibrant.results._conventions import Convention, Conventions
     from calibrant.results._decision_curve import DecisionCurve, NetBenefit
+    from calibrant.results._difference import Difference
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
@@ -33,16 +36,20 @@ if TYPE_CHECKING:
         Verdict,
         VoteNoise,
     )
+    from calibrant.results._vote_profile import VoteProfile
     from calibrant.results._windows import Window, Windows
 
 _MODULES = {
+    "_annotator_ceiling": ("AnnotatorCeiling", "Predictor"),
+    "_annotators": ("Annotator", "Annotators"),
     "_audit": ("Audit", "AuditVerdict"),
     "_base": ("Record", "Result"),
     "_bayes_error": ("BayesError",),
     "_bin_sensitivity": ("BinSensitivity",),
     "_check": ("Check", "Limit", "LimitCheck"),
     "_clinical": ("ClinicalSummary", "ClinicalValue"),
-    "_comparison": ("Comparison", "Difference"),
+    "_comparison": ("Comparison",),
+    "_difference": ("Difference",),
     "_conventions": ("Convention", "Conventions"),
     "_decision_curve": ("DecisionCurve", "NetBenefit"),
     "_evaluation": ("Estimate", "Evaluation"),
@@ -61,11 +68,15 @@ _MODULES = {
         "Verdict",
         "VoteNoise",
     ),
+    "_vote_profile": ("VoteProfile",),
     "_windows": ("Window", "Windows"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "Annotator",
+    "AnnotatorCeiling",
+    "Annotators",
     "Audit",
     "AuditVerdict",
     "BayesError",
@@ -93,6 +104,7 @@ __all__ = [
     "NetBenefit",
     "NoiseFloor",
     "OutsideBin",
+    "Predictor",
     "RankCorrelation",
     "RankRobustness",
     "Record",
@@ -106,6 +118,7 @@ __all__ = [
     "SmoothCurve",
     "Verdict",
     "VoteNoise",
+    "VoteProfile",
     "Window",
     "Windows",
 ]

@@ -105,7 +105,8 @@ def log_loss(
     .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
 
     where a prediction below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. A proper
-    loss.
+    loss. Against soft labels, such as shares of votes, it is the cross-entropy; less the labels'
+    own entropy it is `kl`.
 
     Parameters
     ----------

@@ -1,0 +1,278 @@
+"""annotator_ceiling(): how well annotators predict each other, in one table with models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._core.validation import check_count, check_level, check_seed, public
+from calibrant._data.logprobs import given_as
+from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
+from calibrant._data.vote_rows import VoteRows, read_vote_rows
+from calibrant._engines.protocol import Findings
+from calibrant._inference.means import influences, mean_limits, row_values
+from calibrant._inference.vote_splits import Split, grown, halves, one_against_rest
+from calibrant._measures.catalogue import Measure, Shape, find, listed
+from calibrant._measures.statistics import STATISTICS
+from calibrant._summaries.samples import Summary
+from calibrant.results._annotator_ceiling import AnnotatorCeiling, Predictor
+
+Array = NDArray[np.float64]
+
+ONE, HALF, AGAIN = "one annotator", "half of the votes", "as many annotators again"
+_WHAT = (
+    f"{ONE}: a vote, as a certain prediction, against the shares of the item's other votes",
+    f"{HALF}: shares of half of the votes against those of the other half",
+    f"{AGAIN}: the same of all votes against as many others: the line above, corrected for its "
+    "halves in a Dirichlet population like that of the votes",
+)
+
+
+@public
+def annotator_ceiling(
+    y_true: ArrayLike,
+    y_proba: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    *,
+    measures: Iterable[str] | None = None,
+    votes: ArrayLike | None = None,
+    n_splits: int = 20,
+    level: float = 0.95,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+) -> AnnotatorCeiling:
+    """How well annotators predict each other: what a model of people can be held to.
+
+    Votes stand in for predictions, in three ways. *One annotator*: every vote, as a certain
+    prediction, against the shares of the item's other votes. *Half of the votes*: the shares of
+    half of an item's votes against those of the other half. *As many annotators again*: what all
+    votes would reach against as many others; halves are noisier, and what twice as many votes
+    change in a Dirichlet population with the same mean and the same agreement of two votes is
+    added. Models are scored against the shares of all votes, in the same table.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n, k) or (n,)
+        Counts of votes, a column for each class; or shares, with `votes`. (n,): of class 1.
+    y_proba : mapping of str to array-like, or array-like, optional
+        Predicted probabilities of models by name, or of one; (n, k), or (n,) as P(y = 1).
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default those that compare distributions, and losses.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each row of shares; counts bring theirs.
+    n_splits : int, default 20
+        How often votes are split into halves.
+    level : float in (0, 1), default 0.95
+        Level of the intervals.
+    seed : int, default 0
+        Seed of the splits.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns.
+
+    Returns
+    -------
+    AnnotatorCeiling
+        A table: a line for each of the three, and for each model; measures as columns. Measures
+        that are means of rows have intervals of the items (`columns`, `to_frame`).
+
+    Raises
+    ------
+    InputError
+        If `y_true` does not hold votes, if no item has two, or if a measure or a model does not
+        fit.
+
+    Notes
+    -----
+    A certain prediction that is wrong has infinite `kl` and `log_loss`; they count as much as
+    1e-12 does, here as everywhere, which for single votes says little. One annotator is nearly
+    always worse than a good model: it is certain where people are not.
+
+    References
+    ----------
+    Nie, Zhou and Bansal (2020), arXiv:2010.03532; Baan et al. (2022), arXiv:2210.16133.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.dirichlet([0.5, 0.5, 0.5], 500)
+    >>> counts = rng.multinomial(10, truth)
+    >>> table = cal.annotator_ceiling(counts, {"the truth": truth}, measures=["dist_ce"])
+    >>> for line in table:
+    ...     print(line.name, round(line.values["dist_ce"], 2))
+    one annotator 0.33
+    half of the votes 0.19
+    as many annotators again 0.14
+    the truth 0.1
+    """
+    level, seed = check_level(level), check_seed(seed)
+    check_count("n_splits", n_splits, 1)
+    rows = read_vote_rows(y_true, votes)
+    if rows.votes is None:
+        raise InputError(
+            "y_true holds shares, and how many votes they are of is not known: give counts, or "
+            "votes="
+        )
+    several = rows.votes > 1
+    if not several.any():
+        raise InputError("y_true has one vote a row: annotators of an item are needed, 2 or more")
+    given = given_as(from_logits, from_logprobs)
+    models = _models(y_true, y_proba, votes, given, classes)
+    binary = rows.binary or any(not each.multiclass for each in models.values())
+    shape: Shape = "binary" if binary else "multiclass"
+    chosen = _chosen(measures, shape)
+    scored = _Scored(chosen, binary, level, len(rows.shares))
+    lines = [*_annotators(rows, scored, n_splits, seed)]
+    lines += [scored.model(name, each) for name, each in models.items()]
+    one = int(np.count_nonzero(~several))
+    dropped = f"{one} items have one vote, and are left out of the annotators' lines"
+    kept = rows.votes[several]
+    return AnnotatorCeiling(
+        tuple(lines),
+        {m.name: _described(m) for m in chosen},
+        len(kept), (int(kept.min()), int(kept.max())), level,
+        (*_WHAT, *([dropped] if one else [])),
+    )  # fmt: skip
+
+
+def _described(measure: Measure) -> str:
+    return f"{measure.title}, {'higher' if measure.higher_is_better else 'lower'} is better"
+
+
+def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> dict[str, Samples]:
+    if y_proba is None:
+        return {}
+    named = y_proba if isinstance(y_proba, Mapping) else {"model": y_proba}
+    names = [str(name) for name in named]
+    clash = next((name for name in names if name in (ONE, HALF, AGAIN)), None)
+    if clash is not None:
+        raise InputError(f"y_proba calls a model {clash!r}, a line that the table has already")
+    return {
+        str(name): to_samples(y_true, each, None, given, classes, votes=votes)
+        for name, each in named.items()
+    }
+
+
+def _chosen(names: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
+    if names is None:
+        return listed("ceiling", shape)
+    if isinstance(names, str):
+        raise InputError(f"measures must be a list of names; got the text {names!r}")
+    return tuple(dict.fromkeys(find(name, shape) for name in names))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """Measures of votes against votes, and of models against votes."""
+
+    measures: tuple[Measure, ...]
+    binary: bool
+    level: float
+    n_items: int
+
+    def _samples(self, split: Split) -> Samples:
+        p, q = split.predicted, split.target
+        if self.binary:
+            p, q = p[:, 1], q[:, 1]
+        return to_samples(q, p, split.weight)
+
+    def model(self, name: str, samples: Samples) -> Predictor:
+        summary = Summary(samples)
+        values = {m.name: m.compute(summary) for m in self.measures}
+        rows = _of_rows(samples, self.measures)
+        limits = {each: _limits(values[each], own, self.level) for each, own in rows.items()}
+        return Predictor(name, "model", values, limits)
+
+    def each(self, split: Split) -> dict[str, float]:
+        """Every measure of one split."""
+        # A vote is a certain prediction, which elsewhere looks like swapped arguments.
+        summary = Summary(self._samples(split), findings=Findings(soft=True))
+        return {m.name: m.compute(summary) for m in self.measures}
+
+    def line(self, name: str, splits: list[Split]) -> Predictor:
+        """The mean over some splits, with limits from how items scatter."""
+        drawn = [self.each(split) for split in splits]
+        values = {m.name: float(np.mean([one[m.name] for one in drawn])) for m in self.measures}
+        limits = {}
+        for each, per_item in self._per_item(splits).items():
+            some = ~np.isnan(per_item)
+            limits[each] = _limits(values[each], per_item[some], self.level)
+        return Predictor(name, "annotators", values, limits)
+
+    def _per_item(self, splits: list[Split]) -> dict[str, Array]:
+        """What each item adds to a mean of rows."""
+        sums: dict[str, Array] = {}
+        mass = np.zeros(self.n_items)
+        for split in splits:
+            mass += np.bincount(split.row, split.weight, self.n_items)
+            for name, values in _of_rows(self._samples(split), self.measures).items():
+                part = np.bincount(split.row, split.weight * values, self.n_items)
+                sums[name] = sums.get(name, np.zeros(self.n_items)) + part
+        nothing = np.full(self.n_items, np.nan)
+        return {
+            name: np.divide(part, mass, out=nothing.copy(), where=mass > 0)
+            for name, part in sums.items()
+        }
+
+
+def _of_rows(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Array]:
+    """Values of rows, of the measures that are means of them."""
+    out: dict[str, Array] = {}
+    for distribution in (False, True):
+        statistic = "distribution" if distribution else "losses"
+        wanted = [m for m in measures if m.statistic == statistic]
+        if wanted:
+            rows = row_values(samples, distribution=distribution)
+            out |= {m.name: rows[m.loss] for m in wanted}
+    return out
+
+
+def _limits(value: float, rows: Array, level: float) -> tuple[float, float]:
+    low, high, _ = mean_limits(influences(rows, None, None), level)
+    return value + low, value + high
+
+
+def _annotators(rows: VoteRows, scored: _Scored, n_splits: int, seed: int) -> Iterable[Predictor]:
+    counts = rows.counts
+    yield scored.line(ONE, [one_against_rest(counts)])
+    rng = np.random.default_rng(seed)
+    half = scored.line(HALF, [halves(counts, rng) for _ in range(n_splits)])
+    yield half
+    yield _corrected(half, scored, counts, np.random.default_rng((seed, 1)))
+
+
+def _corrected(
+    half: Predictor, scored: _Scored, counts: NDArray[np.int64], rng: np.random.Generator
+) -> Predictor:
+    """The line of halves, with what twice as many votes change."""
+    changes: dict[str, list[float]] = {m.name: [] for m in scored.measures}
+    means = all(STATISTICS[m.statistic].problem == "rows" for m in scored.measures)
+    for few, many in grown(counts, rng, means=means):
+        before, after = scored.each(few), scored.each(many)
+        for name, parts in changes.items():
+            parts.append(after[name] - before[name])
+    values, limits = {}, {}
+    for measure in scored.measures:
+        change = float(np.mean(changes[measure.name]))
+        inside = _within(measure)
+        values[measure.name] = inside(half.values[measure.name] + change)
+        if measure.name in half.intervals:
+            low, high = half.intervals[measure.name]
+            limits[measure.name] = (inside(low + change), inside(high + change))
+    return Predictor(AGAIN, "annotators", values, limits)
+
+
+def _within(measure: Measure) -> Callable[[float], float]:
+    return lambda value: float(np.clip(value, measure.low, measure.high))

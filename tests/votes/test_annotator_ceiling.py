@@ -1,0 +1,145 @@
+"""How well annotators predict each other: exact where it can be, and right where it is drawn."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import InputError
+from calibrant._inference.vote_splits import halves, one_against_rest, without_replacement
+
+COUNTS = np.array([[3, 1, 0], [0, 2, 2], [5, 0, 0], [1, 1, 1]])
+
+
+def votes_of(counts: np.ndarray) -> list[int]:
+    return [r for r, c in enumerate(counts.tolist()) for _ in range(c)]
+
+
+def shares(votes: list[int], k: int = 3) -> np.ndarray:
+    return np.bincount(votes, minlength=k) / len(votes)
+
+
+@pytest.mark.parametrize("measure", ["dist_ce", "jsd", "ent_ce", "brier", "wasserstein", "kl"])
+def test_one_annotator_is_every_vote_against_the_others(measure: str) -> None:
+    found = cal.annotator_ceiling(COUNTS, measures=[measure])["one annotator"]
+    per_item = []
+    for counts in COUNTS:
+        votes = votes_of(counts)
+        predicted = np.eye(3)[votes]
+        rest = np.array([shares(votes[:i] + votes[i + 1 :]) for i in range(len(votes))])
+        # Both ways round, for a table of certain predictions alone looks like swapped arguments.
+        both = [np.vstack([rest, [[0.5, 0.5, 0]]]), np.vstack([predicted, [[0.5, 0.5, 0]]])]
+        rows = cal.evaluate(*both, measures=[measure])[measure] * (len(votes) + 1)
+        per_item.append(rows / len(votes))
+    assert found.values[measure] == pytest.approx(np.mean(per_item), rel=1e-12)
+    assert found.intervals[measure][0] <= found.values[measure] <= found.intervals[measure][1]
+
+
+def test_half_of_the_votes_is_the_mean_over_all_splits() -> None:
+    counts = COUNTS[:2]
+    exact = []
+    for row in counts:
+        votes = votes_of(row)
+        exact += [
+            0.5 * np.abs(shares([votes[i] for i in half]) - shares([votes[i] for i in rest])).sum()
+            for half in combinations(range(4), 2)
+            for rest in [[i for i in range(4) if i not in half]]
+        ]
+    found = cal.annotator_ceiling(counts, measures=["dist_ce"], n_splits=250)["half of the votes"]
+    assert found.values["dist_ce"] == pytest.approx(np.mean(exact), abs=0.035)
+
+
+def test_votes_are_drawn_without_replacement() -> None:
+    rng = np.random.default_rng(0)
+    counts = np.repeat(COUNTS[:2], 4000, axis=0)
+    drawn = without_replacement(counts, np.full(8000, 3), rng)
+    assert (drawn.sum(axis=1) == 3).all() and (drawn <= counts).all() and (drawn >= 0).all()
+    np.testing.assert_allclose(drawn[:4000].mean(axis=0), 3 * COUNTS[0] / 4, atol=0.03)
+    split = halves(np.array([[2, 1, 0], [1, 0, 0], [0, 4, 3]]), rng)
+    assert split.row.tolist() == [0, 2]  # one vote has no halves
+    np.testing.assert_allclose(split.predicted.sum(axis=1), 1)
+    weights = np.bincount(one_against_rest(COUNTS).row, one_against_rest(COUNTS).weight)
+    np.testing.assert_allclose(weights, 1)
+
+
+@pytest.mark.parametrize("m", [2, 3, 10])
+@pytest.mark.parametrize("kind", ["dirichlet", "logits"])
+def test_the_correction_gives_what_as_many_others_reach(m: int, kind: str) -> None:
+    rng = np.random.default_rng(m)
+    n = 2000
+    raw = np.exp(rng.normal(0, 1.5, (n, 3)))
+    truth = rng.dirichlet([0.5] * 3, n) if kind == "dirichlet" else raw / raw.sum(1, keepdims=True)
+    counts = rng.multinomial(m, truth)
+    names = ["dist_ce", "jsd", "ent_ce", "brier", "classification_error"]
+    table = cal.annotator_ceiling(counts, measures=names)
+    many = np.repeat(truth, 5, axis=0)
+    first, second = (rng.multinomial(m, many) for _ in range(2))
+    others = cal.evaluate(first, second / m, measures=names)
+    for name in names:
+        again, real = table["as many annotators again"].values[name], others[name]
+        assert again == pytest.approx(real, abs=0.03), name
+        # Halves alone are far from it.
+        if name == "brier":
+            assert table["half of the votes"].values[name] > 1.7 * real
+
+
+def test_models_have_the_values_of_their_functions() -> None:
+    rng = np.random.default_rng(1)
+    counts = rng.multinomial(5, [0.5, 0.3, 0.2], 60)
+    p, other = rng.dirichlet([1] * 3, 60), rng.dirichlet([1] * 3, 60)
+    table = cal.annotator_ceiling(counts, {"a": p, "b": other}, measures=["jsd", "ece"])
+    assert table["a"].values == pytest.approx(
+        {"jsd": cal.jsd(counts, p), "ece": cal.ece(counts, p)}
+    )
+    interval = cal.interval(counts / 5, p, measure="jsd")
+    assert table["a"].kind == "model" and "ece" not in table["a"].intervals
+    assert table["a"].intervals["jsd"][0] == pytest.approx(interval.low, abs=0.05)
+    assert [line.name for line in table][3:] == ["a", "b"]
+    one = cal.annotator_ceiling(counts, p, measures=["jsd"])
+    assert one["model"].values["jsd"] == table["a"].values["jsd"]
+
+
+def test_the_table_can_be_read_and_saved() -> None:
+    table = cal.annotator_ceiling(COUNTS, measures=["kl", "rank_cs"])
+    text = str(table)
+    assert "4 items of 3 to 5 votes" in text
+    assert "kl: KL divergence, target || prediction (nats), lower is better" in text
+    assert "rank_cs: ranking calibration score, higher is better" in text
+    assert table.to_frame("pandas").shape == (3, 8)
+    assert table.to_markdown().count("\n") == 4
+    again = json.loads(table.to_json())
+    assert again["predictors"]["predictor"][0] == "one annotator" and again["votes"] == [3, 5]
+    assert "<table" in table._repr_html_()
+    single = cal.annotator_ceiling([[1, 0], [2, 2]], measures=["dist_ce"])
+    assert single.n == 1 and "1 items have one vote" in str(single)
+    binary = cal.annotator_ceiling([2, 0, 1, 3], [0.6, 0.1, 0.4, 0.9], votes=3)
+    assert binary["model"].values["dist_ce"] == pytest.approx(
+        np.abs(np.array([2, 0, 1, 3]) / 3 - [0.6, 0.1, 0.4, 0.9]).mean()
+    )
+
+
+def test_the_same_seed_gives_the_same_table() -> None:
+    columns = [cal.annotator_ceiling(COUNTS, seed=s).to_json() for s in (0, 0, 1)]
+    assert columns[0] == columns[1] != columns[2]
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ([[0.5, 0.5]], {}, "give counts, or votes="),
+        ([[1, 0], [0, 1]], {"votes": 1}, "2 or more"),
+        (COUNTS, {"measures": "jsd"}, "list of names"),
+        (COUNTS, {"measures": ["jdd"]}, "jsd"),
+        (COUNTS, {"y_proba": {"one annotator": COUNTS / 5}}, "already"),
+        (COUNTS, {"n_splits": 0}, "n_splits"),
+    ],
+)
+def test_what_cannot_be_read(given, options, message) -> None:
+    with pytest.raises(InputError, match=message):
+        cal.annotator_ceiling(given, **options)
+    with pytest.raises(InputError, match="no line 'nobody'"):
+        cal.annotator_ceiling(COUNTS, measures=["jsd"])["nobody"]
