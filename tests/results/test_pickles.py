@@ -52,6 +52,7 @@ MAKERS = {
     "interval": lambda: cal.interval(Y, P),
     "noise floor": lambda: cal.noise_floor(Y, P),
     "verdict": lambda: cal.verdict(Y, P),
+    "vote noise": lambda: cal.vote_noise((Y + 0.5) / 2, P, measure="brier", votes=4),
     "test": lambda: cal.truthful_test(Y, P),
     "cox": lambda: cal.cox_calibration(Y, P),
     "windows": monitored,
