@@ -24,6 +24,8 @@ from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.streams import EPS
 from calibrant._inference import paths, significance
 from calibrant._inference.cells import Problem, problem_of
+from calibrant._measures.catalogue import catalogue
+from calibrant._measures.truthful import linear_null_mean
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._uncertainty import CalibrationTest, CoxCalibration
 
@@ -306,14 +308,14 @@ def truthful_test(
     True
     """
     check_seed(seed)
-    one_of("measure", measure, ("lin_ce", "atb"))
+    of_bins = _of_bins(measure)
     given = given_as(from_logits, from_logprobs)
     problem, clusters = scalar_problem(
         y_true, y_proba, sample_weight, groups, given, classes, data, notion, bins
     )
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
     needs_outcomes(problem, "the truthful test")
-    if measure == "atb":
+    if not of_bins:
         return _averaged_test(problem, clusters, int(seed))
     value, mean, variance = significance.linear_null(problem)
     name = "truthful error (LinCE)"
@@ -323,6 +325,16 @@ def truthful_test(
     chance = significance.truthful_p(problem, value, mean, variance, int(seed))
     null = _known_moments(mean, variance)
     return concluded(name, value, chance, null, str(rule), int(seed))
+
+
+def _of_bins(measure: str) -> bool:
+    """Whether the truthful error that was named is of bins; the others are of the order."""
+    known = {
+        each.name: each.is_binned
+        for each in catalogue("binary")
+        if each.claims.truthful and each.null_mean is linear_null_mean
+    }
+    return known[one_of("measure", measure, known)]
 
 
 def _averaged_test(
