@@ -145,8 +145,14 @@ def test_the_mean_is_a_recalibration():
 # --- what is left of the bias ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(m.name for m in catalogue("multiclass") if m.vote_model))
-@pytest.mark.parametrize("m", [2, 5])
+MODELLED = sorted(m.name for m in catalogue("multiclass") if m.vote_model)
+
+
+# Of a ranking two votes tell too little: the guide says so.
+@pytest.mark.parametrize(
+    ("name", "m"),
+    [(name, m) for name in MODELLED for m in (2, 5) if (name, m) != ("rank_cs", 2)],
+)
 def test_most_of_the_noise_is_taken_out(name, m):
     p, q, counts, _ = world(1000, m=m, seed=3)
     true = cal.evaluate(q, p, measures=[name])[name]
@@ -188,7 +194,7 @@ def test_binned_errors_of_these_rows_are_known_better_than_those_of_rows_like_th
 
 
 def test_few_votes_prefer_the_overconfident_and_corrected_differences_do_not():
-    p, q, counts, _ = world(600, m=2, seed=1)
+    p, q, counts, _ = world(1500, m=2, seed=1)
     softer = p**0.67 / (p**0.67).sum(axis=1, keepdims=True)
     models = {"too sure": p, "right": softer}
     true = cal.dist_ce(q, p) - cal.dist_ce(q, softer)

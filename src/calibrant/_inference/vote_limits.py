@@ -109,10 +109,10 @@ class VoteLimits:
         """How the value errs about the true one, in resamples of rows with their votes or in other
         votes of the same rows.
         """
-        estimate = self.estimate(measure, value)
-        drawn = self._resampled(measure)[LAWS[0]] - estimate if rows_too else None
-        errors = self._vote_errors(measure) if drawn is None else drawn
-        return errors + (value - estimate)
+        if rows_too:
+            # So that limits are quantiles of the estimates themselves: near 0 these are one-sided.
+            return value - self._resampled(measure)[LAWS[0]]
+        return self._vote_errors(measure) + (value - self.estimate(measure, value))
 
     def _vote_errors(self, measure: Measure) -> Array:
         key = ("votes", measure.name)
