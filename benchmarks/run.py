@@ -245,6 +245,24 @@ def classwise(shrink: int) -> dict[str, float]:
     return compare(tools, 1e3, "ms", repeats=3)
 
 
+def weighed(shrink: int) -> dict[str, float]:
+    """classwise errors of weights and soft labels, 50,000 x 1,000 float32, ms."""
+    y, p = class_samples(50_000 // shrink, 1000)
+    rng = np.random.default_rng(2)
+    w = rng.random(y.size)
+    soft = rng.random(p.shape, dtype=np.float32) ** 8
+    soft /= soft.sum(axis=1, keepdims=True)
+    tools: Tools = {
+        "calibrant.ece, weights": lambda: cal.ece(y, p, notion="classwise", sample_weight=w),
+        "calibrant.classwise_ce, weights": lambda: cal.classwise_ce(y, p, sample_weight=w),
+        "calibrant.ace, weights": lambda: cal.ace(y, p, sample_weight=w),
+        "calibrant.ece, soft labels": lambda: cal.ece(soft, p, notion="classwise"),
+        "calibrant.classwise_ce, soft labels": lambda: cal.classwise_ce(soft, p),
+        "calibrant.ace, soft labels": lambda: cal.ace(soft, p),
+    }
+    return compare(tools, 1e3, "ms", repeats=3)
+
+
 def smooth(shrink: int) -> dict[str, float]:
     """smooth errors, 10^6 float64, ns a sample."""
     n = 10**6 // shrink
@@ -456,6 +474,7 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "quantile": quantile,
     "top-label": top_label,
     "classwise": classwise,
+    "weighed": weighed,
     "losses": losses,
     "ordered": ordered,
     "everything": everything,

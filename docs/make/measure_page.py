@@ -77,6 +77,7 @@ def _facts(entries: list[Measure]) -> str:
         "alone": f"[`cal.{first.function}`][{anchor}]",
         "with others": f'`cal.evaluate(y_true, y_proba, measures=["{first.name}"])`',
         "range": _by_shape(entries, [_range(entry) for entry in entries]),
+        "[noise of votes](../votes.md)": _by_shape(entries, [e.vote_noise for e in entries]),
         "reference": _by_shape(entries, [entry.reference for entry in entries]),
     }
     return table(["", ""], rows.items())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
     from calibrant._api.decision_curve import decision_curve
+    from calibrant._api.decompose import decompose
     from calibrant._api.evaluate import evaluate
     from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._api.find_segments import find_segments
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from calibrant._api.report.report import report
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
+    from calibrant._api.vote_profile import entropy_bands, vote_profile
     from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
     from calibrant._core.errors import (
         CalibrantError,
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from calibrant.results._conventions import Conventions
     from calibrant.results._decision_curve import DecisionCurve
     from calibrant.results._evaluation import Estimate, Evaluation
+    from calibrant.results._loss_decomposition import LossDecomposition
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
@@ -96,6 +99,7 @@ if TYPE_CHECKING:
         Verdict,
         VoteNoise,
     )
+    from calibrant.results._vote_profile import VoteProfile
     from calibrant.results._windows import Windows
     from calibrant.scaling import (
         BetaCalibration,
@@ -135,6 +139,7 @@ __all__ = [
     "IsotonicCalibration",
     "LabelSmoothingTemperature",
     "LevelSets",
+    "LossDecomposition",
     "MatrixScaling",
     "MissingExtra",
     "Monitor",
@@ -155,6 +160,7 @@ __all__ = [
     "VectorScaling",
     "Verdict",
     "VoteNoise",
+    "VoteProfile",
     "Windows",
     "__version__",
     "accuracy_at_coverage",
@@ -185,9 +191,11 @@ __all__ = [
     "cutoff_test",
     "debiased_l2",
     "decision_curve",
+    "decompose",
     "dist_ce",
     "ece",
     "ent_ce",
+    "entropy_bands",
     "evaluate",
     "evaluate_file",
     "find_segments",
@@ -219,6 +227,7 @@ __all__ = [
     "truthful_test",
     "verdict",
     "vote_noise",
+    "vote_profile",
     "wasserstein",
 ]
 
@@ -234,6 +243,7 @@ _NAMES = {
     "calibrant._api.compare": ("compare",),
     "calibrant._api.conventions": ("conventions",),
     "calibrant._api.decision_curve": ("decision_curve",),
+    "calibrant._api.decompose": ("decompose",),
     "calibrant._api.evaluate": ("evaluate",),
     "calibrant._api.files.evaluate_file": ("evaluate_file",),
     "calibrant._api.find_segments": ("find_segments",),
@@ -298,6 +308,10 @@ _NAMES = {
     ),
     "calibrant._api.reliability_curve": ("reliability_curve",),
     "calibrant._api.report.report": ("report",),
+    "calibrant._api.vote_profile": (
+        "entropy_bands",
+        "vote_profile",
+    ),
     "calibrant._api.streaming.accumulator": ("Accumulator",),
     "calibrant._api.streaming.monitor": ("Monitor",),
     "calibrant._core.binning": (
@@ -332,6 +346,7 @@ _NAMES = {
         "Estimate",
         "Evaluation",
     ),
+    "calibrant.results._loss_decomposition": ("LossDecomposition",),
     "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
@@ -347,6 +362,7 @@ _NAMES = {
         "Verdict",
         "VoteNoise",
     ),
+    "calibrant.results._vote_profile": ("VoteProfile",),
     "calibrant.results._windows": ("Windows",),
     "calibrant.scaling": (
         "BetaCalibration",

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
         ReliabilityCurveDisplay,
         ReliabilityDisplay,
         RiskCoverageDisplay,
+        RiskHistogramDisplay,
         SmoothReliabilityDisplay,
         WindowsDisplay,
     )
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
     from calibrant.results._plots.robustness import RankRobustnessDisplay
     from calibrant.results._plots.slices import SlicesDisplay
+    from calibrant.results._plots.vote_profile import VoteProfileDisplay
 
 __all__ = [
     "BinSensitivityDisplay",
@@ -34,8 +36,10 @@ __all__ = [
     "ReliabilityCurveDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
+    "RiskHistogramDisplay",
     "SlicesDisplay",
     "SmoothReliabilityDisplay",
+    "VoteProfileDisplay",
     "WindowsDisplay",
 ]
 
@@ -44,6 +48,7 @@ _OF_RESULTS = {
     "DecisionCurveDisplay": "calibrant.results._plots.decision_curve",
     "RankRobustnessDisplay": "calibrant.results._plots.robustness",
     "SlicesDisplay": "calibrant.results._plots.slices",
+    "VoteProfileDisplay": "calibrant.results._plots.vote_profile",
 }
 
 

@@ -57,6 +57,17 @@ def two_files(tmp_path):
 
 
 EXPECTED = {"old": REPORTS, "new": BETTER}
+# Where rows, columns and classes are the point; the usual measures are in the first test.
+FEW = ("ece", "lin_ce", "brier")
+OF_CLASSES = ("ece", "classwise_ce", "brier")
+
+
+def values_of(y, predictions, measures=FEW):
+    return cal.compare(y, predictions, measures=measures, n_resamples=50).to_dict()["values"]
+
+
+def only(measures=FEW):
+    return "--measures", ",".join(measures)
 
 
 def test_two_columns_of_one_file(one_file, capsys):
@@ -76,16 +87,17 @@ def test_a_table_for_people(one_file):
 
 
 def test_a_file_each_in_the_same_order(two_files, capsys):
-    found = compared(capsys, two_files / "old.csv", two_files / "new_in_order.csv")
-    expected = cal.compare(OUTCOMES, {"old": REPORTS, "new_in_order": BETTER}).to_dict()
-    assert found["values"] == expected["values"]
-    named_ = compared(capsys, f"a={two_files / 'old.csv'}", f"b={two_files / 'new_in_order.csv'}")
+    files = two_files / "old.csv", two_files / "new_in_order.csv"
+    found = compared(capsys, *files, *only())
+    assert found["values"] == values_of(OUTCOMES, {"old": REPORTS, "new_in_order": BETTER})
+    named_ = compared(capsys, f"a={files[0]}", f"b={files[1]}", *only())
     assert named_["values"]["predictor"] == ["a", "b"]
 
 
 def test_rows_matched_by_a_column(two_files, capsys):
-    found = compared(capsys, two_files / "old.csv", two_files / "new.csv", "--id", "id")
-    assert found["values"] == cal.compare(OUTCOMES, EXPECTED).to_dict()["values"]
+    files = two_files / "old.csv", two_files / "new.csv"
+    found = compared(capsys, *files, "--id", "id", *only())
+    assert found["values"] == values_of(OUTCOMES, EXPECTED)
 
 
 def test_families_of_columns_by_a_pattern(tmp_path, capsys):
@@ -94,9 +106,10 @@ def test_families_of_columns_by_a_pattern(tmp_path, capsys):
         # 10 is after 9 and not after 1, so that a wrong order would show with more classes.
         rows |= {f"{name}_{j}": predictions[:, j].tolist() for j in (2, 0, 1)}
     path = csv(tmp_path / "r.csv", rows)
-    expected = cal.compare(LABELS, {"a": ROWS, "b": SOFTER}).to_dict()["values"]
+    expected = values_of(LABELS, {"a": ROWS, "b": SOFTER}, OF_CLASSES)
     for models in (("a=a_*", "b=b_*"), ("a=a_0,a_1,a_2", "b=b_0,b_1,b_2")):
-        assert compared(capsys, path, "--models", *models)["values"] == expected
+        found = compared(capsys, path, "--models", *models, *only(OF_CLASSES))
+        assert found["values"] == expected
 
 
 def test_numbers_in_names_are_numbers(tmp_path, capsys):
@@ -111,8 +124,8 @@ def test_numbers_in_names_are_numbers(tmp_path, capsys):
 def test_classes_in_another_order_are_put_right(tmp_path, capsys):
     named(tmp_path, "a.csv")
     named(tmp_path, "b.csv", order=(2, 0, 1), predictions=SOFTER)
-    found = compared(capsys, tmp_path / "a.csv", tmp_path / "b.csv")
-    expected = cal.compare(LABELS, {"a": ROWS, "b": SOFTER}).to_dict()["values"]
+    found = compared(capsys, tmp_path / "a.csv", tmp_path / "b.csv", *only(OF_CLASSES))
+    expected = values_of(LABELS, {"a": ROWS, "b": SOFTER}, OF_CLASSES)
     for measure, numbers in expected.items():
         assert found["values"][measure] == (
             numbers if measure == "predictor" else pytest.approx(numbers, rel=1e-12)
@@ -125,14 +138,15 @@ def test_a_row_that_one_model_lacks_is_left_out_for_all(tmp_path, capsys):
     path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "old": old, "new": new})
     assert "--missing drop" in refused(capsys, path, "--models", "old=old", "new=new")
     kept = np.setdiff1d(np.arange(N), [3, 5, 9])
-    expected = cal.compare(OUTCOMES[kept], {k: v[kept] for k, v in EXPECTED.items()}).to_dict()
-    found = compared(capsys, path, "--models", "old=old", "new=new", "--missing", "drop")
-    assert found["values"] == expected["values"]
+    expected = values_of(OUTCOMES[kept], {k: v[kept] for k, v in EXPECTED.items()})
+    dropped = ("--missing", "drop", *only())
+    found = compared(capsys, path, "--models", "old=old", "new=new", *dropped)
+    assert found["values"] == expected
     assert found["notes"][0] == "3 rows were dropped because something was missing"
     csv(tmp_path / "old.csv", {"label": OUTCOMES, "p": old})
     csv(tmp_path / "new.csv", {"label": OUTCOMES, "p": new})
-    found = compared(capsys, tmp_path / "old.csv", tmp_path / "new.csv", "--missing", "drop")
-    assert found["values"] == expected["values"]
+    found = compared(capsys, tmp_path / "old.csv", tmp_path / "new.csv", *dropped)
+    assert found["values"] == expected
 
 
 class TestRowsThatAreNotTheSame:
@@ -152,7 +166,7 @@ class TestRowsThatAreNotTheSame:
         assert "2 rows are not in every file, such as 'row 0'" in refused(
             capsys, *files, "--id", "id"
         )
-        found = compared(capsys, *files, "--id", "id", "--missing", "drop")
+        found = compared(capsys, *files, "--id", "id", "--missing", "drop", *only())
         assert found["recipe"]["n"] == N - 2
         assert found["notes"][0].startswith("old: 2 rows were dropped because not every file")
 
@@ -203,7 +217,7 @@ class TestWhatIsWrong:
             (tmp_path / folder).mkdir()
             binary(tmp_path / folder)
         paths = [str(tmp_path / folder / "rows.csv") for folder in ("x", "y")]
-        assert compared(capsys, *paths)["values"]["predictor"] == paths
+        assert compared(capsys, *paths, *only())["values"]["predictor"] == paths
 
 
 def test_the_page_is_written_whole(one_file, tmp_path):

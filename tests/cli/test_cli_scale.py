@@ -81,6 +81,34 @@ def test_every_method(halves, capsys, method):
     assert {"low", "high"} <= set(table) and said["apply"]["share_fitted"] == 0
 
 
+def test_maps_are_fitted_to_votes_in_each_form(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    votes = rng.integers(1, 6, 60)
+    yes = rng.binomial(votes, 0.2 + 0.6 * REPORTS[:60])
+    counts = np.stack([votes - yes, yes], axis=1)
+    expected = cal.PlattScaling().fit(counts, REPORTS[:60])
+    wide = csv(tmp_path / "wide.csv", {"yes": yes, "no": votes - yes, "share": yes / votes,
+                                       "m": votes, "p": REPORTS[:60]})  # fmt: skip
+    rows = np.repeat(np.arange(60), votes)
+    each = np.concatenate([np.arange(m) < c for m, c in zip(votes, yes, strict=True)]).astype(int)
+    long = csv(tmp_path / "long.csv", {"i": rows, "vote": each, "p": REPORTS[rows]})
+    for path, columns in (
+        (wide, ("--label", "share", "--votes", "m")),
+        (wide, ("--label", "yes", "--votes", "m")),
+        (wide, ("--counts", "no,yes")),
+        (long, ("--label", "vote", "--item", "i")),
+    ):
+        said = scaled(capsys, "--fit", path, "--method", "platt", "--proba", "p", *columns,
+                      "-o", tmp_path / "map.json")  # fmt: skip
+        found = scaling.load(tmp_path / "map.json")
+        np.testing.assert_allclose(found.slope_, expected.slope_, rtol=1e-6)
+        assert found.loss_before_ == pytest.approx(expected.loss_before_, rel=1e-9)
+        assert any("fitted to the votes" in line for line in said["fit"]["inferred"])
+    said = scaled(capsys, "--fit", wide, "--method", "label-smoothing", "--proba", "p",
+                  "--counts", "no,yes", "-o", tmp_path / "map.json")  # fmt: skip
+    assert any("the majority of the votes" in line for line in said["fit"]["inferred"])
+
+
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow", "npz"])
 def test_what_is_written_is_found_by_its_names(tmp_path, capsys, format):
     if format in ("parquet", "arrow"):

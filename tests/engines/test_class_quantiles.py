@@ -160,20 +160,47 @@ def test_labels_may_be_numbers_and_rows_may_be_dropped() -> None:
     assert_engines_agree(samples, 15)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+WEIGHTS: dict[str, Callable[[np.random.Generator, int], Array | None]] = {
+    "none": lambda rng, n: None,
+    "whole, some 0": lambda rng, n: np.append(1.0, rng.integers(0, 4, n - 1)),
+    "tenths": lambda rng, n: rng.integers(1, 9, n) / 10,  # ranks on a border but for rounding
+    "far apart": lambda rng, n: 10.0 ** rng.uniform(-9, 3, n),
+}
+
+
+@every_shape
+@every_type
+@pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("soft", [False, True])
-def test_every_kind_of_target_and_weight_agrees(weighted: bool, soft: bool) -> None:
+def test_every_kind_of_target_and_weight_agrees(
+    shape: str, kind: Any, weights: str, soft: bool
+) -> None:
     rng = np.random.default_rng(1)
-    p, k = softmax(rng, 300, 6, 2.0), 6
-    y = rng.dirichlet(np.ones(k), 300) if soft else rng.integers(0, k, 300)
-    weights = rng.integers(0, 4, 300).astype(np.float64) if weighted else None
-    samples = to_samples(y, p, sample_weight=weights)
-    compiled = class_tables(samples, Quantile(15), threshold=0.1)
-    with engine("numpy"):
-        reference = class_tables(samples, Quantile(15), threshold=0.1)
-    for a, b in zip(compiled, reference, strict=True):
-        assert a is not None and b is not None
-        np.testing.assert_allclose(a.sums, b.sums, rtol=1e-12, atol=1e-15)
+    for n, k in ((1, 2), (300, 6)):
+        hard = problem(shape, kind, n, k)
+        y = rng.dirichlet(np.ones(k), n) if soft else hard.targets
+        samples = to_samples(
+            y, hard.predictions, sample_weight=WEIGHTS[weights](rng, n),
+            from_logits=hard.from_logits,
+        )  # fmt: skip
+        assert class_quantiles.is_compiled(samples, Quantile(15))
+        for m, threshold in ((1, 0.0), (15, 0.1), (80, 0.5), (2, 1.0)):
+            compiled = class_tables(samples, Quantile(m), threshold=threshold)
+            with engine("numpy"):
+                reference = class_tables(samples, Quantile(m), threshold=threshold)
+            for a, b in zip(compiled, reference, strict=True):
+                assert (a is None) == (b is None)
+                if a is not None and b is not None:
+                    np.testing.assert_array_equal(a.n, b.n)
+                    np.testing.assert_allclose(a.sums, b.sums, rtol=1e-12, atol=1e-15)
+
+
+def test_rows_without_any_weight_are_refused() -> None:
+    samples = problem("softmax", np.float64, 30, 3)
+    none = to_samples(samples.targets, samples.predictions, sample_weight=np.zeros(30))
+    for name in ("native", "numpy"):
+        with engine(name), pytest.raises(InputError, match="weight"):
+            class_tables(none, Quantile(5))
 
 
 def test_integer_weights_are_repetition() -> None:

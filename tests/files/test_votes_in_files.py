@@ -120,7 +120,7 @@ def test_rows_of_one_item_must_agree(long, tmp_path):
     [
         ("n_cat", -3, r"line 6: y_true\[4, 0\] is -3.*not be negative"),
         ("n_cat", "", "line 6: y_true is missing"),
-        ("m", 0, r"line 6: votes\[4\] is 0.*at least 1"),
+        ("m", 0, r"line 6: votes\[4\] is 0.*whole numbers from 1"),
         ("m", 2.5, r"line 6: votes\[4\] is 2.5.*whole"),
         ("m", 99, r"line 6: votes\[4\] is 99, while the counts in y_true\[4\] sum to"),
     ],
@@ -185,6 +185,9 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path):
     assert code == 0 and "counts of votes" in out
     code, out, _ = said(capsys, "scale", "--fit", *ways["counts"], "--method", "temperature")
     assert code == 0 and "votes behind each row: 1 to 6" in out
+    both = ("--fit", wide, "--apply", wide, "--counts", counts, "--method", "temperature")
+    code, _, _ = said(capsys, "scale", *both, "-o", tmp_path / "mapped.csv")
+    assert code == 0 and "y_true_0,y_true_1" in (tmp_path / "mapped.csv").read_text()
     code, out, _ = said(capsys, "report", *ways["counts"], "--stream", "--measures", "dist_ce")
     assert code == 0 and "counts of votes" in out
 

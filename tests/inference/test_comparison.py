@@ -31,6 +31,8 @@ BINARY = ("ece", "rmsce", "mce", "debiased_l2", "ace", "lin_ce", "confidence_ce"
 MULTI = ("ece", "rmsce", "classwise_ece", "ace", "classwise_ce", "confidence_ce_uncorrected",
          "confidence_ce", "lin_ce", "brier", "log_loss", "spherical_loss",
          "classification_error", "confidence_loss")  # fmt: skip
+# Where rows are the point, and not measures.
+FEW = ("ece", "lin_ce", "brier", "auroc")
 LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
 
 
@@ -370,7 +372,7 @@ def test_the_same_predictions_do_not_differ():
 
 def test_differences_from_the_best_or_from_a_reference():
     y, u = binary(600)
-    found = cal.compare(y, u)
+    found = cal.compare(y, u, measures=["brier", "ece"])
     order = found.order("brier")
     best = found.differences("brier")
     assert [d.first for d in best] == order[1:] and {d.second for d in best} == {order[0]}
@@ -454,7 +456,7 @@ def test_ranks():
     y, u = binary(500)
     rng = np.random.default_rng(38)
     u = {**u, "same": u["dull"], "coin": np.full(500, 0.5), "noise": rng.random(500)}
-    found = cal.compare(y, u)
+    found = cal.compare(y, u, n_resamples=250)
     assert any(found.higher_is_better) and not all(found.higher_is_better)
     for measure, higher in zip(found.measures, found.higher_is_better, strict=True):
         table = found.ranking(measure)
@@ -530,11 +532,13 @@ def test_rows_are_matched_by_ids(kind):
     rng = np.random.default_rng(40)
     a, b = rng.permutation(120), rng.permutation(120)
     shuffled = {"right": u["right"][a], "over": u["over"][b], "dull": u["dull"]}
-    found = cal.compare(y, shuffled, ids={"y_true": ids, "right": ids[a], "over": list(ids[b])})
-    aligned = cal.compare(y, u)
+    given = {"y_true": ids, "right": ids[a], "over": list(ids[b])}
+    found = cal.compare(y, shuffled, ids=given, measures=FEW)
+    aligned = cal.compare(y, u, measures=FEW)
     same(found, aligned)
     assert found.recipe["matched_by_ids"] and not aligned.recipe["matched_by_ids"]
-    assert found.value("over", "brier") != cal.compare(y, shuffled).value("over", "brier")
+    unmatched = cal.compare(y, shuffled, measures=["brier"])
+    assert found.value("over", "brier") != unmatched.value("over", "brier")
 
 
 def test_rows_of_classes_are_matched_by_ids():
@@ -542,7 +546,8 @@ def test_rows_of_classes_are_matched_by_ids():
     order = np.random.default_rng(41).permutation(80)
     moved = {**x, "over": x["over"][order]}
     w = np.linspace(0.5, 2, 80)
-    options = {"from_logits": True, "sample_weight": w, "n_resamples": 50}
+    options = {"from_logits": True, "sample_weight": w, "n_resamples": 50,
+               "measures": ("ece", "classwise_ce", "brier", "auroc")}  # fmt: skip
     found = cal.compare(y, moved, ids={"y_true": np.arange(80), "over": order}, **options)
     same(found, cal.compare(y, x, **options))
 
@@ -555,10 +560,12 @@ def test_columns_of_a_frame():
         "y": y, "a": u["right"], "b": u["over"][order], "id": np.arange(90), "id_b": order,
         "w": np.linspace(1, 2, 90), "where": np.arange(90) % 2, "game": np.arange(90) % 9,
     })  # fmt: skip
-    options = {"data": frame, "sample_weight": "w", "groups": "game", "by": "where"}
+    options = {"data": frame, "sample_weight": "w", "groups": "game", "by": "where",
+               "measures": FEW}  # fmt: skip
     plain = cal.compare(
-        y, {"a": u["right"], "b": u["over"]}, sample_weight=frame.w, groups=frame.game
-    )
+        y, {"a": u["right"], "b": u["over"]}, sample_weight=frame.w, groups=frame.game,
+        measures=FEW,
+    )  # fmt: skip
     for ids in (
         {"y_true": "id", "b": "id_b"},
         {"y_true": frame["id"], "b": frame["id_b"]},
@@ -729,7 +736,9 @@ def test_slices_of_every_predictor():
     found = cal.compare(y, u, measures=["ece", "brier"], by=where, n_resamples=50)
     assert found.slices.keys() == u.keys()
     for name, slices in found.slices.items():
-        alone = cal.evaluate(y, u[name], measures=["ece", "brier"], by=where).slices
+        alone = cal.evaluate(
+            y, u[name], measures=["ece", "brier"], by=where, uncertainty=True, n_resamples=50
+        ).slices
         assert slices.to_dict() == alone.to_dict()
         rows = where == "y"
         assert slices["y"].values["brier"] == pytest.approx(cal.brier_score(y[rows], u[name][rows]))
@@ -800,7 +809,7 @@ def test_names_are_escaped():
 
 def test_ranked_has_the_distance_to_the_best():
     y, u = binary(500)
-    found = cal.compare(y, u)
+    found = cal.compare(y, u, measures=["ece", "brier"])
     table = found.ranked("brier")
     ranking = found.ranking("brier")
     assert table["predictor"] == found.order("brier")
@@ -941,3 +950,23 @@ def test_the_order_of_real_networks_by_a_loss_is_firm():
     best, worst = table["predictor"][0], table["predictor"][-1]
     assert found.difference(best, worst, "brier").better == best
     assert len(found.robustness.chain) == 6
+
+
+def test_slices_are_judged_against_a_tolerance_as_those_of_evaluate():
+    rng = np.random.default_rng(0)
+    p, by = rng.random(3000), np.repeat(["a", "b", "c"], 1000)
+    y = (rng.random(3000) < np.where(by == "b", p**3, p)).astype(int)
+    found = cal.compare(
+        y, {"m": p, "n": p / 2}, measures=["ece"], by=by, tolerance=0.06, n_resamples=200
+    )
+    alone = cal.evaluate(
+        y, p, measures=["ece"], by=by, tolerance=0.06, n_resamples=200, uncertainty=True
+    )
+    assert found.slices["m"].to_dict() == alone.slices.to_dict()
+    words = {each.name: each.against_tolerance for each in found.slices["m"]}
+    assert words["b"] == "beyond" and words["a"] == words["c"] == "within"
+    assert found.slices["m"].tolerance == found.recipe["tolerance"] == 0.06
+    models = {"m": p, "n": p / 2}
+    assert "tolerance" not in cal.compare(y, models, measures=["ece"], n_resamples=50).recipe
+    with pytest.raises(InputError, match="tolerance"):
+        cal.compare(y, models, tolerance=2)

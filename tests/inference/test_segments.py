@@ -98,7 +98,7 @@ def test_clusters_widen_what_chance_explains():
 
 def test_numbers_are_cut_and_rare_values_put_together():
     p, columns, rng = world(4000, 5)
-    columns["id"] = rng.integers(0, 500, 4000).astype(str)
+    columns["id"] = [f"u{i}" for i in rng.integers(0, 500, 4000)]
     columns["age"] = np.where(rng.random(4000) < 0.1, np.nan, columns["age"])
     y = (rng.random(4000) < p).astype(int)
     found = cal.find_segments(y, p, columns, depth=1, parts=4, n_draws=100)
@@ -120,6 +120,11 @@ def test_columns_of_a_frame_soft_labels_and_classes():
     by_name = cal.find_segments("y", "p", ["ward", "smoker"], data=frame, n_draws=100)
     some = {name: columns[name] for name in ("ward", "smoker")}
     assert by_name.to_dict() == cal.find_segments(y, p, some, n_draws=100).to_dict()
+    texts = {
+        name: np.asarray(values).astype(str).astype(object) for name, values in columns.items()
+    }
+    as_text = cal.find_segments(y, p, texts, n_draws=100)
+    assert as_text.to_dict() == cal.find_segments(y, p, columns, n_draws=100).to_dict()
     assert by_name.to_frame("pandas").shape == (len(by_name), 8)
     soft = cal.find_segments(np.clip(p + 0.2, 0, 1), p, some, n_draws=100)
     assert soft.p_value < 0.05 and "too low" in soft.sentence

@@ -19,6 +19,7 @@ FUNCTION_OPTIONS = {
     "ReliabilityDisplay": {"bins", "notion", "sample_weight", "from_logits", "classes", "data"},
     "ReliabilityCurveDisplay": {"method", "band", "span", "notion", "level", "groups", "seed"},
     "RiskCoverageDisplay": {"notion", "level", "groups", "sample_weight"},
+    "RiskHistogramDisplay": {"bins", "notion", "sample_weight", "from_logits", "classes"},
     "SmoothReliabilityDisplay": {"kind", "sigma", "notion", "sample_weight"},
     "ClasswiseDisplay": {"bins", "sample_weight", "classes"},
     "BinSensitivityDisplay": {"bins", "measures", "sample_weight"},

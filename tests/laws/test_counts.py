@@ -98,11 +98,11 @@ def test_tables_and_curves_take_counts():
     found, expected = (repr(cal.bin_sensitivity(y, P, bins=(5, 10))) for y in (COUNTS, SHARES))
     told = "are counts of votes, read as their shares", "are rows of class probabilities"
     assert found.replace(*told) == expected
-    fitted = [
-        cal.scaling.TemperatureScaling(from_logits=False).fit(y, P).temperature_
-        for y in (COUNTS, SHARES)
-    ]
-    assert fitted[0] == fitted[1]
+    counted, beside = (
+        cal.TemperatureScaling(from_logits=False).fit(y, P, **more).temperature_
+        for y, more in ((COUNTS, {}), (SHARES, {"votes": VOTES}))
+    )
+    assert counted == pytest.approx(beside, rel=1e-9)
 
 
 # --- the votes that counts carry -----------------------------------------------------------------
@@ -246,3 +246,39 @@ def test_bad_counts_of_lazy_frames_are_told_with_an_example(name):
     for message, changed in bad.items():
         with pytest.raises(cal.InputError, match=f"1 of {N} rows have .*{message}|{message}"):
             call(name, cal.evaluate, ROWS | changed, WHOLE, PROBA, votes="n")
+
+
+# --- streams of others, and what counts weigh ----------------------------------------------------
+
+
+def test_a_torchmetric_takes_counts():
+    torch, _ = need("torch"), need("torchmetrics")
+    from calibrant.integrations.torchmetrics import CalibrationMetric
+
+    metric = CalibrationMetric("brier", num_classes=K)
+    for part in (slice(0, 100), slice(100, N)):
+        metric.update(torch.tensor(P[part]), torch.tensor(COUNTS[part]))
+    assert float(metric.compute()) == pytest.approx(cal.brier_score(SHARES, P), rel=1e-6)
+    binary = CalibrationMetric("brier")
+    binary.update(torch.tensor(Q), torch.tensor(PAIRS))
+    assert float(binary.compute()) == pytest.approx(cal.brier_score(POSITIVE / VOTES, Q), rel=1e-6)
+
+
+def test_windows_take_counts():
+    days = np.datetime64("2026-01-01") + (np.arange(N) // 80).astype("timedelta64[D]")
+    for labels, options in ((COUNTS, {}), (SHARES, {"votes": VOTES})):
+        monitor = cal.Monitor(every="1d").update(labels, P, time=days, **options)
+        assert monitor.total().evaluate(measures=["brier"])["brier"] == pytest.approx(
+            cal.brier_score(SHARES, P), rel=1e-12
+        )
+    one = cal.Monitor(every="1d").update(POSITIVE, Q, votes=VOTES, time=days)
+    assert one.total().evaluate(measures=["brier"])["brier"] == pytest.approx(
+        cal.brier_score(POSITIVE / VOTES, Q), rel=1e-12
+    )
+
+
+def test_more_votes_than_can_be_drawn_are_an_error():
+    with pytest.raises(cal.InputError, match=r"y_true\[1\] has 3,000,000,000 votes"):
+        cal.evaluate([[1, 2], [10**9, 2 * 10**9]], [[0.5, 0.5], [0.4, 0.6]])
+    with pytest.raises(cal.InputError, match="from 1 to 999,999,999"):
+        cal.evaluate([[0.5, 0.5]], [[0.5, 0.5]], votes=10**12)

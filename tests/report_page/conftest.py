@@ -42,25 +42,47 @@ class Opened:
     dialogs: list[str] = field(default_factory=list)
 
 
+def _opened(browser: Any, path: Path, width: int, options: dict[str, Any]) -> tuple[Any, Opened]:
+    context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+    opened = Opened(context.new_page())
+    opened.page.on("console", lambda message: opened.said.append(message.text))
+    opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
+    opened.page.on("request", lambda request: opened.asked.append(request.url))
+    opened.page.on("dialog", lambda d: (opened.dialogs.append(d.message), d.dismiss()))
+    opened.page.goto(path.as_uri())
+    opened.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+    return context, opened
+
+
 @pytest.fixture
 def visit(browser):
     """Open a file; what went wrong on it is kept."""
     contexts = []
 
     def go(path: Path, *, width: int = 1200, **options: Any) -> Opened:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        context, opened = _opened(browser, path, width, options)
         contexts.append(context)
-        opened = Opened(context.new_page())
-        opened.page.on("console", lambda message: opened.said.append(message.text))
-        opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
-        opened.page.on("request", lambda request: opened.asked.append(request.url))
-        opened.page.on("dialog", lambda d: (opened.dialogs.append(d.message), d.dismiss()))
-        opened.page.goto(path.as_uri())
-        opened.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
         return opened
 
     yield go
     for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def look(browser):
+    """A page that several tests look at, opened once: drawing one takes longer than most of them.
+    They read what no other changes, or choose what they read.
+    """
+    pages: dict[Path, tuple[Any, Opened]] = {}
+
+    def at(path: Path) -> Opened:
+        if path not in pages:
+            pages[path] = _opened(browser, path, 1200, {})
+        return pages[path][1]
+
+    yield at
+    for context, _ in pages.values():
         context.close()
 
 

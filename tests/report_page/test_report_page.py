@@ -40,8 +40,8 @@ def bins_drawn(page):
     return page.locator("#diagram .mark-symbol path").count()
 
 
-def test_nothing_goes_wrong_and_nothing_is_asked_for(visit, fashion):
-    opened = visit(fashion.path)
+def test_nothing_goes_wrong_and_nothing_is_asked_for(look, fashion):
+    opened = look(fashion.path)
     assert opened.said == []
     assert opened.asked == [fashion.path.as_uri()]
     assert opened.dialogs == []
@@ -55,8 +55,8 @@ def test_the_file_names_no_other_file(fashion):
 
 
 @pytest.mark.parametrize("rule", ["equal-width", "quantile"])
-def test_the_slider_shows_what_python_says(visit, fashion, rule):
-    page = visit(fashion.path).page
+def test_the_slider_shows_what_python_says(look, fashion, rule):
+    page = look(fashion.path).page
     bins = {"equal-width": cal.EqualWidth, "quantile": cal.Quantile}[rule]
     choose(page, rule=rule)
     for m in COUNTS:
@@ -81,8 +81,8 @@ def test_the_slider_shows_what_python_says(visit, fashion, rule):
         assert bins_drawn(page) == sum(n > 0 for n in table.columns()["n"])
 
 
-def test_the_table_of_bins_is_python_s(visit, fashion):
-    page = visit(fashion.path).page
+def test_the_table_of_bins_is_python_s(look, fashion):
+    page = look(fashion.path).page
     choose(page, m=20, rule="quantile")
     seen = page.eval_on_selector_all(
         "#bin-table tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
@@ -101,8 +101,8 @@ def test_the_table_of_bins_is_python_s(visit, fashion):
     ]
 
 
-def test_soft_labels_have_a_hard_view(visit, soft):
-    page = visit(soft.path).page
+def test_soft_labels_have_a_hard_view(look, soft):
+    page = look(soft.path).page
     choose(page, m=10, rule="equal-width")
     assert values_on(page)["ece"] == shown(cal.ece(soft.y, soft.p, bins=10))
     page.check("input[name=view][value='1']")
@@ -130,8 +130,8 @@ def test_curve_and_intervals_can_be_left_out(visit, fashion):
     assert curve.outside
 
 
-def test_measures_have_values_intervals_and_floors(visit, fashion):
-    page = visit(fashion.path).page
+def test_measures_have_values_intervals_and_floors(look, fashion):
+    page = look(fashion.path).page
     page.click("text=Every measure")
     seen = page.eval_on_selector_all(
         "details .measures tbody tr:not(.group)",
@@ -174,8 +174,8 @@ def test_tables_sort_both_ways(visit, fashion):
     assert page.locator("#class-table th[aria-sort=ascending]").count() == 1
 
 
-def test_slices_recalibration_and_recipe_are_told(visit, fashion):
-    page = visit(fashion.path).page
+def test_slices_recalibration_and_recipe_are_told(look, fashion):
+    page = look(fashion.path).page
     page.click("#glossary summary")
     text = page.inner_text("main")
     assert {"odd", "even"} == {cell.split()[0] for cell in column(page, "slice-table", 0)}
@@ -189,8 +189,8 @@ def test_slices_recalibration_and_recipe_are_told(visit, fashion):
         assert entry.formula in text and entry.reference in text
 
 
-def test_slices_say_what_was_predicted_what_happened_and_how_sure(visit, fashion):
-    page = visit(fashion.path).page
+def test_slices_say_what_was_predicted_what_happened_and_how_sure(look, fashion):
+    page = look(fashion.path).page
     heads = [
         h.split("\n")[0].strip()
         for h in page.locator("#slice-table th[scope=col]").all_inner_texts()
@@ -319,8 +319,8 @@ def test_a_keyboard_is_enough(visit, fashion):
     assert unreached == 0
 
 
-def test_controls_and_charts_have_names(visit, soft):
-    page = visit(soft.path).page
+def test_controls_and_charts_have_names(look, soft):
+    page = look(soft.path).page
     nameless = page.evaluate(
         "[...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length"
     )

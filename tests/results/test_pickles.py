@@ -25,6 +25,7 @@ P = RNG.random(N)
 Y = (RNG.random(N) < P).astype(int)
 ROWS = RNG.dirichlet(np.ones(3), N)
 LABELS = RNG.integers(0, 3, N)
+VOTES = np.array([RNG.multinomial(4, row) for row in ROWS])
 SIDES = np.array(["left", "right"])[RNG.integers(0, 2, N)]
 
 
@@ -51,9 +52,25 @@ MAKERS = {
     "interval": lambda: cal.interval(Y, P),
     "noise floor": lambda: cal.noise_floor(Y, P),
     "verdict": lambda: cal.verdict(Y, P),
+    "vote noise": lambda: cal.vote_noise((Y + 0.5) / 2, P, measure="brier", votes=4),
     "test": lambda: cal.truthful_test(Y, P),
     "cox": lambda: cal.cox_calibration(Y, P),
     "windows": monitored,
+    "segments": lambda: cal.find_segments(Y, P, {"side": SIDES}, n_draws=100),
+    "decomposition": lambda: cal.decompose(Y, P, recalibrate="platt"),
+    "votes": lambda: cal.vote_profile(VOTES, ROWS),
+    "ceiling": lambda: cal.annotator_ceiling(VOTES, {"a": ROWS}, measures=["dist_ce"]),
+    "annotators": lambda: cal.annotators(
+        cal.count_votes(
+            {"i": np.repeat(np.arange(N), 3), "z": np.tile(LABELS, 3), "who": np.arange(3 * N) % 3},
+            item="i",
+            label="z",
+            annotator="who",
+        ),
+        ROWS,
+    ),
+    "noise of votes": lambda: cal.vote_noise(VOTES, ROWS, measure="brier"),
+    "best": lambda: cal.bayes_error(VOTES),
     "catalogue": lambda: cal.catalogue("binary"),
     "reproduction": lambda: reproduce("logit-smoothing", quick=True),
     "sums": lambda: cal.Accumulator().update(Y, P),

@@ -22,6 +22,7 @@ from calibrant.plots import (
     OverlaidReliabilityDisplay,
     RankRobustnessDisplay,
     ReliabilityDisplay,
+    RiskHistogramDisplay,
     SlicesDisplay,
     SmoothReliabilityDisplay,
     WindowsDisplay,
@@ -74,12 +75,14 @@ def results():
         "slices": cal.evaluate(y, p, measures=["ece"], by=by).slices,
         "windows": monitor.evaluate(baseline=3),
         "evaluation": cal.evaluate(y, p, measures=["ece"]),
+        "votes": cal.vote_profile(np.random.default_rng(2).multinomial(5, rows[1]), rows[1]),
     }
 
 
 def displays(results):
     out = {name: result.plot for name, result in results.items()}
     tables = dict.fromkeys(NASTY, results["reliability"])
+    out["histogram"] = RiskHistogramDisplay(results["reliability"], name=NASTY[0]).plot
     out["overlay"] = OverlaidReliabilityDisplay(tables).plot
     for kind in ("ranks", "differences"):
         out[kind] = lambda kind=kind, **where: results["comparison"].plot(kind=kind, **where)
@@ -89,7 +92,7 @@ def displays(results):
 
 KINDS = (
     "reliability", "smooth", "classwise", "sensitivity", "comparison", "robustness", "slices",
-    "windows", "evaluation", "overlay", "ranks", "differences", "both",
+    "windows", "evaluation", "votes", "overlay", "histogram", "ranks", "differences", "both",
 )  # fmt: skip
 
 
@@ -158,7 +161,7 @@ class TestEveryDisplay:
     "cls",
     [ReliabilityDisplay, SmoothReliabilityDisplay, ClasswiseDisplay, BinSensitivityDisplay,
      ComparisonDisplay, OverlaidReliabilityDisplay, WindowsDisplay, RankRobustnessDisplay,
-     SlicesDisplay],
+     SlicesDisplay, RiskHistogramDisplay],
 )  # fmt: skip
 class TestEveryClass:
     def test_options_are_keywords_and_typing_mistakes_are_caught(self, cls):

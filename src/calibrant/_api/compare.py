@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from calibrant._api.compare_resampled import Resampling, pair_limits, resampled
+from calibrant._api.compare_rows import about, n_differing, own_note, samples_of_models
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
-from calibrant._api.evaluate_uncertainty import uncertainty_of
+from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.metrics.uncertainty import group_index
-from calibrant._api.model_rows import ModelSet, model_set
+from calibrant._api.model_rows import model_set
 from calibrant._api.scale_on import recalibrated
-from calibrant._api.slices import sliced
-from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules, equal_mass_rule
-from calibrant._core.blas_threads import one_blas_thread
+from calibrant._api.slices import Judging, sliced
+from calibrant._core.binning import Bins, EqualWidth, Quantile, both_rules
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import CalibrantError, InputError, NotDefined
+from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
-from calibrant._data.align_rows import rows_in_order
-from calibrant._data.logprobs import Given, given_as
+from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads
-from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import THREADS_FROM
-from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
 from calibrant._inference.resampling import checked_resample
 from calibrant._inference.robustness import rank_robustness
-from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, Shape, find, listed
+from calibrant._measures.catalogue import Measure, Shape, listed
+from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._summaries.samples import Summary
 from calibrant.results._comparison import Comparison
 from calibrant.results._reliability import ReliabilityTable
@@ -53,6 +47,7 @@ def compare(
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
     bin_counts: Sequence[int] = (5, 20, 100),
+    tolerance: float = 0.05,
     level: float = 0.95,
     groups: ArrayLike | None = None,
     by: ArrayLike | None = None,
@@ -97,6 +92,8 @@ def compare(
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept in a slice (`by`).
     level : float in (0, 1), default 0.95
         Confidence level of values and differences.
     groups : array-like of shape (n,) or str, optional
@@ -165,6 +162,7 @@ def compare(
     """
     check_resamples(n_resamples, seed)
     check_level(level)
+    checked_tolerance(tolerance)
     how = given_as(from_logits, from_logprobs)
     maps: tuple[str, ...] = ()
     if scale_on is not None:
@@ -175,8 +173,8 @@ def compare(
         by=by, groups=groups, data=data,
     )  # fmt: skip
     by, groups, data = given.by, given.groups, given.data
-    samples = _to_samples(given, ids, y_proba, how, classes)
-    n_own = _differing(samples) if given.own_labels else 0
+    samples = samples_of_models(given, ids, y_proba, how, classes)
+    n_own = n_differing(samples) if given.own_labels else 0
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose(measures, shape)
@@ -188,37 +186,21 @@ def compare(
     drawn_anew = checked_resample(resample, first.votes)
 
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
-    chosen, values, undefined = _values(chosen, summaries, asked=measures is not None)
-    draws = draw_blocks(first.n, int(n_resamples), int(seed), index, first.weights)
-    blocks = blocks_of(first.n, index, int(seed))
-
-    def resampled(measured: tuple[list[float], Samples]) -> _Resampled:
-        row, each = measured
-        # As by `interval`: a predictor's own uncertainty does not depend on the others.
-        uncertainty = uncertainty_of(
-            each, fixed, quantile, chosen, level=level, groups=index, n_resamples=n_resamples,
-            seed=seed, blocks=blocks, votes=each.votes, resample=drawn_anew,
-        )  # fmt: skip
-        both = list(zip(chosen, row, strict=True))
-        return _Resampled(
-            _drawn(each, chosen, fixed, quantile, draws),
-            [_limits(uncertainty, m, v) for m, v in both],
-            [uncertainty.scatter(m, v) for m, v in both],
-        )
-
-    pairs = zip(values, samples.values(), strict=True)
     threads = n_threads() if first.n >= THREADS_FROM else 1
-    with one_blas_thread(beside=threads):
-        resamples = in_threads(resampled, pairs, threads)
+    chosen, values, undefined = _values(chosen, summaries, threads, asked=measures is not None)
+    resamples = resampled(
+        list(samples.values()), values, chosen,
+        Resampling(fixed=fixed, quantile=quantile, level=level, groups=index,
+                   n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
+    )  # fmt: skip
     drawn = [each.drawn for each in resamples]
-    own = [each.limits for each in resamples]
-    scatters = [each.scatters for each in resamples]
     slices: dict[str, Slices] | None = None
     if by is not None:
+        judging = Judging(checked_tolerance(tolerance), float(level), int(n_resamples))
         slices = {
             name: sliced(
                 each, by, data, fixed, quantile, chosen, seed=int(seed), groups=index,
-                asked=measures is not None,
+                asked=measures is not None, judging=judging,
             )
             for name, each in samples.items()
         }  # fmt: skip
@@ -228,16 +210,16 @@ def compare(
         tuple(m.higher_is_better for m in chosen),
         np.array(values),
         tuple(np.stack([d[j] for d in drawn]) for j in range(len(chosen))),
-        np.array(own),
-        _pairs(np.array(values), scatters, float(level)),
+        np.array([each.limits for each in resamples]),
+        pair_limits(np.array(values), [each.scatters for each in resamples], float(level)),
         float(level),
-        _robustness(samples, shape, bin_counts),
+        _robustness(samples, shape, bin_counts, threads),
         slices,
         (
             *describe_input(first, next(iter(summaries.values())).findings),
-            *_own_note(n_own, first.n),
+            *own_note(n_own, first.n),
         ),
-        (*maps, *_notes(samples, summaries), *undefined),
+        (*maps, *_notes(samples, summaries), *undefined, *resampled_note(resamples[0].resampling)),
         {
             "n": first.n,
             "n_classes": first.n_classes,
@@ -250,6 +232,7 @@ def compare(
             "n_resamples": int(n_resamples),
             "seed": int(seed),
             "grouped": index is not None,
+            **({} if by is None else {"tolerance": float(tolerance)}),
             "matched_by_ids": given.matched,
             **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),
@@ -259,34 +242,32 @@ def compare(
 
 
 def _values(
-    chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], *, asked: bool
+    chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], threads: int, *, asked: bool
 ) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
     """The measures, each predictor's values of them, and a note on each that was left out: unasked,
     one that some predictor has no value of.
     """
-    table: list[dict[str, float]] = []
-    notes: dict[str, str] = {}
-    for name, summary in summaries.items():
-        row = {}
+
+    def measured(item: tuple[str, Summary]) -> tuple[dict[str, float], dict[str, str]]:
+        name, summary = item
+        row, notes = {}, {}
         for measure in chosen:
             try:
-                with _about(name):
+                with about(name):
                     row[measure.name] = measure.compute(summary)
             except NotDefined as error:
                 if asked:
                     raise
-                notes.setdefault(measure.name, f"{measure.name}: left out, {error}")
-        table.append(row)
+                notes[measure.name] = f"{measure.name}: left out, {error}"
+        return row, notes
+
+    found = in_threads(measured, summaries.items(), threads)
+    table = [row for row, _ in found]
+    # Of several predictors without a value, the first says why.
+    notes = {name: note for _, each in reversed(found) for name, note in each.items()}
+    notes = {m.name: notes[m.name] for m in chosen if m.name in notes}
     kept = tuple(m for m in chosen if m.name not in notes)
     return kept, [[row[m.name] for m in kept] for row in table], tuple(notes.values())
-
-
-class _Resampled(NamedTuple):
-    """One predictor's measures in every draw, their limits, and how they scatter."""
-
-    drawn: list[NDArray[np.float64]]
-    limits: list[tuple[float, float, float]]
-    scatters: list[Scatter]
 
 
 def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
@@ -302,22 +283,6 @@ def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> 
     )
 
 
-def _drawn(
-    samples: Samples, chosen: tuple[Measure, ...], fixed: Rule, quantile: Rule, draws: Draws
-) -> list[NDArray[np.float64]]:
-    """The measures in every draw; those of equal mass keep their bins beside another rule."""
-    own = equal_mass_rule(quantile)
-    by_mass = tuple(m for m in chosen if m.equal_mass and own != quantile)
-    others = tuple(m for m in chosen if m not in by_mass)
-    by_measure = dict(
-        zip(others, replicates(samples, others, fixed, quantile, draws), strict=True)
-        if others else ()
-    )  # fmt: skip
-    if by_mass:
-        by_measure |= zip(by_mass, replicates(samples, by_mass, fixed, own, draws), strict=True)
-    return [by_measure[m] for m in chosen]
-
-
 def _table(summary: Summary) -> ReliabilityTable:
     table, cuts = summary.table_with_cuts(summary.scalar, summary.fixed)
     fit = curve_of_rows(summary.samples, summary.scalar)
@@ -330,128 +295,29 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
         raise InputError(
             f"bin_counts must be numbers of bins, such as (5, 20, 100); got {bin_counts!r}"
         )
-    with _about("bin_counts"):
+    with about("bin_counts"):
         counts = tuple(dict.fromkeys(EqualWidth(m).m for m in bin_counts))
     if not counts:
         raise InputError("bin_counts must hold one number of bins or more; got none")
     return counts
 
 
-def _limits(uncertainty: Uncertainty, measure: Measure, value: float) -> tuple[float, float, float]:
-    """An interval and its estimate."""
-    interval = uncertainty.interval(measure, value)
-    return interval.low, interval.high, math.nan if interval.estimate is None else interval.estimate
-
-
-def _pairs(
-    values: NDArray[np.float64], scatters: list[list[Scatter]], level: float
-) -> NDArray[np.float64]:
-    """Limits and estimate of every difference, (measures, predictors, predictors, 3)."""
-    n, n_measures = values.shape
-    out = np.zeros((n_measures, n, n, 3))
-    for j in range(n_measures):
-        for a in range(n):
-            for b in range(a + 1, n):
-                low, high, estimate = difference_limits(
-                    float(values[a, j] - values[b, j]), scatters[a][j], scatters[b][j], level
-                )
-                out[j, a, b] = low, high, estimate
-                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
-    return out
-
-
 def _robustness(
-    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int]
+    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int], threads: int
 ) -> RankRobustness:
     """How each error orders the predictors at several numbers of bins, beside the losses."""
-    errors: dict[tuple[str, int], list[float]] = {}
     chosen = listed("robustness", shape)
-    losses: dict[str, list[float]] = {m.name: [] for m in chosen if not m.is_error}
-    measured = [m for m in chosen if m.is_error]
-    for each in samples.values():
+    measured = sorted((m for m in chosen if m.is_error), key=lambda m: m.name)
+
+    def of_one(each: Samples) -> tuple[list[float], list[float]]:
         summary = Summary(each)
-        for name in losses:
-            losses[name].append(find(name, shape).compute(summary))
-        for m in bin_counts:
-            binned = Summary(each, EqualWidth(m), Quantile(m))
-            for measure in measured:
-                errors.setdefault((measure.name, m), []).append(measure.compute(binned))
-    ordered = {key: errors[key] for key in sorted(errors, key=lambda key: key[0])}
-    return rank_robustness(ordered, losses, names=tuple(samples))
+        binned = [Summary(each, EqualWidth(m), Quantile(m)) for m in bin_counts]
+        losses = [m.compute(summary) for m in chosen if not m.is_error]
+        return [measure.compute(own) for measure in measured for own in binned], losses
 
-
-@contextmanager
-def _about(name: str) -> Iterator[None]:
-    """Errors of one predictor, or of one argument, begin with its name."""
-    try:
-        yield
-    except CalibrantError as error:
-        raise type(error)(f"{name}: {error}") from error
-
-
-def _to_samples(
-    given: ModelSet,
-    ids: Any,
-    y_proba: Any,
-    how: Given,
-    classes: Sequence[Any] | None,
-) -> dict[str, Samples]:
-    """Every predictor's samples, all in one order."""
-    out: dict[str, Samples] = {}
-    shared = isinstance(ids, Mapping) and "y_true" in ids
-    order = rows_in_order(ids, list(y_proba), given.data) if shared else {}
-    for name, rows in given.models.items():
-        with _about(name):
-            each = to_samples(
-                rows.y_true, rows.y_proba, rows.sample_weight, how, classes, rows.data,
-                votes=rows.votes,
-            )  # fmt: skip
-            if name in order:
-                if order[name].size != each.n:
-                    raise InputError(
-                        f"there are {order[name].size} ids for {each.n} rows of y_proba"
-                    )
-                each = replace(each, predictions=each.predictions[order[name]])
-            if rows.order is not None:
-                if rows.order.size != each.n:
-                    raise InputError(f"there are {rows.order.size} ids for {each.n} rows")
-                each = each.take(rows.order)
-        out[name] = each if classes is not None else replace(each, class_names=None)
-    _check_alike(out)
-    return out
-
-
-def _check_alike(samples: Mapping[str, Samples]) -> None:
-    """An error unless all predictors have the same rows, classes and weights."""
-    shapes = {name: each.predictions.shape[1:] for name, each in samples.items()}
-    if len(set(shapes.values())) > 1:
-        listed = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
-        raise InputError(f"all predictors must have the same classes; the shapes are {listed}")
-    (first_name, first), *others = samples.items()
-    for name, each in others:
-        if each.n != first.n:
-            raise InputError(
-                f"{first_name} has {first.n} rows, {name} has {each.n}: compare models on the same "
-                "rows, matched by ids="
-            )
-        if each.targets.shape != first.targets.shape:
-            raise InputError(f"the labels of {name} and {first_name} have different shapes")
-        mine, theirs = each.weights, first.weights  # NaN is NaN: the row is named later
-        if theirs is not None and not np.array_equal(mine, theirs, equal_nan=True):  # type: ignore[arg-type]
-            raise InputError(f"{name} and {first_name} have different weights for the same rows")
-
-
-def _own_note(n_own: int, n: int) -> tuple[str, ...]:
-    if not n_own:
-        return ()
-    return (f"labels are each model's own; they differ in {n_own:,} of {n:,} rows",)
-
-
-def _differing(samples: Mapping[str, Samples]) -> int:
-    """Rows in which some model has other labels than the first."""
-    first, *others = samples.values()
-    other = np.zeros(first.n, dtype=np.bool_)
-    for each in others:
-        differs = np.asarray(each.targets != first.targets)
-        other |= differs if differs.ndim == 1 else differs.any(axis=1)
-    return int(np.count_nonzero(other))
+    found = in_threads(of_one, samples.values(), threads)
+    keys = [(measure.name, m) for measure in measured for m in bin_counts]
+    errors = {key: [each[0][j] for each in found] for j, key in enumerate(keys)}
+    names = [m.name for m in chosen if not m.is_error]
+    losses = {name: [each[1][j] for each in found] for j, name in enumerate(names)}
+    return rank_robustness(errors, losses, names=tuple(samples))

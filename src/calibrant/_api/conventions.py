@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._core.bin_counts import is_by_rows
+from calibrant._core.bin_counts import BY_ROWS, is_by_rows
 from calibrant._core.binning import EqualWidth, as_rule
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
@@ -89,12 +89,24 @@ def conventions(
     """
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, from_logits=given, classes=classes, data=data)
-    rule = as_rule(bins, n=samples.n) if is_by_rows(bins) else EqualWidth(bins)  # type: ignore[arg-type]
-    assert isinstance(rule, EqualWidth)
+    rule = _rule(bins, samples.n)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError("conventions are of one scalar problem: use notion='confidence'")
     return conventions_of(samples, rule, resolved)
+
+
+def _rule(bins: Any, n: int) -> EqualWidth:
+    """The number of bins at which tools are compared."""
+    if is_by_rows(bins):
+        rule = as_rule(bins, n=n)
+        assert isinstance(rule, EqualWidth)
+        return rule
+    try:
+        return EqualWidth(bins)
+    except InputError as error:
+        names = " or ".join(map(repr, BY_ROWS))
+        raise InputError(f"{error}. A name, {names}, stands for a number by the rows") from None
 
 
 def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conventions:

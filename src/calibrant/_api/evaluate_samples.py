@@ -56,6 +56,9 @@ class Options:
     # What to slice by: columns of `data`, or a value for each row.
     by: Any = None
     data: Any = None
+    # Columns to search for segments, and how many of them are crossed at most.
+    segments: Any = None
+    depth: int = 2
     # Whether binary outcomes have a clinical summary, where no measures are named.
     clinical: bool = False
 
@@ -101,7 +104,8 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
         },
         n_missing=samples.n_missing,
     )
-    if options.intervals == "none" and options.groups is None and options.by is None:
+    asks_rows = any(given is not None for given in (options.groups, options.by, options.segments))
+    if options.intervals == "none" and not asks_rows:
         return result
     assert isinstance(samples, Samples)  # what follows reads the rows again
     return _with_rows(result, samples, fixed, quantile, chosen, options)
@@ -149,6 +153,13 @@ def _with_rows(
             groups=groups, asked=asked, judging=judging,
         )  # fmt: skip
         result = replace(result, slices=slices)
+    if options.segments is not None:
+        from calibrant._api.find_segments import segments_of_samples
+
+        found = segments_of_samples(
+            samples, options.segments, options.data, groups, options.depth, int(options.seed)
+        )
+        result = replace(result, segments=found)
     if _wants_clinical(samples, options):
         result = replace(result, clinical=_clinical(samples, options, result.clinical))
     return result

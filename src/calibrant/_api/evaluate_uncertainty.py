@@ -39,14 +39,19 @@ _ABOVE = (
 _BELOW = "the value lies below its own interval: `estimate` is without its bias"
 _RESAMPLED = {
     "both": (
-        "`estimate` and intervals are about the distributions behind the votes: the noise of "
-        "votes, which `value` has, is taken out"
+        "estimates and intervals are about the distributions behind the votes: the noise of "
+        "votes, which values have, is taken out"
     ),
     "votes": (
-        "`estimate` and intervals are about these rows and the distributions behind their votes: "
+        "estimates and intervals are about these rows and the distributions behind their votes: "
         "other rows would show other numbers"
     ),
 }
+
+
+def resampled_note(resampling: str) -> tuple[str, ...]:
+    """The note on what intervals of soft labels are about, where votes are known."""
+    return (_RESAMPLED[resampling],) if resampling in _RESAMPLED else ()
 
 
 def uncertainty_of(
@@ -101,8 +106,7 @@ def add_uncertainty(
             "soft labels: intervals come from the scatter of the labels given; without votes= "
             "there is no noise floor"
         )
-    if uncertainty.resampling != "rows":
-        notes.append(_RESAMPLED[uncertainty.resampling])
+    notes += resampled_note(uncertainty.resampling)
     notes += interval_notes(estimates)
     without = [each.name for each in estimates if each.name not in measures]
     if without:

@@ -18,9 +18,13 @@ from calibrant._data.columns import pick
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
-from calibrant._inference.resampling import checked_votes
+from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.segments import Found, labels_of, search
+from calibrant._summaries.samples import resolve_notion
 from calibrant.results._segments import Segment, Segments
+
+# What is done unless it is said otherwise.
+PARTS, MIN_ROWS, N_DRAWS = 5, 30, 500
 
 
 @public
@@ -30,13 +34,13 @@ def find_segments(
     segments: Mapping[str, ArrayLike] | Sequence[str] | str,
     *,
     depth: int = 2,
-    parts: int = 5,
-    min_rows: int = 30,
+    parts: int = PARTS,
+    min_rows: int = MIN_ROWS,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
-    n_draws: int = 500,
+    n_draws: int = N_DRAWS,
     seed: int = 0,
     from_logits: bool = False,
     from_logprobs: bool = False,
@@ -75,8 +79,8 @@ def find_segments(
         Weight of each row, at least 0; every row counts 1 by default.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); variances are then those of clusters.
-    votes : int or array-like of shape (n,), optional
-        Number of votes behind each soft label.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own.
     n_draws : int, default 500
         Samples behind the p-values.
     seed : int, default 0
@@ -129,13 +133,37 @@ def find_segments(
     check_count("n_draws", n_draws, 100)
     given = given_as(from_logits, from_logprobs)
     samples, problem = checked_problem(
-        y_true, y_proba, sample_weight, given, classes, data, notion, Quantile(15)
+        y_true, y_proba, sample_weight, given, classes, data, notion, Quantile(15), votes
     )
-    columns = _columns(segments, data, samples, parts)
-    own_votes = checked_votes(votes, samples)
+    columns = segment_columns(segments, data, samples, parts)
+    return segments_of(
+        samples, problem, columns, group_index(groups, samples, data), depth=depth,
+        min_rows=min_rows, n_draws=n_draws, seed=int(seed),
+    )  # fmt: skip
+
+
+def segments_of_samples(
+    samples: Samples, segments: Any, data: Any, groups: NDArray[np.intp] | None, depth: int,
+    seed: int,
+) -> Segments:  # fmt: skip
+    """The search in rows that were checked, with what `find_segments` does by default."""
+    check_count("depth", depth, 1)
+    columns = segment_columns(segments, data, samples, PARTS)
+    problem = problem_of(samples, resolve_notion(samples, None), Quantile(15))
+    assert problem is not None
+    return segments_of(
+        samples, problem, columns, groups, depth=depth, min_rows=MIN_ROWS, n_draws=N_DRAWS,
+        seed=seed,
+    )  # fmt: skip
+
+
+def segments_of(
+    samples: Samples, problem: Problem, columns: list[SegmentColumn],
+    groups: NDArray[np.intp] | None, *, depth: int, min_rows: int, n_draws: int, seed: int,
+) -> Segments:  # fmt: skip
     found = search(
         problem, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws,
-        seed=int(seed), votes=own_votes, groups=group_index(groups, samples, data),
+        seed=seed, votes=samples.votes, groups=groups,
     )  # fmt: skip
     if found is None:
         raise InputError(
@@ -145,7 +173,7 @@ def find_segments(
     return _result(found, columns, problem.n, float(problem.weights.sum()), n_draws, depth)
 
 
-def _columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
+def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
     if isinstance(segments, str):
         segments = [segments]
     if isinstance(segments, Mapping):

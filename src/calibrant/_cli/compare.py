@@ -14,7 +14,7 @@ from calibrant._cli.output import (
     print_json,
     tell,
 )
-from calibrant._cli.parsing import add_json, distinct
+from calibrant._cli.parsing import add_json, distinct, share
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 from calibrant._core.map_names import METHODS
@@ -65,6 +65,11 @@ def add(commands: Any) -> None:
         "--measures", type=distinct, metavar="NAME,...", help="compare only these measures"
     )
     inputs.add_groups(parser, "compare within each value of these columns too")
+    parser.add_argument(
+        "--tolerance", type=share, default=0.05,
+        help="largest error that would not matter in a slice, as a gap between prediction and "
+        "outcome; default 0.05",
+    )  # fmt: skip
     parser.add_argument(
         "--scale-on", nargs="+", metavar="[NAME=]FILE | COLUMN=VALUE",
         help="recalibrate each model first, by a map fitted to these validation files (or to the "
@@ -134,7 +139,7 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
     first = models.first
     comparison = compare(
         first.y_true if models.labels is None else models.labels, models.predictions,
-        measures=options.measures, bins=options.bins,
+        measures=options.measures, bins=options.bins, tolerance=options.tolerance,
         level=options.level, groups=inputs.groups_of(first, options.groups),
         by=inputs.slices_of(first, options.by), seed=options.seed,
         sample_weight=first.sample_weight, votes=first.votes, from_logits=options.from_logits,

@@ -120,7 +120,7 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     from calibrant._data.readers.written import written_as
 
     others: dict[str, str] = {}
-    for option in ("by", "groups", "id", "keep", "model_column", "split", "time"):
+    for option in ("by", "groups", "id", "keep", "model_column", "segments", "split", "time"):
         given_names = getattr(options, option, None) or []
         for name in [given_names] if isinstance(given_names, str) else given_names:
             others.setdefault(name, f"--{option.replace('_', '-')}")

@@ -47,17 +47,31 @@ def fitted(request: ReadRequest, kind: str, bins: Any) -> Fitted:
     if kind == "HistogramBinning":
         scaler.set_params(bins=bins)
     fit = scaler.fit_transform(
-        rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, classes=rows.class_names
-    )
+        rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
+        classes=rows.class_names,
+    )  # fmt: skip
     classes = rows.chosen.classes
     fit_result = Fitted(scaler, None if classes is None else tuple(map(str, classes)))
     summary = {
         "n": rows.n,
         "n_missing": rows.n_missing,
-        "inferred": list(rows.messages),
+        "inferred": [*rows.messages, *_about_votes(rows, scaler)],
         "measures": before_and_after(rows, fit, fit_result, bins),
     }
     return replace(fit_result, summary=summary)
+
+
+def _about_votes(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
+    """What a fit makes of votes."""
+    if rows.votes is None:
+        return ()
+    if not scaler._of_votes:
+        return (
+            "fitted to the majority of the votes on each row; its log loss is that of the votes",
+        )
+    return (
+        "fitted to the votes: a row counts as often as it was voted on, and in its log loss too",
+    )
 
 
 def loaded(path: str) -> Fitted:
@@ -80,7 +94,8 @@ def rows_to_map(request: ReadRequest, fit_result: Fitted) -> tuple[Rows, bool]:
     if request.classes is None and fit_result.classes is not None:
         request = replace(request, classes=fit_result.classes)
     reader = open_reader(find_files(request.path, request.format)[0])
-    named = request.y_true is not None or request.answers is not None
+    given = (request.y_true, request.answers, request.counts, request.item)
+    named = any(each is not None for each in given)
     if named or not reader.names or has_usual(reader.names, "y_true"):
         return read_rows(request), True
     chosen = choose_columns(
@@ -90,8 +105,9 @@ def rows_to_map(request: ReadRequest, fit_result: Fitted) -> tuple[Rows, bool]:
     spec = chosen.y_proba
     predictions = list(spec.names) if spec.stacked else spec.names[0]
     unlabelled = replace(
-        request, y_true=spec.names[0], y_proba=predictions, classes=None, labelled=False
-    )
+        request, y_true=spec.names[0], y_proba=predictions, classes=None, labelled=False,
+        votes=None,
+    )  # fmt: skip
     rows = read_rows(unlabelled)
     return replace(rows, chosen=chosen, messages=chosen.messages), False
 
@@ -116,7 +132,14 @@ def before_and_after(
     both = {"as reported": predictions, "recalibrated": after}
     if predictions.size > COMPARED_PREDICTIONS:
         values = [
-            evaluate(rows.y_true, p, bins=bins, measures=names, sample_weight=rows.sample_weight)
+            evaluate(
+                rows.y_true,
+                p,
+                bins=bins,
+                measures=names,
+                sample_weight=rows.sample_weight,
+                votes=rows.votes,
+            )
             for p in both.values()
         ]
         return {
@@ -124,8 +147,9 @@ def before_and_after(
             **{n: [v[m] for m in names] for n, v in zip(both, values, strict=True)},
         }
     compared = compare(
-        rows.y_true, both, bins=bins, measures=names, sample_weight=rows.sample_weight
-    )
+        rows.y_true, both, bins=bins, measures=names, sample_weight=rows.sample_weight,
+        votes=rows.votes,
+    )  # fmt: skip
     differences = [compared.difference("recalibrated", "as reported", name) for name in names]
     return {
         "measure": list(names),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
-from calibrant._cli.parsing import add_json, distinct, share
+from calibrant._cli.parsing import add_json, distinct, names, share, whole
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
@@ -39,6 +39,14 @@ def add(commands: Any) -> None:
         "--measures", type=distinct, metavar="NAME,...", help="evaluate only these measures"
     )
     inputs.add_groups(parser, "evaluate each value of these columns too")
+    parser.add_argument(
+        "--segments", type=names, metavar="COLUMN,...",
+        help="search the values of these columns, and their crossings, for rows where predictions "
+        "are wrong",
+    )  # fmt: skip
+    parser.add_argument(
+        "--depth", type=whole, help="most columns that segments are crossings of; default 2"
+    )
     parser.add_argument(
         "--tolerance", type=share, default=0.05,
         help="largest error that would not matter, as a gap between prediction and outcome; "
@@ -116,7 +124,9 @@ def _of_state(path: str, options: argparse.Namespace) -> None:
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._cli.tables import print_evaluation
 
-    check_no_rows_needed({"--by": options.by, "--groups": options.groups})
+    check_no_rows_needed(
+        {"--by": options.by, "--groups": options.groups, "--segments": options.segments}
+    )
     state, total = sums_in(path)
     if options.out is not None:
         if not isinstance(state, Monitor):
@@ -170,8 +180,18 @@ def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
             level=options.level, seed=options.seed, by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
             clinical=_wants_clinical(options, multiclass=samples.multiclass),
+            **_segments(rows, options),
         ),
     )  # fmt: skip
+
+
+def _segments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    if options.segments is None:
+        if options.depth is not None:
+            raise InputError("--depth is about segments: name their columns with --segments")
+        return {}
+    columns = {name: rows.others[name] for name in options.segments}
+    return {"segments": columns, "depth": 2 if options.depth is None else options.depth}
 
 
 def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
@@ -198,7 +218,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
         votes=rows.votes,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
         level=options.level, seed=options.seed, recalibrate=options.recalibrate,
-        source=_source(rows, options),
+        source=_source(rows, options), **_segments(rows, options),
     )  # fmt: skip
     notes = tuple(map(in_options, page.evaluation.notes))
     evaluation = replace(_named_slices(page.evaluation, options), notes=notes)
@@ -257,6 +277,8 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
 
     if options.clinical:
         raise InputError("--clinical needs the rows in memory: give fewer rows, or leave it out")
+    if options.segments is not None:
+        raise InputError("--segments needs the rows in memory: give fewer rows, or leave it out")
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
     result = evaluate_file(

@@ -114,5 +114,6 @@ def _is_correctness(rows: Rows) -> bool:
 
 def _check_weights(name: str, first_name: str, rows: Rows, first: Rows) -> None:
     mine, others = first.sample_weight, rows.sample_weight
-    if mine is not None and others is not None and not np.array_equal(mine, others):
+    # A weight that is missing in both is the same in both: the row is named where it is read.
+    if mine is not None and others is not None and not np.array_equal(mine, others, equal_nan=True):
         raise InputError(f"{name} and {first_name} have different weights for the same rows")

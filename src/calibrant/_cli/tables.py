@@ -84,6 +84,9 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
             evaluation.slices.display_columns(), f"Slices by {evaluation.slices.by}, worst first",
             file=out,
         )  # fmt: skip
+    if evaluation.segments is not None:
+        print_table(evaluation.segments.display_columns(), evaluation.segments.title, file=out)
+        print_styled(f"  {evaluation.segments.sentence}", PLAIN, file=out)
     if evaluation.classes is not None:
         head = {name: values[:10] for name, values in evaluation.classes.items()}
         n = len(evaluation.classes["class"])

@@ -26,6 +26,8 @@ IN_STREAMS = (
     "y_true holds 0 and 1 alone beside votes= above 1: of some rows among many, these could be "
     "shares or counts of votes. Give the counts of both classes, y_true of the shape (n, 2)"
 )
+# More votes on a row than this are drawn by no generator, and cast by nobody.
+MOST_VOTES = 10**9 - 1
 # Entries that are looked at together: soft labels show a fraction among the first.
 _GLANCE = 1 << 16
 
@@ -36,6 +38,10 @@ class BadCount(InputError):
     def __init__(self, row: int, template: str) -> None:
         super().__init__(self.told(template, row))
         self.row, self.template = row, template
+
+    def __reduce__(self) -> tuple[type[BadCount], tuple[int, str]]:
+        """Pickled and copied from what it was made of."""
+        return type(self), (self.row, self.template)
 
     @staticmethod
     def told(template: str, row: int) -> str:
@@ -97,9 +103,9 @@ def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
         raise InputError(
             f"votes must be a whole number of at least 1, or one per row ({n} rows); got {got}"
         )
-    wrong = ~(_are_whole(array) & (array >= 1))
+    wrong = ~(_are_whole(array) & (array >= 1) & (array <= MOST_VOTES))
     if wrong.any():
-        need = "votes must be whole numbers of at least 1. Drop rows without votes"
+        need = "votes must be whole numbers from 1 to 999,999,999. Drop rows without votes"
         if array.ndim == 0:
             raise InputError(f"votes is {array.item()!r}: {need}")
         row = _first(wrong)
@@ -140,6 +146,13 @@ def _shares_of_rows(
             _first(none),
             f"y_true[#] has no votes{more}: counts need at least one in every row. Drop rows "
             "without votes",
+        )
+    if (totals > MOST_VOTES).any():
+        row = _first(totals > MOST_VOTES)
+        raise BadCount(
+            row,
+            f"y_true[#] has {totals[row]:,.0f} votes: counts are of at most {MOST_VOTES:,}. Of "
+            "weights that are no votes, give shares",
         )
     own = totals.astype(np.int64)
     if votes is not None and votes.shape == own.shape:

@@ -42,12 +42,30 @@ def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn
     """The column of these values; many numbers are cut at quantiles into `parts` ranges."""
     if values.ndim != 1:
         raise InputError(f"segments[{name!r}] must have one value a row; got {values.shape}")
-    if values.dtype.kind in "fiu":
-        return _of_numbers(name, values.astype(np.float64), values.dtype.kind == "f", parts)
-    missing = np.array([value is None or value != value for value in values.tolist()], bool)
-    texts = np.array([MISSING if gone else str(value)
-                      for gone, value in zip(missing, values.tolist(), strict=True)])  # fmt: skip
+    numbers = _as_numbers(values)
+    if numbers is not None:
+        return _of_numbers(name, numbers, parts)
+    texts = np.array([MISSING if _is_missing(v) else str(v) for v in values.tolist()])
     return _of_texts(name, texts)
+
+
+def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
+    """The values as numbers, also where they are text, as in files; None if some are none."""
+    if values.dtype.kind in "fiu":
+        return values.astype(np.float64)
+    if values.dtype.kind not in "OUST":
+        return None
+    given = values.tolist()
+    if any(isinstance(value, bool) for value in given):
+        return None
+    try:
+        return np.array([np.nan if _is_missing(v) else float(v) for v in given], np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or value == ""
 
 
 def _of_texts(name: str, texts: NDArray[Any]) -> SegmentColumn:
@@ -62,9 +80,7 @@ def _of_texts(name: str, texts: NDArray[Any]) -> SegmentColumn:
     return SegmentColumn(name, place[codes], (*map(str, labels[kept]), OTHER), n_others=n_others)
 
 
-def _of_numbers(
-    name: str, numbers: NDArray[np.float64], fractions: bool, parts: int
-) -> SegmentColumn:
+def _of_numbers(name: str, numbers: NDArray[np.float64], parts: int) -> SegmentColumn:
     known = ~np.isnan(numbers)
     values = np.unique(numbers[known])
     if values.size <= FEW_VALUES:

@@ -17,6 +17,7 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import bin_table, rank_order
 from calibrant._engines.arrays.draws import fit_isotonic, rising_bins
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
+from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import summed
 
@@ -69,12 +70,27 @@ class Problem:
         """Cells that will do where only sums over bins matter."""
         return cells_of(self, COARSE)
 
+    @cached_property
+    def levels(self) -> tuple[Array, NDArray[np.intp]]:
+        """The distinct predictions in increasing order, and the number of each row's among them."""
+        return levels_of(self.u)
+
     def gaps(self) -> Array:
         """Mean target less mean prediction of each bin, 0 where a bin is empty."""
         w = self.weights
         total = np.bincount(self.bins, w, self.m)
         gap = np.bincount(self.bins, w * (self.z - self.u), self.m)
         return np.divide(gap, total, out=np.zeros(self.m), where=total > 0)
+
+
+def levels_of(u: Array) -> tuple[Array, NDArray[np.intp]]:
+    """The distinct predictions in increasing order, and the number of each row's among them."""
+    order = stable_order(u)
+    ordered = u[order]
+    first = np.append(True, ordered[1:] != ordered[:-1])
+    at = np.empty(u.size, dtype=np.intp)
+    at[order] = np.cumsum(first) - 1
+    return ordered[first], at
 
 
 def problem_of(samples: Samples, notion: Notion, rule: Rule) -> Problem | None:

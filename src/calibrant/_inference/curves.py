@@ -38,7 +38,7 @@ def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
     """Mean prediction, weight and weighted target of rows in order: every distinct prediction, or
     cells of about equal mass of them.
     """
-    levels, at = np.unique(problem.u, return_inverse=True)
+    levels, at = problem.levels
     w = np.bincount(at, problem.weights).astype(np.float64)
     wz = np.bincount(at, problem.weights * problem.z).astype(np.float64)
     kept = w > 0
@@ -130,10 +130,10 @@ def _confidence(problem: Problem, x: Array, y: Array, level: float) -> dict[str,
 
 def _cell_ends(problem: Problem, m: int) -> tuple[Array, Array]:
     """The first and the last prediction of each cell of `_pooled`."""
-    levels = np.unique(problem.u)
+    levels, at = problem.levels
     if levels.size <= RUNS:
         return levels, levels
-    counts = np.bincount(np.searchsorted(levels, problem.u)).astype(np.float64)
+    counts = np.bincount(at).astype(np.float64)
     through = np.cumsum(counts)
     cell = np.minimum((RUNS * (through - counts / 2.0) / through[-1]).astype(np.intp), RUNS - 1)
     firsts = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))

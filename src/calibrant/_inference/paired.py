@@ -19,7 +19,7 @@ from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import summed
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
-from calibrant._inference.cells import Drawn, Problem, drawn_tables, problem_of
+from calibrant._inference.cells import Drawn, Problem, drawn_tables, levels_of, problem_of
 from calibrant._inference.means import Influences, mean_limits, row_values
 from calibrant._inference.tails import quantile
 from calibrant._measures.catalogue import Measure
@@ -229,7 +229,7 @@ def _drawn_moved(samples: Samples, measure: Measure, draws: Draws) -> Array:
     u, z, w, _ = whole_problem(samples, "confidence" if samples.multiclass else "binary")
     weights = np.ones(u.size) if w is None else w
     assert measure.moved is not None
-    moved = weights * measure.moved(u, z, weights).values
+    moved = weights * measure.moved(levels_of(u)[1], z, weights).values
     by_block = np.bincount(draws.blocks, moved, draws.n_blocks)
     weight = np.bincount(draws.blocks, weights, draws.n_blocks)
     value = measure.compute(Summary(samples))
@@ -278,16 +278,21 @@ def drawn_table(problem: Problem, draws: Draws) -> BinTable:
 
 def _drawn_cells(samples: Samples, draws: Draws, n_whole: int) -> Drawn:
     """The sums of fine cells in some resamples: predictions of one cell are all but equal."""
+    from scipy.sparse import coo_array
+
     problem = problem_of(samples, "confidence" if samples.multiclass else "binary", EqualWidth(15))
     assert problem is not None
     cells = problem.fine_cells
     w, u, z = problem.weights, problem.u, problem.z
-    columns = np.stack([w, w * u, w * z, w * z * z])
-    drawn = np.stack([
-        [cells.sums(counts[draws.blocks] * column) for column in columns]
-        for counts in draws.counts[:n_whole]
-    ])  # fmt: skip
-    return Drawn(cells, drawn[:, 0], drawn[:, 1], drawn[:, 2], drawn[:, 3])
+    counts = np.ascontiguousarray(draws.counts[:n_whole].T)
+
+    def drawn(column: Array) -> Array:
+        """Sums over the drawn blocks; few cells have rows of a block."""
+        where = (cells.index, draws.blocks)
+        of_blocks = coo_array((column, where), shape=(cells.size, draws.n_blocks)).tocsr()
+        return np.ascontiguousarray((of_blocks @ counts).T)
+
+    return Drawn(cells, drawn(w), drawn(w * u), drawn(w * z), drawn(w * z * z))
 
 
 def _drawn_losses(samples: Samples, draws: Draws) -> list[OnlyLosses]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.resampling import rows_of_weight, take_rows
 from calibrant._measures.proportions import wilson
@@ -33,16 +34,19 @@ def curve_of(
     samples, groups = take_rows(samples, groups, rows_of_weight(samples))
     u, z, w, findings = whole_problem(samples, notion)
     weights = np.ones(u.size) if w is None else w
+    order = stable_order(u)[::-1]
+    z, weights = z[order], weights[order]
+    counts = u.size - np.searchsorted(u[order[::-1]], thresholds)
     moved = (
-        _clustered(u, z, weights, thresholds, curve.risk[at], groups)
+        _clustered(z, weights, counts, curve.risk[at], groups[order])
         if groups is not None
-        else _scattered(u, z, weights, thresholds, curve.risk[at])
+        else _scattered(z, weights, counts, curve.risk[at])
     )
     n = np.divide(
         curve.risk[at] * (1.0 - curve.risk[at]), moved, out=np.zeros(at.size), where=moved > 0
     )
     # Without a scatter of their own, as many rows as are kept.
-    kept = _kept_rows(u, weights, thresholds)
+    kept = _kept_rows(weights, counts)
     low, high = wilson(curve.risk[at], np.where((n > 0) & (n < kept), n, kept), level)
     return RiskCoverage(
         curve.coverage[at], curve.risk[at], thresholds, low, high, aurc(levels), notion, level,
@@ -64,19 +68,19 @@ def _distinct(levels: BinTable) -> Array:
     return out
 
 
-def _kept_rows(u: Array, w: Array, thresholds: Array) -> Array:
+# What follows has the rows in falling order of predictions, and how many of them each of the
+# thresholds keeps.
+
+
+def _kept_rows(w: Array, counts: NDArray[np.intp]) -> Array:
     """As how many equal rows those at a threshold and above are worth."""
-    order = np.argsort(u, kind="stable")[::-1]
-    counts = np.searchsorted(-u[order], -thresholds, side="right")
-    through, squares = np.cumsum(w[order]), np.cumsum(w[order] ** 2)
+    through, squares = np.cumsum(w), np.cumsum(w * w)
     out: Array = through[counts - 1] ** 2 / squares[counts - 1]
     return out
 
 
 def _near(z: Array, w: Array, counts: NDArray[np.intp]) -> Array:
-    """The mean of 1 - z about each threshold, over about sqrt(n) rows on either side; rows are in
-    falling order of predictions.
-    """
+    """The mean of 1 - z about each threshold, over about sqrt(n) rows on either side."""
     reach = max(1, int(np.sqrt(z.size)))
     first, last = np.maximum(counts - reach, 0), np.minimum(counts + reach, z.size)
     through = np.concatenate([[0.0], np.cumsum(w)])
@@ -88,11 +92,8 @@ def _near(z: Array, w: Array, counts: NDArray[np.intp]) -> Array:
     return out
 
 
-def _scattered(u: Array, z: Array, w: Array, thresholds: Array, risk: Array) -> Array:
+def _scattered(z: Array, w: Array, counts: NDArray[np.intp], risk: Array) -> Array:
     """The variance of each risk: rows kept, and the threshold that the share kept moves."""
-    order = np.argsort(u, kind="stable")[::-1]
-    z, w = z[order], w[order]
-    counts = np.searchsorted(-u[order], -thresholds, side="right")
     there, e, w2 = _near(z, w, counts), 1.0 - z, w * w
     last = counts - 1
     share = np.cumsum(w)[last] / w.sum()
@@ -105,12 +106,9 @@ def _scattered(u: Array, z: Array, w: Array, thresholds: Array, risk: Array) -> 
 
 
 def _clustered(
-    u: Array, z: Array, w: Array, thresholds: Array, risk: Array, groups: NDArray[np.intp]
+    z: Array, w: Array, counts: NDArray[np.intp], risk: Array, groups: NDArray[np.intp]
 ) -> Array:
     """The same from sums over clusters."""
-    order = np.argsort(u, kind="stable")[::-1]
-    z, w, groups = z[order], w[order], groups[order]
-    counts = np.searchsorted(-u[order], -thresholds, side="right")
     there, e, total = _near(z, w, counts), 1.0 - z, float(w.sum())
     n_groups = int(groups.max()) + 1
     out = np.empty(counts.size)

@@ -247,7 +247,7 @@ class Uncertainty(Resampler):
         if key not in self._wholes:
             assert measure.moved is not None
             problem = self.plain_problem
-            values, units = measure.moved(problem.u, problem.z, problem.weights)
+            values, units = measure.moved(problem.levels[1], problem.z, problem.weights)
             own = influences(values, problem.w, self.groups)
             self._wholes[key] = Influences(own.moved, min(own.units, units))
         out: Influences = self._wholes[key]

@@ -301,6 +301,8 @@ class VoteModel:
                 both = np.logaddexp(np.log1p(-share) + own, np.log(share) + agree)
             fits.append(float(w @ both) * (w.sum() / (w @ w)))
         best = int(np.argmax(fits))
+        if not np.isfinite(fits[best]):  # votes that no share of certain rows makes possible
+            return 0.0
         return float(shares[best]) if fits[best] - fits[0] > EVIDENCE else 0.0
 
     @cached_property

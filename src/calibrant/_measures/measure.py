@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._measures.of_cells import CellSums, each_draw, levels_of_draws
-from calibrant._measures.ranking import Moved
+from calibrant._measures.ranking import Levels, Moved
 from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
 
 Array = NDArray[np.float64]
@@ -189,8 +189,9 @@ class Measure:
         From `Statistics` to its value if every row had a gap of 1, where it is a square of gaps
         that is not over bins; 1 by default.
     moved : callable, optional
-        From u, z and w of the scalar problem to what each row moves its value by: its interval,
-        and that of a difference of two predictors, is then found from these.
+        From the scalar problem to what each row moves its value by: its interval, and that of a
+        difference of two predictors, is then found from these. Of predictions only the order
+        counts: it is given the number of each row's among the distinct ones, z and w.
     vote_excess : callable, optional
         From predictions (n, k) and the variances of the labels' shares (n, k) to what the noise of
         votes adds to the square of each row: it can then be taken out exactly.
@@ -238,7 +239,7 @@ class Measure:
     needs_order: bool = True
     loss: str = ""
     spread: Callable[[Statistics], float] | None = None
-    moved: Callable[[Array, Array, Array], Moved] | None = None
+    moved: Callable[[Levels, Array, Array], Moved] | None = None
     vote_excess: Callable[[Array, Array], Array] | None = None
     vote_model: bool = False
 

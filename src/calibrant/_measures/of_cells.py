@@ -165,43 +165,68 @@ def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
 
 def smooth_eces(sums: CellSums) -> Array:
     """The smooth error of each draw, at its fixed point."""
+    total, residual = sums.w.sum(axis=1), sums.wz - sums.wu
+    # Without any residual there is nothing to smooth.
+    some = np.abs(residual).max(axis=1) > 1e-14 * total
+    out = np.zeros(some.size)
+    if some.any():
+        own = residual if some.all() else residual[some]
+        out[some] = _fixed_points(sums, own / total[some, None])
+    return out
+
+
+def _fixed_points(sums: CellSums, residual: Array) -> Array:
+    """The widths that are the errors, for residuals as shares of the weight."""
     # A few nodes tell how many are needed.
-    widths = _smooth_eces(sums, _NODES[0], np.full(len(sums.wz), _FIRST_WIDTH), close=0.1)
+    smoothed = _Smoothed(sums, residual, _NODES[0])
+    widths = smoothed.fixed_point(np.full(len(residual), _FIRST_WIDTH), close=0.1)
     for cells in _NODES:
         # The narrowest bandwidth must still span some nodes.
         if float(widths.min()) * cells >= _NODES_PER_BANDWIDTH or cells == _NODES[-1]:
-            widths = _smooth_eces(sums, cells, widths)
+            if cells != smoothed.cells:
+                smoothed = _Smoothed(sums, residual, cells)
+            widths = smoothed.fixed_point(widths)
             if float(widths.min()) * cells >= 0.9 * _NODES_PER_BANDWIDTH:
                 break
     return widths
 
 
-def _smooth_eces(sums: CellSums, cells: int, guess: Array, close: float = _CLOSE) -> Array:
-    from scipy import fft
+class _Smoothed:
+    """The errors of draws of residuals on so many nodes, at any bandwidth."""
 
-    total = sums.w.sum(axis=1)
-    residual = sums.wz - sums.wu
-    mass = (sums.once(_UNIT_DEPOSITS[cells]) @ residual.T).T
-    mass[:, [0, -1]] *= 2.0
-    cosines = fft.dct(mass, type=1, axis=1) / 2.0
-    squares = -0.5 * (np.pi * np.arange(cells + 1)) ** 2
+    def __init__(self, sums: CellSums, residual: Array, cells: int) -> None:
+        from scipy import fft
 
-    def excess(of: NDArray[np.intp], x: Array) -> Array:
-        """The logarithm of the error at the width exp(x), less x."""
-        # Frequencies that the narrowest width damps to nothing are not there.
-        some = min(cells, int(_SPECTRUM / (np.pi * np.exp(x.min())))) + 1
-        damped = np.zeros((of.size, cells + 1))
-        damped[:, :some] = cosines[of, :some] * np.exp(squares[:some] * np.exp(2.0 * x)[:, None])
-        damped[:, -1] *= 2.0
-        f = np.abs(fft.dct(damped, type=1, axis=1, overwrite_x=True))
-        error = (f.sum(axis=1) - 0.5 * (f[:, 0] + f[:, -1])) / (cells * total[of])
-        out: Array = np.log(np.maximum(error, 1e-300)) - x
+        self.cells = cells
+        mass = (sums.once(_UNIT_DEPOSITS[cells]) @ residual.T).T
+        mass[:, [0, -1]] *= 2.0
+        # Widths are found to a part of 10^4 of themselves: what follows needs single precision.
+        self._cosines = (fft.dct(mass, type=1, axis=1) / (2.0 * cells)).astype(np.float32)
+        self._squares = (-0.5 * (np.pi * np.arange(cells + 1)) ** 2).astype(np.float32)
+
+    def fixed_point(self, guess: Array, close: float = _CLOSE) -> Array:
+        """The width of each draw that is its error, from a guess on."""
+        least = 0.5 / self.cells
+        start = np.log(np.maximum(guess, least))
+        out: Array = np.exp(_falling_root(self._excess, start, least, close))
         return out
 
-    least = 0.5 / cells
-    widths = np.exp(_falling_root(excess, np.log(np.maximum(guess, least)), least, close))
-    # Without any residual there is nothing to smooth.
-    return np.where(np.abs(residual).max(axis=1) > 1e-14 * total, widths, 0.0)
+    def _excess(self, of: NDArray[np.intp], x: Array) -> Array:
+        """The logarithm of the error at the width exp(x), less x."""
+        from scipy import fft
+
+        # Frequencies that the narrowest width damps to nothing are not there.
+        some = min(self.cells, int(_SPECTRUM / (np.pi * np.exp(x.min())))) + 1
+        damped = np.zeros((of.size, self.cells + 1), dtype=np.float32)
+        seen = damped[:, :some]
+        np.multiply(self._squares[:some], np.exp(2.0 * x)[:, None], out=seen, casting="same_kind")
+        np.exp(seen, out=seen)
+        seen *= self._cosines[of, :some]
+        damped[:, -1] *= 2.0
+        f = np.abs(fft.dct(damped, type=1, axis=1, overwrite_x=True))
+        error = f.sum(axis=1, dtype=np.float64) - 0.5 * (f[:, 0] + f[:, -1])
+        out: Array = np.log(np.maximum(error, 1e-300)) - x
+        return out
 
 
 def _falling_root(

@@ -84,6 +84,9 @@ def accuracy_at(levels: BinTable, coverage: float = COVERAGE) -> float:
 
 # --- what each row moves a value by ---------------------------------------------------------------
 
+# The number of each row's prediction among the distinct ones, in increasing order.
+Levels = NDArray[np.intp]
+
 
 class Moved(NamedTuple):
     """What a unit of weight at each row moves a value by, and as how many equal rows those that
@@ -94,11 +97,10 @@ class Moved(NamedTuple):
     units: float
 
 
-def _sorted_levels(u: Array, z: Array, w: Array) -> tuple[NDArray[np.intp], Array, Array]:
-    """Each row's level, and the weights and weighted targets of the levels, increasing in u."""
-    _, at = np.unique(u, return_inverse=True)
+def _by_level(at: Levels, z: Array, w: Array) -> tuple[Array, Array]:
+    """The weights and weighted targets of the levels, in increasing order."""
     both, up = (np.bincount(at, x).astype(np.float64) for x in (w, w * z))
-    return at, both, up
+    return both, up
 
 
 def _worth(w: Array) -> float:
@@ -106,9 +108,9 @@ def _worth(w: Array) -> float:
     return total * total / float((w * w).sum()) if total > 0 else 0.0
 
 
-def auroc_moved(u: Array, z: Array, w: Array) -> Moved:
+def auroc_moved(at: Levels, z: Array, w: Array) -> Moved:
     """DeLong's placements: the share of the other outcome that a row is on the right side of."""
-    at, both, up = _sorted_levels(u, z, w)
+    both, up = _by_level(at, z, w)
     down = np.maximum(both - up, 0.0)
     events, rest = up.sum(), down.sum()
     below = (np.cumsum(down) - down / 2.0) / rest
@@ -120,9 +122,9 @@ def auroc_moved(u: Array, z: Array, w: Array) -> Moved:
     return Moved(values, min(_worth(w * z), _worth(w * (1.0 - z))))
 
 
-def aurc_moved(u: Array, z: Array, w: Array) -> Moved:
+def aurc_moved(at: Levels, z: Array, w: Array) -> Moved:
     """A row's own risk, and what it adds to that of every row predicted no higher."""
-    at, both, up = _sorted_levels(u, z, w)
+    both, up = _by_level(at, z, w)
     total = both.sum()
     kept = np.cumsum(both[::-1])[::-1]
     risk = np.cumsum((both - up)[::-1])[::-1] / kept
@@ -132,9 +134,9 @@ def aurc_moved(u: Array, z: Array, w: Array) -> Moved:
     return Moved(risk[at] - value + (1.0 - z) * reach[at] - paid[at], _worth(w))
 
 
-def accuracy_moved(u: Array, z: Array, w: Array, coverage: float = COVERAGE) -> Moved:
+def accuracy_moved(at: Levels, z: Array, w: Array, coverage: float = COVERAGE) -> Moved:
     """A kept row counts by how far its target is from that of rows at the threshold."""
-    at, both, up = _sorted_levels(u, z, w)
+    both, up = _by_level(at, z, w)
     total = both.sum()
     above = np.cumsum(both[::-1])[::-1] - both
     part = np.clip((coverage * total - above) / both, 0.0, 1.0)

@@ -36,6 +36,7 @@ from calibrant.results._plots.reliability_curve import (
     ReliabilityCurveDisplay as ReliabilityCurveDiagram,
 )
 from calibrant.results._plots.risk_coverage import RiskCoverageDisplay as RiskCoverageDiagram
+from calibrant.results._plots.risk_histogram import RiskHistogramDisplay as RiskHistogramDiagram
 from calibrant.results._plots.smooth import SmoothReliabilityDisplay as SmoothReliabilityDiagram
 from calibrant.results._plots.windows import WindowsDisplay as WindowsDiagram
 from calibrant.results._reliability import ReliabilityTable
@@ -151,6 +152,40 @@ class RiskCoverageDisplay(FromPredictions, RiskCoverageDiagram):
     """
 
     _function = staticmethod(risk_coverage)
+
+
+class RiskHistogramDisplay(FromPredictions, RiskHistogramDiagram):
+    """Where predictions lie, by outcome: rows with the event above a line, the others below it.
+
+    Use `from_predictions` or `from_estimator`, or give a table. Heights are shares of the rows with
+    the same outcome, or of all rows (`of`); a soft label is both outcomes in part. Of several
+    classes it shows the top label's confidence where it is right, and where it is wrong.
+
+    Parameters
+    ----------
+    table : ReliabilityTable
+        The bins to draw.
+    name : str, optional
+        The name of the predictor, for the title.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the histogram is drawn.
+    events_, rest_ : matplotlib BarContainer or LineCollection
+        The bars of rows with the event, and of the others.
+
+    Examples
+    --------
+    >>> from calibrant.plots import RiskHistogramDisplay
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> display = RiskHistogramDisplay.from_predictions(y, p, bins=2, of="rows")
+    >>> [bar.get_height() for bar in display.events_], [bar.get_height() for bar in display.rest_]
+    ([0.0, 0.5], [-0.5, 0.0])
+    """
+
+    _function = staticmethod(reliability)
+    _defaults: ClassVar[Mapping[str, Any]] = {"bins": 40}
 
 
 class SmoothReliabilityDisplay(FromPredictions, SmoothReliabilityDiagram):

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from calibrant.results._bin_sensitivity import BinSensitivity
     from calibrant.results._check import Check, Limit, LimitCheck
     from calibrant.results._clinical import ClinicalSummary, ClinicalValue
-    from calibrant.results._comparison import Comparison, Difference
+    from calibrant.results._comparison import Comparison
     from calibrant.results._conventions import Convention, Conventions
     from calibrant.results._decision_curve import DecisionCurve, NetBenefit
+    from calibrant.results._difference import Difference
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         Verdict,
         VoteNoise,
     )
+    from calibrant.results._vote_profile import VoteProfile
     from calibrant.results._windows import Window, Windows
 
 _MODULES = {
@@ -46,7 +48,8 @@ _MODULES = {
     "_bin_sensitivity": ("BinSensitivity",),
     "_check": ("Check", "Limit", "LimitCheck"),
     "_clinical": ("ClinicalSummary", "ClinicalValue"),
-    "_comparison": ("Comparison", "Difference"),
+    "_comparison": ("Comparison",),
+    "_difference": ("Difference",),
     "_conventions": ("Convention", "Conventions"),
     "_decision_curve": ("DecisionCurve", "NetBenefit"),
     "_evaluation": ("Estimate", "Evaluation"),
@@ -65,6 +68,7 @@ _MODULES = {
         "Verdict",
         "VoteNoise",
     ),
+    "_vote_profile": ("VoteProfile",),
     "_windows": ("Window", "Windows"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
@@ -114,6 +118,7 @@ __all__ = [
     "SmoothCurve",
     "Verdict",
     "VoteNoise",
+    "VoteProfile",
     "Window",
     "Windows",
 ]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +13,15 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import Shape, canonical, find
 from calibrant.results._base import Result
+from calibrant.results._difference import Difference
 from calibrant.results._notebook import boxed, folded, html_table, notes
+from calibrant.results._paper_tables import PaperTables
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
 from calibrant.results._report import Entry, entry
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
+from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.comparison import ComparisonDisplay
@@ -28,53 +29,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One measure of `first` less that of `second`, on the same rows.
-
-    The limits come from resamples of the rows that both have in common, so they shrink as the two
-    agree.
-
-    Attributes
-    ----------
-    measure : str
-        The measure.
-    first, second : str
-        The predictors.
-    value : float
-        The difference of the sample's values.
-    low, high : float
-        Its confidence interval.
-    level : float
-        Level of the interval.
-    better : str or None
-        The better predictor; None where the interval includes 0.
-    estimate : float
-        The difference without the bias of a sample, which the two values may have in different
-        amounts.
-
-    Examples
-    --------
-    >>> import calibrant as cal
-    >>> y = [0, 1, 1, 0] * 25
-    >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
-    >>> cal.compare(y, models, measures=["brier"]).difference("bad", "good", "brier").better
-    'good'
-    """
-
-    measure: str
-    first: str
-    second: str
-    value: float
-    low: float
-    high: float
-    level: float
-    better: str | None
-    estimate: float = 0.0
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Result):
+class Comparison(PaperTables, WithPage, Result):
     """Several predictors on the same rows: values, ranks and differences, with uncertainty.
 
     Made by `compare`.
@@ -349,99 +305,6 @@ class Comparison(Result):
         out[f"{measure}_tied"] = [name in tied or name == best for name in self.names]
         return out
 
-    def _table_titles(self, measures: Sequence[str] | None) -> list[tuple[str, str, bool]]:
-        chosen = self.measures if measures is None else tuple(measures)
-        rows = [self._measure(measure) for measure in chosen]
-        if not rows:
-            raise InputError("measures must name one measure or more")
-        soft = any(line.startswith("labels are soft") for line in self.inferred)
-        names = [self.measures[j] for j in rows]
-        titles = [find(name, self._shape).called(soft=soft) for name in names]
-        return [
-            (name, title, self.higher_is_better[j])
-            for name, title, j in zip(names, titles, rows, strict=True)
-        ]
-
-    def to_latex(
-        self,
-        *,
-        measures: Sequence[str] | None = None,
-        intervals: bool = True,
-        digits: int | None = None,
-        caption: str | None = None,
-        label: str | None = None,
-    ) -> str:
-        """Give the table for a paper, in LaTeX with booktabs.
-
-        The best value of each measure is bold. A dagger marks those that are not clearly behind it:
-        the confidence interval of their difference includes 0. Small values are printed as
-        multiples of a power of ten, which the heading names.
-
-        Parameters
-        ----------
-        measures : sequence of str, optional
-            Measures of this comparison; left out, all.
-        intervals : bool, default True
-            Whether confidence intervals stand beside the values.
-        digits : int, optional
-            Digits after the point; left out, as many as show the intervals.
-        caption, label : str, optional
-            Of the table, which is then a float; text is escaped.
-
-        Returns
-        -------
-        str
-            A ``tabular``, or a ``table`` around it; needs ``\\usepackage{booktabs}``.
-
-        Examples
-        --------
-        >>> import calibrant as cal
-        >>> y = [0, 1, 1, 0] * 25
-        >>> models = {"a_1": [0.1, 0.8, 0.9, 0.2] * 25, "b": [0.3, 0.5, 0.6, 0.6] * 25}
-        >>> print(cal.compare(y, models, measures=["brier"]).to_latex(intervals=False))
-        \\begin{tabular}{lr}
-        \\toprule
-        & Brier score $\\downarrow$ \\\\
-        \\midrule
-        a\\_1 & \\textbf{0.025} \\\\
-        b & 0.215 \\\\
-        \\bottomrule
-        \\end{tabular}
-        <BLANKLINE>
-        """
-        from calibrant.results._paper_tables import latex_table, measure_columns
-
-        columns = measure_columns(self, self._table_titles(measures), digits)
-        return latex_table(self, columns, intervals=intervals, caption=caption, label=label)
-
-    def to_markdown(
-        self,
-        *,
-        measures: Sequence[str] | None = None,
-        intervals: bool = True,
-        digits: int | None = None,
-    ) -> str:
-        """Give the table as Markdown: intervals, the best in bold, ties marked.
-
-        Parameters
-        ----------
-        measures : sequence of str, optional
-            Measures of this comparison; left out, all.
-        intervals : bool, default True
-            Whether confidence intervals stand beside the values.
-        digits : int, optional
-            Digits after the point; left out, as many as show the intervals.
-
-        Returns
-        -------
-        str
-            A pipe table, as `to_latex` has it.
-        """
-        from calibrant.results._paper_tables import markdown_table, measure_columns
-
-        columns = measure_columns(self, self._table_titles(measures), digits)
-        return markdown_table(self, columns, intervals=intervals)
-
     def to_dict(self) -> dict[str, Any]:
         """Give the comparison as JSON has it.
 
@@ -502,51 +365,27 @@ class Comparison(Result):
         """The catalogue's entries of the measures."""
         return tuple(entry(name, self._shape) for name in self.measures)
 
+    def _paper_columns(self, measures: Sequence[str] | None) -> list[tuple[str, str, bool]]:
+        chosen = self.measures if measures is None else tuple(measures)
+        rows = [self._measure(measure) for measure in chosen]
+        if not rows:
+            raise InputError("measures must name one measure or more")
+        soft = any(line.startswith("labels are soft") for line in self.inferred)
+        names = [self.measures[j] for j in rows]
+        titles = [find(name, self._shape).called(soft=soft) for name in names]
+        return [
+            (name, title, self.higher_is_better[j])
+            for name, title, j in zip(names, titles, rows, strict=True)
+        ]
+
     @property
     def _shape(self) -> Shape:
         return "binary" if "binary" in self.inferred[0] else "multiclass"
 
-    def to_html(self, *, name: str | None = None, source: Any = None) -> str:
-        """Give the comparison page as text. Needs ``pip install 'calibrant[report]'``.
-
-        Parameters
-        ----------
-        name : str, optional
-            The title of the page.
-        source : str or mapping, optional
-            Where the rows come from, as for `report`.
-
-        Returns
-        -------
-        str
-            HTML that needs no other file.
-        """
+    def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.comparison_page import comparison_page
 
         return comparison_page(self, name, source)
-
-    def save(
-        self, path: str | os.PathLike[str], *, name: str | None = None, source: Any = None
-    ) -> Path:
-        """Write the comparison page: one HTML file that needs no other.
-
-        Parameters
-        ----------
-        path : str or path
-            A file that ends in .html.
-        name : str, optional
-            The title of the page.
-        source : str or mapping, optional
-            Where the rows come from, as for `report`.
-
-        Returns
-        -------
-        pathlib.Path
-            The file.
-        """
-        from calibrant.results._pages.page import write_page
-
-        return write_page(path, lambda: self.to_html(name=name, source=source))
 
     def chart(self) -> Any:
         """Draw values with intervals interactively, for notebooks. Needs Altair.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._measures.decision_loss import envelope_loss
 from calibrant.results._base import Result
 from calibrant.results._rendering import json_value, percent, shown
 
@@ -151,8 +152,8 @@ class DecisionCurve(Result):
 
         At a threshold t it is ``gain (1 - t) / max(t, 1 - t)``: among decisions between two actions
         whose best choice changes at t, the one with the largest stakes. The largest over the
-        thresholds is a lower estimate of the calibration decision loss, which also takes decisions
-        between more actions into account.
+        thresholds is between a half and the whole of `calibration_decision_loss`, which also takes
+        decisions between more actions into account.
 
         Parameters
         ----------
@@ -173,6 +174,45 @@ class DecisionCurve(Result):
         loss = part.gain * (1.0 - t) / np.maximum(t, 1.0 - t)
         worst = int(np.argmax(loss))
         return max(0.0, float(loss[worst])), float(t[worst])
+
+    def calibration_decision_loss(self, model: str) -> float:
+        """Give the most that recalibration adds to any decision with payoffs in [0, 1].
+
+        Of decisions between any number of actions whose choices change at these thresholds: twice
+        the height at 1/2 of the least concave function above ``gain (1 - t)``. It takes at most
+        three actions. The gains are those of the fitted map, on rows that it was not fitted to; of
+        bins, or of predictions with few distinct values, `ReliabilityTable.decision_loss` is the
+        value in the sample.
+
+        Parameters
+        ----------
+        model : str
+            The name of one of the `models`.
+
+        Returns
+        -------
+        float
+            The loss, in [0, 1]; 0 where recalibration adds nothing.
+
+        References
+        ----------
+        Hu and Wu (2024), arXiv:2404.13503.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y, p = [0, 1, 1, 0, 1, 0] * 40, [0.2, 0.9, 0.8, 0.6, 0.9, 0.7] * 40
+        >>> curves = cal.decision_curve(y, p, thresholds=[0.3, 0.5, 0.65])
+        >>> round(curves.calibration_decision_loss("model"), 3)
+        0.333
+        """
+        part = self.benefits[self._strategy(model)]
+        if part.gain is None:
+            raise InputError(
+                f"{model!r} was not recalibrated: name a model, and leave out recalibration=None"
+            )
+        t = self.thresholds
+        return envelope_loss(t, part.gain * (1.0 - t))
 
     def columns(self) -> dict[str, list[Any]]:
         """Give a row per strategy and threshold.
@@ -243,12 +283,12 @@ class DecisionCurve(Result):
             return ()
         losses = []
         for name in self.models:
-            loss, at = self.decision_loss(name)
-            where = f" at {shown(at)}" if loss > 0 else ""
-            losses.append(f"{name} {shown(loss)}{where}")
+            loss = self.calibration_decision_loss(name)
+            losses.append(f"{name} {shown(loss)}")
         return (
             f"gain: what recalibration adds ({self.recalibration})",
-            f"the most that it adds to a decision with payoffs in [0, 1]: {', '.join(losses)}",
+            "the most that it adds to any decision with payoffs in [0, 1] (calibration decision "
+            f"loss): {', '.join(losses)}",
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from calibrant.results._rendering import as_text, json_value, percent, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
+    from calibrant.results._segments import Segments
     from calibrant.results._slices import Slices
     from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
 
@@ -98,6 +99,8 @@ class Evaluation(Result):
     clinical : ClinicalSummary or None
         Slope, O:E, C-statistic, ICI and others of a binary outcome, with ``uncertainty=True`` and
         all measures.
+    segments : Segments or None
+        Where predictions are wrong, of a report with ``segments=``.
 
     Examples
     --------
@@ -116,6 +119,7 @@ class Evaluation(Result):
     verdict: Verdict | None = None
     slices: Slices | None = None
     clinical: ClinicalSummary | None = None
+    segments: Segments | None = None
 
     def estimate(self, name: str) -> Estimate:
         """Give one measure with its bins, interval and noise floor.
@@ -188,8 +192,8 @@ class Evaluation(Result):
         Returns
         -------
         dict
-            `measures`, `reliability`, `classes`, `inferred`, `notes`, `recipe`, `verdict`, `slices`
-            and `clinical`.
+            `measures`, `reliability`, `classes`, `inferred`, `notes`, `recipe`, `verdict`,
+            `slices`, `clinical` and `segments`.
         """
         return {
             "measures": [
@@ -215,6 +219,7 @@ class Evaluation(Result):
             "verdict": self.verdict.to_dict() if self.verdict else None,
             "slices": self.slices.to_dict() if self.slices else None,
             "clinical": self.clinical.to_dict() if self.clinical else None,
+            "segments": self.segments.to_dict() if self.segments else None,
         }
 
     def plot(
@@ -281,8 +286,9 @@ class Evaluation(Result):
     def __repr__(self) -> str:
         messages = "\n".join(f"  {line}" for line in self._messages())
         slices = f"\n\n{self.slices!r}" if self.slices else ""
+        segments = f"\n\n{self.segments!r}" if self.segments else ""
         table = as_text(self.display_columns(), indent="  ")
-        return f"Evaluation of {self.recipe['n']} rows\n{messages}\n\n{table}{slices}"
+        return f"Evaluation of {self.recipe['n']} rows\n{messages}\n\n{table}{slices}{segments}"
 
     def _messages(self) -> tuple[str, ...]:
         verdict = (str(self.verdict),) if self.verdict else ()
@@ -306,6 +312,10 @@ class Evaluation(Result):
         if self.slices is not None:
             slices = html_table(self.slices.display_columns()) + notes(self.slices.notes)
             parts.append(folded(self.slices.title, slices))
+        if self.segments is not None:
+            found = notes((self.segments.sentence, *self.segments.notes))
+            table = html_table(self.segments.display_columns())
+            parts.append(folded(self.segments.title, table + found))
         if self.clinical is not None:
             table = html_table(self.clinical.display_columns())
             parts.append(folded(self.clinical.title, table))

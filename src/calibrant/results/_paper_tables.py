@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -173,3 +174,98 @@ def _tie_note(comparison: ComparisonData) -> str:
         f"† not clearly behind the best: the {percent(comparison.level)} interval of the "
         "difference includes 0"
     )
+
+
+class PaperTables:
+    """A result with tables for papers: predictors by measures.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.1, 0.8, 0.9, 0.2] * 25
+    >>> found = cal.compare(y, {"a": p, "b": [0.5] * 100}, measures=["brier"], n_resamples=50)
+    >>> "**0.025**" in found.to_markdown(intervals=False)
+    True
+    """
+
+    @abstractmethod
+    def _paper_columns(self, measures: Sequence[str] | None) -> list[tuple[str, str, bool]]:
+        """The measures: name, title, and whether higher is better."""
+
+    def to_latex(
+        self,
+        *,
+        measures: Sequence[str] | None = None,
+        intervals: bool = True,
+        digits: int | None = None,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        """Give the table for a paper, in LaTeX with booktabs.
+
+        The best value of each measure is bold. A dagger marks those that are not clearly behind it:
+        the confidence interval of their difference includes 0. Small values are printed as
+        multiples of a power of ten, which the heading names.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Measures of this comparison; left out, all.
+        intervals : bool, default True
+            Whether confidence intervals stand beside the values.
+        digits : int, optional
+            Digits after the point; left out, as many as show the intervals.
+        caption, label : str, optional
+            Of the table, which is then a float; text is escaped.
+
+        Returns
+        -------
+        str
+            A ``tabular``, or a ``table`` around it; needs ``\\usepackage{booktabs}``.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y = [0, 1, 1, 0] * 25
+        >>> models = {"a_1": [0.1, 0.8, 0.9, 0.2] * 25, "b": [0.3, 0.5, 0.6, 0.6] * 25}
+        >>> print(cal.compare(y, models, measures=["brier"]).to_latex(intervals=False))
+        \\begin{tabular}{lr}
+        \\toprule
+        & Brier score $\\downarrow$ \\\\
+        \\midrule
+        a\\_1 & \\textbf{0.025} \\\\
+        b & 0.215 \\\\
+        \\bottomrule
+        \\end{tabular}
+        <BLANKLINE>
+        """
+        comparison: Any = self
+        columns = measure_columns(comparison, self._paper_columns(measures), digits)
+        return latex_table(comparison, columns, intervals=intervals, caption=caption, label=label)
+
+    def to_markdown(
+        self,
+        *,
+        measures: Sequence[str] | None = None,
+        intervals: bool = True,
+        digits: int | None = None,
+    ) -> str:
+        """Give the table as Markdown: intervals, the best in bold, ties marked.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Measures of this comparison; left out, all.
+        intervals : bool, default True
+            Whether confidence intervals stand beside the values.
+        digits : int, optional
+            Digits after the point; left out, as many as show the intervals.
+
+        Returns
+        -------
+        str
+            A pipe table, as `to_latex` has it.
+        """
+        comparison: Any = self
+        columns = measure_columns(comparison, self._paper_columns(measures), digits)
+        return markdown_table(comparison, columns, intervals=intervals)

@@ -14,6 +14,7 @@ from calibrant._core.binning import Cuts, FixedRule, LevelSets, Rule, outer_edge
 from calibrant._core.errors import InputError, nearest, one_of
 from calibrant._core.validation import check_level
 from calibrant._measures.binned import binned_error
+from calibrant._measures.decision_loss import calibration_decision_loss
 from calibrant._measures.proportions import is_hard, mean_target_limits
 from calibrant.results._base import MOST_LINES, Result
 from calibrant.results._notebook import Drawing, boxed, html_table, side_by_side
@@ -184,6 +185,33 @@ class ReliabilityTable(Result):
         one_of("method", method, ("isotonic", "local"))
         check_level(level)
         return None if self.fit is None else self.fit(method, level, band=band)
+
+    def decision_loss(self) -> float:
+        """Give the calibration decision loss of the bins, exactly.
+
+        The most that knowing each bin's mean target, in place of its mean prediction, adds to any
+        decision with payoffs in [0, 1], of however many actions. It is at most twice the ECE. With
+        ``bins=LevelSets()`` it is that of the predictions themselves; of few rows in each bin it is
+        mostly chance, as other errors in small bins are.
+
+        Returns
+        -------
+        float
+            The loss, in [0, 1].
+
+        References
+        ----------
+        Hu and Wu (2024), arXiv:2404.13503.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> table = cal.reliability([1, 1, 1, 0], [0.25] * 4, bins=cal.LevelSets())
+        >>> round(table.decision_loss(), 3), table.ece
+        (0.667, 0.5)
+        """
+        table = self.table
+        return calibration_decision_loss(table.mean_u[0], table.mean_z[0], table.sum_w[0])
 
     def _columns(self, level: float | None) -> dict[str, list[Any]]:
         return self.columns() if level is None else self.intervals(level)

@@ -18,6 +18,7 @@ from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._rendering import json_value
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._smooth_curve import SmoothCurve
+from calibrant.results._vote_profile import VoteProfile
 
 
 @dataclass(frozen=True)
@@ -326,6 +327,8 @@ class Report(Record):
         Edges, and the rows with and without the event (or right and wrong) between them.
     recalibrations : tuple of BeforeAfter
         What each map does, fitted and measured on the same rows; the suitable one is `chosen`.
+    votes : VoteProfile or None
+        Predictions beside the votes, where labels come with their numbers of votes.
 
     Examples
     --------
@@ -352,6 +355,7 @@ class Report(Record):
     decisions: DecisionCurve | None = None
     histogram: tuple[list[float], list[float], list[float]] | None = None
     recalibrations: tuple[BeforeAfter, ...] = ()
+    votes: VoteProfile | None = None
 
     @property
     def level(self) -> float:
@@ -388,6 +392,7 @@ class Report(Record):
             "risk_coverage": self.risk.to_dict() if self.risk else None,
             "decisions": self.decisions.to_dict() if self.decisions else None,
             "histogram": json_value(self.histogram),
+            "votes": self.votes.to_dict() if self.votes else None,
         }
 
     def to_html(self) -> str:

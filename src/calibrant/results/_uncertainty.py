@@ -107,6 +107,12 @@ class Interval(Record):
         return self.about or ESTIMAND
 
     @property
+    def cause(self) -> str:
+        """What a value outside the interval is outside by."""
+        votes = self.about in (_BEHIND, _THESE_ROWS)
+        return "the noise of votes" if votes else "the bias of a sample"
+
+    @property
     def comment(self) -> str:
         """Where the value lies if not between the limits, and the note; empty if there is none."""
         inside = self.low <= self.value <= self.high or math.isnan(self.value)
@@ -118,10 +124,7 @@ class Interval(Record):
             if self.estimate is None
             else f": without it, {distinct_numbers((self.estimate,))[0]}"
         )
-        cause = (
-            "the noise of votes" if self.about in (_BEHIND, _THESE_ROWS) else "the bias of a sample"
-        )
-        where = f"the value lies {side} its own interval, by {cause}{without}"
+        where = f"the value lies {side} its own interval, by {self.cause}{without}"
         return f"{where}; {self.note}" if self.note else where
 
     def to_dict(self) -> dict[str, Any]:

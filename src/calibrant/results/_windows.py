@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError
 from calibrant.results._base import Result, Rows
 from calibrant.results._rendering import json_value
+from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.windows import WindowsDisplay
@@ -75,7 +74,7 @@ class Window:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Windows(Rows[Window], Result):
+class Windows(WithPage, Rows[Window], Result):
     """Evaluations of a monitor's windows, the oldest first; windows without rows are not there.
 
     Made by `Monitor.evaluate`. Look a window up by its start: ``windows["2026-01-05"]``; times
@@ -221,47 +220,10 @@ class Windows(Rows[Window], Result):
 
         return windows_chart(self)
 
-    def to_html(self, *, name: str | None = None, source: Any = None) -> str:
-        """Give the page as text. Needs ``pip install 'calibrant[report]'``.
-
-        Parameters
-        ----------
-        name : str, optional
-            The title of the page.
-        source : str or mapping, optional
-            Where the rows come from, as for `report`.
-
-        Returns
-        -------
-        str
-            HTML that needs no other file: the measure and the evidence over time, and the table.
-        """
+    def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.windows_page import windows_page
 
         return windows_page(self, ALARM, name, source)
-
-    def save(
-        self, path: str | os.PathLike[str], *, name: str | None = None, source: Any = None
-    ) -> Path:
-        """Write the page: one HTML file that needs no other.
-
-        Parameters
-        ----------
-        path : str or path
-            A file that ends in .html.
-        name : str, optional
-            The title of the page.
-        source : str or mapping, optional
-            Where the rows come from, as for `report`.
-
-        Returns
-        -------
-        pathlib.Path
-            The file.
-        """
-        from calibrant.results._pages.page import write_page
-
-        return write_page(path, lambda: self.to_html(name=name, source=source))
 
     def display_columns(self) -> dict[str, list[Any]]:
         """Give the columns that a person reads: starts without what is the same in all of them.

@@ -38,6 +38,9 @@ class LabelSmoothingTemperature(TemperatureScaling):
         known, for example from a pilot, give that. 0 is `TemperatureScaling` to majority votes.
     from_logits : bool, default True
         Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
+        Goes before `from_logits`.
 
     Attributes
     ----------
@@ -77,12 +80,19 @@ class LabelSmoothingTemperature(TemperatureScaling):
     """
 
     _learned: ClassVar[tuple[str, ...]] = ("temperature_", "smoothing_")
+    _of_votes = False
     smoothing_: float
 
     @public
-    def __init__(self, *, smoothing: float | None = None, from_logits: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        smoothing: float | None = None,
+        from_logits: bool = True,
+        from_logprobs: bool = False,
+    ) -> None:
         self.smoothing = smoothing
-        super().__init__(from_logits=from_logits)
+        super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
     def _check_options(self) -> None:
         super()._check_options()

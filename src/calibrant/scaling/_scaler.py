@@ -87,6 +87,8 @@ class Scaler(ABC):
     _learned: ClassVar[tuple[str, ...]]
     # Whether the map has parameters that only the rows of one class can determine.
     _class_by_class: ClassVar[bool] = True
+    # Whether the map is fitted to every vote on a row, where there are votes, or to its majority.
+    _of_votes: ClassVar[bool] = True
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
     _columns: int | None

@@ -517,9 +517,9 @@ def needs_outcomes(problem: Problem, test: str) -> None:
 
 def _samples(
     y_true: Any, y_proba: Any, sample_weight: Any, given: Given,
-    classes: Sequence[Any] | None, data: Any, notion: str | None,
+    classes: Sequence[Any] | None, data: Any, notion: str | None, votes: Any = None,
 ) -> tuple[Samples, Any]:  # fmt: skip
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
@@ -542,10 +542,12 @@ def scalar_problem(
 
 def checked_problem(
     y_true: Any, y_proba: Any, sample_weight: Any, given: Given, classes: Sequence[Any] | None,
-    data: Any, notion: str | None, bins: Bins,
+    data: Any, notion: str | None, bins: Bins, votes: Any = None,
 ) -> tuple[Samples, Problem]:  # fmt: skip
     """The samples and their scalar problem, every row checked."""
-    samples, resolved = _samples(y_true, y_proba, sample_weight, given, classes, data, notion)
+    samples, resolved = _samples(
+        y_true, y_proba, sample_weight, given, classes, data, notion, votes
+    )
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         problem = problem_of(samples, resolved, rule)

@@ -97,7 +97,9 @@ def noise_floor(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if the measure has no noise floor for soft labels without `votes`.
+        row. Also if the measure has no noise floor: of soft labels without `votes`, and of measures
+        of ranking (`auroc`, `aurc`, accuracy at coverage), of which calibrated predictions show no
+        value in particular.
 
     Notes
     -----

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,18 @@ from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
 from calibrant._api.report.map_choice import checked_maps
-from calibrant._api.report.recalibration import side_by_side
+from calibrant._api.report.recalibration import SideBySide, side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
+from calibrant._api.vote_profile import profile_of
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
+from calibrant._core.blas_threads import one_blas_thread
+from calibrant._core.engine_choice import n_threads
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays.passes import whole_problem
+from calibrant._engines.arrays.passes import in_threads, whole_problem
+from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.curves import PLACES
 from calibrant._inference.selective import curve_of
 from calibrant._measures.catalogue import HEADLINE
@@ -29,8 +34,9 @@ from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Conventions
 from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
-from calibrant.results._report import Report, entry
+from calibrant.results._report import BinView, Report, entry
 from calibrant.results._risk_coverage import RiskCoverage
+from calibrant.results._vote_profile import VoteProfile
 
 # Rows that a page's decision curve is of: more change nothing that a reader would see.
 MOST_DECIDED = 50_000
@@ -45,6 +51,8 @@ def report(
     measures: Iterable[str] | None = None,
     bins: Bins = 15,
     by: ArrayLike | None = None,
+    segments: Mapping[str, ArrayLike] | Sequence[str] | None = None,
+    depth: int = 2,
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
     resample: str | None = None,
@@ -84,6 +92,10 @@ def report(
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
+    segments : mapping of str to array-like, or list of str, optional
+        Columns to search for segments where predictions are wrong, as `find_segments` has them.
+    depth : int, default 2
+        The most columns that segments are crossings of.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
     votes : int, array-like of shape (n,) or str, optional
@@ -145,23 +157,20 @@ def report(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
     index = group_index(groups, samples, data)
-    evaluation = evaluate_samples(
-        samples,
-        Options(
-            bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
-            level=level, groups=index, resample=resample, seed=seed, by=by, data=data,
-            clinical=True,
-        ),
+    evaluated = Options(
+        bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
+        level=level, groups=index, resample=resample, seed=seed, by=by, data=data, clinical=True,
+        segments=segments, depth=depth,
     )  # fmt: skip
     shape = samples.shape
-    fixed, quantile = both_rules(bins, samples.n)
-    views = bin_views(
-        samples, resolve_notion(samples, None), _count(fixed), quantile, index, float(level)
+    # The evaluation beside all else. If both fail, the evaluation says why.
+    threads = n_threads() if samples.n >= THREADS_FROM else 1
+    work: tuple[Callable[[], Any], ...] = (
+        partial(evaluate_samples, samples, evaluated),
+        partial(_beside, samples, bins, index, level, seed, maps),
     )
-    change = side_by_side(
-        samples, fixed, quantile, groups=index, level=float(level), seed=int(seed), names=maps
-    )
-    tools = _tools(samples, fixed)
+    with one_blas_thread(beside=threads):
+        evaluation, (views, change, tools, risk) = in_threads(lambda each: each(), work, threads)
     left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
     absent = {
         "sensitivity": left_out, "before_after": change.absent, "recalibrations": change.failed,
@@ -173,6 +182,7 @@ def report(
         "n_resamples": N_RESAMPLES,
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": samples.votes is not None, "resample": resample, "sliced": by is not None,
+        "segments": None if segments is None else ", ".join(map(str, segments)),
         "classes": classes is not None, "recalibrate": None if maps is None else ", ".join(maps),
     }  # fmt: skip
     return Report(
@@ -189,11 +199,34 @@ def report(
         tuple(entry(e.name, shape) for e in evaluation.estimates),
         {section: why for section, why in absent.items() if isinstance(why, str)},
         {"options": options, "source": origin, "versions": versions()},
-        _risk(samples, float(level), index),
+        risk,
         _decisions(samples, float(level), index, int(seed)),
         _histogram(samples),
         recalibrations=change.maps,
+        votes=_votes(samples, both_rules(bins, samples.n)[0], float(level), int(seed)),
     )
+
+
+def _votes(samples: Samples, rule: Rule, level: float, seed: int) -> VoteProfile | None:
+    """Predictions beside votes, where rows say how many they have."""
+    if samples.votes is None:
+        return None
+    return profile_of(samples, rule, level=level, seed=seed)
+
+
+def _beside(
+    samples: Samples, bins: Bins, groups: Any, level: Any, seed: Any, maps: tuple[str, ...] | None
+) -> tuple[tuple[BinView, ...], SideBySide, Conventions | str, RiskCoverage]:  # fmt: skip
+    """What the page has beside the evaluation: bins and curves, recalibration maps, other tools,
+    the risk-coverage curve.
+    """
+    fixed, quantile = both_rules(bins, samples.n)
+    notion = resolve_notion(samples, None)
+    views = bin_views(samples, notion, _count(fixed), quantile, groups, float(level))
+    change = side_by_side(
+        samples, fixed, quantile, groups=groups, level=float(level), seed=int(seed), names=maps
+    )
+    return views, change, _tools(samples, fixed), _risk(samples, float(level), groups)
 
 
 def _risk(samples: Samples, level: float, groups: Any) -> RiskCoverage:

@@ -55,6 +55,8 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
         )
     if evaluation.slices is not None:
         lines.append(_worst_slice(evaluation))
+    if evaluation.segments is not None:
+        lines.append(evaluation.segments.sentence)
     return tuple(lines)
 
 

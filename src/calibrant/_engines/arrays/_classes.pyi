@@ -17,6 +17,18 @@ def add_bins(
     above: _F | None,
     threshold: float,
 ) -> None: ...
+def add_weighed_bins(
+    columns: NDArray[Any],
+    n: int,
+    weights: _F | None,
+    rows: NDArray[int64] | None,
+    firsts: NDArray[int64] | None,
+    targets: _F | None,
+    slack: float,
+    sums: _F | None,
+    above: _F | None,
+    threshold: float,
+) -> None: ...
 def add_residuals(
     residual: _F,
     predictions: NDArray[Any],

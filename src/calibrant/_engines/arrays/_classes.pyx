@@ -6,8 +6,9 @@ Nothing is checked here: rows have been read and found sound before they are tak
 `calibrant._engines.arrays.class_quantiles` says how the functions fit together.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.math cimport nextafter
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memcpy, memset
 
 from calibrant._engines.arrays._common cimport (
     FIELDS, N, W, W2, W2Z, WU, WU2, WUZ, WZ, WZ2, prediction_t, unit,
@@ -173,6 +174,211 @@ cdef void add_labels(
             cell[WUZ] += x
             cell[WZ2] += 1.0
             cell[W2Z] += 1.0
+
+
+# --- soft labels and weights ----------------------------------------------------------------------
+
+cdef struct level:
+    double x
+    double w
+
+cdef struct weighed:
+    # By cell: the weight of its predictions, that below it, and the bins that it begins and ends in.
+    double* mass
+    double* below
+    int32_t* low
+    int32_t* high
+    # The predictions of cells in which a bin begins, with their weights.
+    level* levels
+
+
+cdef inline Py_ssize_t cell_of(double x) noexcept nogil:
+    """The cell of a number in [0, 1] by its leading bits: it never falls as the number rises."""
+    cdef float narrow = <float> x
+    cdef int32_t bits
+    memcpy(&bits, &narrow, sizeof(bits))
+    return bits >> 18
+
+
+cdef int by_prediction(const void* a, const void* b) noexcept nogil:
+    cdef double x = (<const level*> a).x, y = (<const level*> b).x
+    return (x > y) - (x < y)
+
+
+def add_weighed_bins(
+    const prediction_t[:, ::1] columns, Py_ssize_t n, const double[::1] weights,
+    const int64_t[::1] rows, const int64_t[::1] firsts, const double[:, ::1] targets, double slack,
+    double[:, :, ::1] sums, double[:, :, ::1] above, double threshold,
+):
+    """The same as `add_bins` for rows that have `weights` (or None), and `targets` (classes x
+    rows) in place of labels (or None); bins are of equal weight.
+    """
+    cdef Py_ssize_t k = columns.shape[0], m, r
+    cdef bint want_all = sums is not None, want_above = above is not None
+    if (want_all and sums.shape[2] != FIELDS) or (want_above and above.shape[2] != FIELDS):
+        raise ValueError(f"a row of sums has {FIELDS} columns")
+    m = sums.shape[1] if want_all else above.shape[1]
+    if n == 0 or k == 0:
+        return
+    cdef char* room = <char*> malloc(
+        n * sizeof(level) + MOST_CELLS * (2 * sizeof(double) + 2 * sizeof(int32_t))
+        + m * sizeof(double))
+    if room == NULL:
+        raise MemoryError()
+    cdef weighed at
+    at.levels = <level*> room
+    at.mass = <double*> (at.levels + n)
+    at.below = at.mass + MOST_CELLS
+    cdef double* edges = at.below + MOST_CELLS
+    at.low = <int32_t*> (edges + m)
+    at.high = at.low + MOST_CELLS
+    cdef const double* w = NULL
+    cdef const double* z
+    cdef const int64_t* own = NULL
+    if weights is not None:
+        w = &weights[0]
+    if targets is None:
+        own = &rows[0]
+    cdef int64_t first = 0, last = 0
+    with nogil:
+        for r in range(k):
+            z = NULL
+            if own == NULL:
+                z = &targets[r, 0]
+            else:
+                first = firsts[r]
+                last = firsts[r + 1]
+            if want_all and weighed_edges(&at, &columns[r, 0], n, w, -1.0, m, slack, edges):
+                add_weighed(&sums[r, 0, 0], &at, &columns[r, 0], n, w, z, own, first, last, edges,
+                            -1.0)
+            if want_above and weighed_edges(&at, &columns[r, 0], n, w, threshold, m, slack, edges):
+                add_weighed(&above[r, 0, 0], &at, &columns[r, 0], n, w, z, own, first, last, edges,
+                            threshold)
+    free(room)
+
+
+cdef bint weighed_edges(
+    weighed* at, const prediction_t* column, Py_ssize_t n, const double* weights, double threshold,
+    Py_ssize_t m, double slack, double* edges,
+) noexcept nogil:
+    """The m - 1 edges of bins of equal weight of the predictions above a threshold, in increasing
+    order; False if these have no weight.
+    """
+    cdef Py_ssize_t i, j, c, last = 0, here = -1, n_levels = 0, position = 0
+    cdef double x = 0.0, total = 0.0, target, through = 0.0, mass = 0.0
+    memset(at.mass, 0, MOST_CELLS * sizeof(double))
+    memset(at.low, 0, MOST_CELLS * sizeof(int32_t))
+    for i in range(n):
+        x = read_bits(column + i)
+        if x > threshold:
+            at.mass[cell_of(x)] += 1.0 if weights == NULL else weights[i]
+    for c in range(MOST_CELLS):
+        at.below[c] = total
+        total += at.mass[c]
+        if at.mass[c] > 0.0:
+            last = c
+    if not total > 0.0:
+        return False
+    # The cells in which a sought rank lies, marked; their predictions are put in order.
+    c = 0
+    for j in range(1, m):
+        while c < last and at.below[c] + at.mass[c] < j * total / m:
+            c += 1
+        at.low[c] = 1
+    for i in range(n):
+        x = read_bits(column + i)
+        if x > threshold and at.low[cell_of(x)]:
+            at.levels[n_levels].x = x
+            at.levels[n_levels].w = 1.0 if weights == NULL else weights[i]
+            n_levels += 1
+    qsort(at.levels, n_levels, sizeof(level), by_prediction)
+    c = 0
+    for j in range(1, m):
+        target = j * total / m
+        while c < last and at.below[c] + at.mass[c] < target:
+            c += 1
+        # On to the level with the rank: to its cell, and no further than that.
+        while here < c or (
+            through + mass < target and position < n_levels
+            and cell_of(at.levels[position].x) == c
+        ):
+            x = at.levels[position].x
+            through = through + mass if here == cell_of(x) else at.below[cell_of(x)]
+            here = cell_of(x)
+            mass = 0.0
+            while position < n_levels and at.levels[position].x == x:
+                mass += at.levels[position].w
+                position += 1
+        # A prediction's middle rank decides on which side of its edge it falls.
+        edges[j - 1] = x
+        if (2.0 * through + mass) * m <= 2.0 * j * total * slack:
+            edges[j - 1] = nextafter(x, 2.0)
+        if j > 1 and edges[j - 1] < edges[j - 2]:
+            edges[j - 1] = edges[j - 2]
+    # Bins by cell: an edge in a lower cell is below all predictions of a cell.
+    j = 0
+    for c in range(MOST_CELLS):
+        at.low[c] = <int32_t> j
+        while j < m - 1 and cell_of(edges[j]) <= c:
+            j += 1
+        at.high[c] = <int32_t> j
+    return True
+
+
+cdef inline double read_bits(const prediction_t* at) noexcept nogil:
+    cdef prediction_t given
+    memcpy(&given, at, sizeof(given))  # written as bits
+    return given
+
+
+cdef inline Py_ssize_t weighed_bin(const weighed* at, double x, const double* edges) noexcept nogil:
+    cdef Py_ssize_t c = cell_of(x), b
+    b = at.low[c]
+    while b < at.high[c] and edges[b] <= x:
+        b += 1
+    return b
+
+
+cdef void add_weighed(
+    double* table, const weighed* at, const prediction_t* column, Py_ssize_t n,
+    const double* weights, const double* targets, const int64_t* rows, int64_t first, int64_t last,
+    const double* edges, double threshold,
+) noexcept nogil:
+    """The sums of bins, with targets, or with the rows that have the class's label."""
+    cdef Py_ssize_t i
+    cdef int64_t j
+    cdef double x, w = 1.0, z
+    cdef double* cell
+    for i in range(n):
+        x = read_bits(column + i)
+        if not x > threshold:
+            continue
+        if weights != NULL:
+            w = weights[i]
+        cell = table + FIELDS * weighed_bin(at, x, edges)
+        cell[N] += w > 0.0
+        cell[W] += w
+        cell[W2] += w * w
+        cell[WU] += w * x
+        cell[WU2] += w * (x * x)
+        if targets != NULL:
+            z = targets[i]
+            cell[WZ] += w * z
+            cell[WUZ] += w * (x * z)
+            cell[WZ2] += w * (z * z)
+            cell[W2Z] += (w * w) * z
+    if targets != NULL:
+        return
+    for j in range(first, last):
+        x = read_bits(column + rows[j])
+        if x > threshold:
+            if weights != NULL:
+                w = weights[rows[j]]
+            cell = table + FIELDS * weighed_bin(at, x, edges)
+            cell[WZ] += w
+            cell[WUZ] += w * x
+            cell[WZ2] += w
+            cell[W2Z] += w * w
 
 
 def add_residuals(

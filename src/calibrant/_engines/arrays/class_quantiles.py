@@ -2,7 +2,9 @@
 
 Columns of a matrix in the order of rows are far apart, so a few of them are copied out together.
 Each is then put in order cell by cell, cut into bins and summed while it is in the cache
-(`_columns.h`). Memory beyond the input: the copies, one group for each thread.
+(`_columns.h`); with weights, or soft labels, the weight of cells tells where bins begin, and only
+what lies in these cells is put in order. Memory beyond the input: the copies, one group for each
+thread.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import ROUNDING, Quantile, Rule
 from calibrant._core.engine_choice import n_threads
+from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import THREADS_FROM, in_threads, row_block
 from calibrant._engines.arrays.selection import kernels
@@ -43,8 +46,7 @@ class ClassSums:
 def is_compiled(samples: Samples, rule: Rule) -> bool:
     """Whether there is a kernel for these rows and this rule."""
     together = isinstance(rule, Quantile) and rule.ties == "together"
-    hard = samples.targets.ndim == 1 and samples.weights is None
-    return together and hard and kernels().name == "native" and samples.n < MOST_ROWS
+    return together and kernels().name == "native" and samples.n < MOST_ROWS
 
 
 def class_sums(
@@ -58,7 +60,11 @@ def class_sums(
     from calibrant._engines.arrays.native import classes
 
     n, k = samples.predictions.shape
-    rows, firsts = _rows_by_label(samples)
+    weights = None if samples.weights is None else samples.weights.astype(np.float64)
+    if weights is not None and not weights.sum() > 0:
+        raise InputError(NO_WEIGHT)
+    soft = samples.targets.ndim == 2
+    rows, firsts = (None, None) if soft else _rows_by_label(samples)
     shape = (k, m, len(FIELDS))
     sums = np.zeros(shape) if every else None
     above = None if threshold is None else np.zeros(shape)
@@ -66,14 +72,21 @@ def class_sums(
     columns = _Columns(samples)
 
     def work(groups: list[int]) -> None:
+        targets = np.empty((columns.size, n)) if soft else None
         for first, group in columns.read(groups):
             last = first + len(group)
-            edges = np.empty((len(group), m - 1))
-            classes.add_bins(
-                group, n, rows, firsts[first : last + 1], 1 + ROUNDING,
-                None if sums is None else sums[first:last], edges,
-                None if above is None else above[first:last], bound,
-            )  # fmt: skip
+            some = slice(first, last)
+            own = None if firsts is None else firsts[first : last + 1]
+            into = None if sums is None else sums[some], None if above is None else above[some]
+            if rows is not None and own is not None and weights is None:
+                edges = np.empty((len(group), m - 1))
+                classes.add_bins(group, n, rows, own, 1 + ROUNDING, into[0], edges, into[1], bound)
+                continue
+            if targets is not None:
+                classes.take_columns(samples.targets[:, some].astype(np.float64), targets)
+            classes.add_weighed_bins(
+                group, n, weights, rows, own, targets, 1 + ROUNDING, *into, bound
+            )
 
     threads = n_threads() if n * k >= THREADS_FROM else 1
     # Each thread keeps one group's memory and goes from group to group.

@@ -213,6 +213,58 @@ def net_benefits(low: float, high: float) -> Spec:
     ]}, height=280)  # fmt: skip
 
 
+def spread_and_points() -> Spec:
+    """Named `points`: shares of votes z over predictions u, with the votes' own spread about the
+    diagonal.
+    """
+    x, y = _unit("u", "mean prediction"), _unit("z", "mean share of votes")
+    dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
+    details = _names("mean prediction", "share of votes", "spread of the votes", "rows")
+    return finished({"layer": [
+        _marks(_DIAGONAL, "line", dashed, x=x, y=y),
+        _marks("points", "rule", {"color": TWO, "strokeWidth": 7, "opacity": 0.35}, x=x,
+               y=_number("lo"), y2={"field": "hi"}),
+        _marks("points", "circle", {"color": ONE, "size": 60, "opacity": 1}, x=x, y=y,
+               tooltip=details),
+    ]}, height=300)  # fmt: skip
+
+
+def bars_and_steps() -> Spec:
+    """Named `bars` from a to b: shares v of rows, and a tick at the share e that is expected."""
+    share = {"title": "share of rows", "format": ".0%", "tickCount": 4}
+    x = _unit("a", "distance of a row from its votes")
+    details = _names("distance", "seen", "vote noise alone")
+    return finished({"layer": [
+        _marks("bars", "rect", {"color": ONE, "opacity": 0.4}, x=x, x2={"field": "b"},
+               y=_number("v", axis=share), y2={"datum": 0}, tooltip=details),
+        _marks("bars", "rule", {"color": TWO, "strokeWidth": 2.4}, x=x, x2={"field": "b"},
+               y=_number("e"), tooltip=details),
+    ]}, height=300)  # fmt: skip
+
+
+def band_and_points(top: float) -> Spec:
+    """Named `points`: entropies z of votes over entropies u of predictions, up to `top`, with the
+    line e and the band that right predictions give.
+    """
+    scale = {"domain": [0, top], "nice": False}
+    x = _number("u", axis={"title": "entropy of the prediction", "tickCount": 5}, scale=scale)
+    y = _number("z", axis={"title": "mean entropy of the votes", "tickCount": 5}, scale=scale)
+    ends: list[Spec] = [{"u": 0, "z": 0}, {"u": top, "z": top}]
+    dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
+    details = _names(
+        "entropy of the prediction", "entropy of the votes", "of right predictions", "rows"
+    )
+    return finished({"layer": [
+        _marks(ends, "line", dashed, x=x, y=y),
+        _marks("points", "area", {"color": TWO, "opacity": 0.2}, x=x, y=_number("lo"),
+               y2={"field": "hi"}),
+        _marks("points", "line", {"color": TWO, "strokeWidth": 2}, x=x, y=_number("e"),
+               order=_number("u")),
+        _marks("points", "circle", {"color": ONE, "size": 60, "opacity": 1}, x=x, y=y,
+               tooltip=details),
+    ]}, height=300)  # fmt: skip
+
+
 def mirrored() -> Spec:
     """Named `bars` from a to b: shares v of rows, up for one outcome and down for the other."""
     axis = {

@@ -21,6 +21,7 @@ from calibrant.results._pages.sections import (
     ranking_section,
 )
 from calibrant.results._pages.typing import ReportData
+from calibrant.results._pages.votes_section import votes_section
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
 
@@ -37,6 +38,8 @@ def report_page(report: ReportData) -> str:
     decisions = decision_section(report.decisions)
     histogram = histogram_section(report.histogram, evaluation.reliability.notion)
     more = [part[1] for part in (ranking, decisions, histogram) if part is not None]
+    votes = votes_section(report.votes)
+    more += [] if votes is None else votes[1]
     tolerance = float(report.recipe["options"]["tolerance"])
     rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
     return assembled(
@@ -62,6 +65,7 @@ def report_page(report: ReportData) -> str:
         ranking=None if ranking is None else ranking[0],
         decisions=None if decisions is None else decisions[0],
         histogram=None if histogram is None else histogram[0],
+        votes=None if votes is None else votes[0],
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),

@@ -42,7 +42,7 @@ def _outside(estimate: EstimateData, interval: IntervalData | None) -> str:
     if interval is None or interval.low <= estimate.value <= interval.high:
         return ""
     return (
-        "the value is above it, by the bias of a sample"
+        f"the value is above it, by {interval.cause}"
         if estimate.value > interval.high
         else "the value is below it"
     )

@@ -112,8 +112,8 @@ def decision_section(curve: Any) -> tuple[dict[str, Any], Chart] | None:
         "key": [(name, colours[name]) for name, values in series.items() if values is not None],
     }
     if curve.recalibration:
-        loss, at = curve.decision_loss(model)
-        facts["loss"] = f"{shown(loss)} (at {shown(at)})" if loss > 0 else "nothing"
+        loss = curve.calibration_decision_loss(model)
+        facts["loss"] = shown(loss) if loss > 0 else "nothing"
     chart = {"id": "decision-chart", "spec": charts.net_benefits(floor, 1.08 * top),
              "data": {"points": points, "band": band}, "what": "net benefit by threshold",
              "columns": {"name": "strategy", "t": "threshold", "v": "net benefit"}}  # fmt: skip

@@ -1,0 +1,242 @@
+"""decompose: a proper loss as calibration and refinement, by cross-fitted recalibration."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._api.metrics.uncertainty import group_index
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.map_names import METHODS
+from calibrant._core.validation import check_count, check_level, check_seed, public
+from calibrant._data.explain import explained
+from calibrant._data.logprobs import given_as
+from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.means import influences, mean_limits, row_values
+from calibrant._measures.catalogue import catalogue, find
+from calibrant._summaries.samples import Summary
+from calibrant.results._loss_decomposition import LossDecomposition
+from calibrant.scaling import SCALERS
+from calibrant.scaling._predictions import to_predictions
+
+Array = NDArray[np.float64]
+
+# Maps that are tried where none is named, and rows a class that one with many parameters needs.
+_BINARY = ("platt", "beta", "isotonic")
+_MULTICLASS = ("temperature", "vector")
+ROWS_A_CLASS = 20
+FOLDS = 5
+
+
+@public
+def decompose(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    loss: str = "log_loss",
+    recalibrate: str | Sequence[str] | None = None,
+    folds: int = FOLDS,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> LossDecomposition:
+    r"""Take a proper loss apart: what recalibration would remove, and what is left.
+
+    .. math:: \ell = \underbrace{\ell - \ell_g}_{\text{calibration}} +
+        \underbrace{\ell_g}_{\text{refinement}}
+
+    where g is a recalibration map, and each row's prediction goes through a map that was fitted to
+    the other folds: a map measured on the rows that it was fitted to removes more than it will
+    (`in_sample`). Of several maps it is the one with the lowest loss so measured. A map that is
+    not flexible enough leaves some miscalibration in the refinement; one that is too flexible for
+    so few rows does harm, and `calibration` may then be below 0.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
+        with `data`. Soft labels are fitted and measured as they are.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
+        The proper loss.
+    recalibrate : str or list of str, optional
+        Names of recalibration maps, as `calibrant scale` has them; by default Platt scaling, beta
+        calibration and isotonic regression for (n,), temperature and vector scaling for (n, k).
+    folds : int, default 5
+        Parts that the rows are divided into; a cluster is in one of them.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); intervals are then those of clusters.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own.
+    level : float, default 0.95
+        Confidence level of the intervals.
+    seed : int, default 0
+        Seed of the division into folds.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    LossDecomposition
+        `calibration`, `refinement`, `overconfidence`, `underconfidence`, `in_sample`, the `map`,
+        and `intervals` of the parts, paired by row.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities, the loss or a map is not known, or
+        there are fewer rows (or clusters) than folds.
+
+    See Also
+    --------
+    brier_decomposition : the Brier score by bins or by isotonic regression, in sample.
+
+    References
+    ----------
+    Berta, Holzmueller, Jordan and Bach (2025), Rethinking Early Stopping: Refine, Then Calibrate,
+    arXiv:2501.19195; arXiv:2602.24230.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random(4000)
+    >>> y = (rng.random(4000) < truth).astype(int)
+    >>> sharp = truth**2 / (truth**2 + (1 - truth) ** 2)  # overconfident
+    >>> found = cal.decompose(y, sharp, loss="brier")
+    >>> round(found.loss, 3), round(found.calibration, 3), round(found.refinement, 3)
+    (0.182, 0.012, 0.17)
+    >>> found.overconfidence > found.underconfidence
+    True
+    """
+    check_seed(seed)
+    level = check_level(level)
+    check_count("folds", folds, 2)
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    field, maps = _field(loss, samples), _maps(recalibrate, samples)
+    with explained(samples):
+        Summary(samples).losses.mean(field)  # checks every value on its way
+    index = group_index(groups, samples, data)
+    units = np.arange(samples.n) if index is None else index
+    n_units = int(units.max()) + 1
+    if n_units < folds:
+        what = "rows" if index is None else "clusters"
+        raise InputError(f"folds={folds} needs as many {what}; got {n_units}")
+    fold = np.random.default_rng((int(seed), 19)).permutation(n_units)[units] % folds
+    tried: dict[str, tuple[float, Array, Array]] = {}
+    for name in maps:
+        mapped = _cross_fitted(name, samples, fold, int(folds))
+        rows = _rows(samples, mapped, field)
+        tried[name] = (_mean(rows, samples), mapped, rows)
+    best = min(tried, key=lambda name: tried[name][0])
+    return _taken_apart(samples, index, loss, field, level, best, tried)
+
+
+def _field(loss: str, samples: Samples) -> str:
+    """The field of `LossSums` that a proper loss is the mean of."""
+    proper = [m.name for m in catalogue(samples.shape) if m.loss and m.claims.continuous
+              and m.claims.truthful and m.group == "losses"]  # fmt: skip
+    known = {**{name: name for name in proper}, "brier_score": "brier", "nll": "log_loss"}
+    return find(known[one_of("loss", loss, known)], samples.shape).loss
+
+
+def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
+    if recalibrate is not None:
+        named = [recalibrate] if isinstance(recalibrate, str) else list(recalibrate)
+        return [one_of("recalibrate", name, METHODS) for name in named]
+    if not samples.multiclass:
+        return list(_BINARY)
+    enough = samples.n >= ROWS_A_CLASS * samples.n_classes
+    return list(_MULTICLASS if enough else _MULTICLASS[:1])
+
+
+def _cross_fitted(name: str, samples: Samples, fold: NDArray[np.intp], folds: int) -> Array:
+    """Each row's prediction through a map that was fitted to the other folds."""
+    out = np.zeros(samples.predictions.shape)
+    for j in range(folds):
+        here = fold == j
+        out[here] = _fitted(name, samples.take(~here), samples.take(here))
+    return out
+
+
+def _fitted(name: str, fit: Samples, onto: Samples) -> Array:
+    """Predictions of some rows through a map that was fitted to others."""
+    scaler = SCALERS[METHODS[name]](from_logits=fit.from_logits)  # type: ignore[call-arg]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        scaler.fit(fit.targets, fit.predictions, sample_weight=fit.weights, votes=fit.votes)
+        return np.asarray(scaler.transform(onto.predictions), dtype=np.float64)
+
+
+def _rows(samples: Samples, predictions: Array, field: str) -> Array:
+    """The loss of each row under other predictions."""
+    other = replace(samples, predictions=predictions, from_logits=False)
+    return row_values(other, distribution=False)[field]
+
+
+def _mean(values: Array, samples: Samples) -> float:
+    w = np.ones(values.size) if samples.weights is None else samples.weights.astype(np.float64)
+    return float(w @ values) / float(w.sum())
+
+
+def _taken_apart(
+    samples: Samples, groups: NDArray[np.intp] | None, loss: str, field: str, level: float,
+    best: str, tried: dict[str, tuple[float, Array, Array]],
+) -> LossDecomposition:  # fmt: skip
+    before = row_values(samples, distribution=False)[field]
+    refinement, mapped, after = tried[best]
+    own = to_predictions(samples.predictions, given=samples.from_logits).probabilities()
+    lowered = _top(mapped) < _top(own)
+    gain = before - after
+    parts = {
+        "loss": before,
+        "calibration": gain,
+        "overconfidence": np.where(lowered, gain, 0.0),
+        "underconfidence": np.where(lowered, 0.0, gain),
+        "refinement": after,
+    }
+    values = {name: _mean(part, samples) for name, part in parts.items()}
+    weights = None if samples.weights is None else samples.weights.astype(np.float64)
+    intervals = {}
+    for name, part in parts.items():
+        low, high, _ = mean_limits(influences(part, weights, groups), level)
+        intervals[name] = (values[name] + low, values[name] + high)
+    whole = _rows(samples, _fitted(best, samples, samples), field)
+    in_sample = values["loss"] - _mean(whole, samples)
+    return LossDecomposition(
+        loss, values["loss"], values["loss"] - refinement, refinement, values["overconfidence"],
+        values["underconfidence"], in_sample, intervals, best,
+        {name: found[0] for name, found in tried.items()}, samples.n, level,
+        ("intervals are of the rows, with the maps as they were fitted",),
+    )  # fmt: skip
+
+
+def _top(predictions: Array) -> Array:
+    """The probability of the likeliest class."""
+    if predictions.ndim == 1:
+        return np.maximum(predictions, 1.0 - predictions)
+    out: Array = predictions.max(axis=1)
+    return out

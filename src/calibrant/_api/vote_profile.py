@@ -1,0 +1,300 @@
+"""vote_profile(): predictions beside votes; entropy_bands(): rows by how much people disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from calibrant._core.binning import Bins, both_rules
+from calibrant._core.errors import InputError
+from calibrant._core.validation import check_count, check_level, check_seed, public
+from calibrant._data.arrays import to_array
+from calibrant._data.columns import pick
+from calibrant._data.counts import labels_of, votes_per_row
+from calibrant._data.explain import explained
+from calibrant._data.logprobs import given_as
+from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
+from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference import vote_profile as tables
+from calibrant._summaries.samples import Summary
+from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._vote_profile import VoteProfile
+
+
+@public
+def vote_profile(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    votes: ArrayLike | None = None,
+    bins: Bins = 15,
+    bands: int = 4,
+    level: float = 0.95,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> VoteProfile:
+    """Show predictions beside the votes of people, with what so many votes let one expect.
+
+    Reliability with the votes' own spread, the distances of rows from their votes, the entropy of
+    predictions beside that of votes, and distances by bands of how much people disagree; each with
+    what predictions that are exactly right would show against as many votes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Counts of votes (n, k), or (n, 2) for (n,) predictions; shares of votes, with `votes`; or
+        hard labels, which are one vote each. With `data`, names of columns.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts carry their own.
+    bins : int, str, sequence of float or bin rule, default 15
+        Bins of the reliability diagram.
+    bands : int, default 4
+        Number of quantile bands of the votes' entropy; rows of equal entropy stay together, so that
+        there may be fewer.
+    level : float in (0, 1), default 0.95
+        Level of the limits of what is expected.
+    seed : int, default 0
+        Seed of the draws.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+
+    Returns
+    -------
+    VoteProfile
+        `bins`, `distances`, `entropies` and `bands` as columns; prints as the table of bands, and
+        `plot` draws all of it.
+
+    Raises
+    ------
+    InputError
+        If labels are soft and nobody says how many votes they are of.
+
+    Notes
+    -----
+    Bands of the votes' entropy are bands of the labels themselves: where few votes agree by chance,
+    predictions that are exactly right seem unsure. What is expected is therefore of rows whose
+    votes, drawn from the predictions, lie in the band.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 1], 500)
+    >>> profile = cal.vote_profile(rng.multinomial(5, p), p)
+    >>> profile.n_votes, len(profile.bands["band"])
+    (2500, 4)
+    """
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+    return profile_of(samples, bins, bands=bands, level=level, seed=seed)
+
+
+def profile_of(
+    samples: Samples, bins: Bins = 15, *, bands: int = 4, level: float = 0.95, seed: int = 0
+) -> VoteProfile:
+    """The profile of rows that were validated."""
+    check_seed(seed)
+    level, bands = check_level(level), check_count("bands", bands, 1)
+    votes = _votes_of(samples)
+    pairs = tables.pairs_of(samples)
+    index, cuts = tables.band_of(pairs.label_entropy, bands)
+    edges = tables.entropy_edges(samples.n_classes)
+    at = tables.entropy_bin(pairs, edges)
+    drawn: dict[str, list[NDArray[np.float64]]] = {}
+    for each in tables.drawn_pairs(samples, votes, int(seed)):
+        own = tables.band_within(each.label_entropy, cuts)
+        for name, values in {
+            "distances": tables.distance_shares(each),
+            "entropies": tables.mean_by(at, each.label_entropy, each.w, edges.size - 1),
+            "dist_ce": tables.mean_by(own, each.distance, each.w, cuts.size + 1),
+            "overconfidence": tables.mean_by(own, each.overconfidence, each.w, cuts.size + 1),
+        }.items():
+            drawn.setdefault(name, []).append(values)
+    parts = {name: tables.expected(values, level) for name, values in drawn.items()}
+    reliability, notion = _bins(samples, bins, votes, level)
+    return VoteProfile(
+        reliability,
+        {
+            "lower": tables.DISTANCE_EDGES[:-1].tolist(),
+            "upper": tables.DISTANCE_EDGES[1:].tolist(),
+            "share": tables.distance_shares(pairs).tolist(),
+            **_named("", parts["distances"]),
+        },
+        {
+            "lower": edges[:-1].tolist(),
+            "upper": edges[1:].tolist(),
+            "n": np.bincount(at, minlength=edges.size - 1).tolist(),
+            "predicted": tables.mean_by(
+                at, pairs.predicted_entropy, pairs.w, edges.size - 1
+            ).tolist(),
+            "label": tables.mean_by(at, pairs.label_entropy, pairs.w, edges.size - 1).tolist(),
+            **_named("", parts["entropies"]),
+        },
+        _bands(pairs, index, parts),
+        samples.n,
+        int(votes.sum()),
+        notion,
+        level,
+        len(drawn["distances"]),
+        int(seed),
+    )
+
+
+def _votes_of(samples: Samples) -> NDArray[np.int64]:
+    if samples.votes is not None:
+        return np.asarray(samples.votes)
+    if samples.soft_rows or not np.isin(samples.targets, (0, 1)).all():
+        hard_rows = samples.multiclass and not samples.soft_rows
+        if not hard_rows and not _one_hot(samples):
+            raise InputError(
+                "y_true holds soft labels, and nobody says how many votes they are of: give "
+                "votes=, or the counts themselves as y_true"
+            )
+    return np.ones(samples.n, dtype=np.int64)
+
+
+def _one_hot(samples: Samples) -> bool:
+    return samples.soft_rows and bool(np.isin(samples.targets, (0, 1)).all())
+
+
+def _bins(
+    samples: Samples, bins: Bins, votes: NDArray[np.int64], level: float
+) -> tuple[dict[str, list[Any]], str]:
+    """Reliability by bin, with the spread that the votes alone give it."""
+    fixed, quantile = both_rules(bins, samples.n)
+    summary = Summary(samples, fixed, quantile)
+    with explained(samples):
+        table, cuts = summary.table_with_cuts(summary.scalar, fixed)
+        u, _, w, _ = whole_problem(samples, summary.scalar)
+    weights = np.ones(samples.n) if w is None else w
+    at = np.clip(cuts.find(u), 0, table.n_bins - 1).astype(np.intp)
+    spread = tables.bin_spread(u, weights, votes.astype(np.float64), at, table.n_bins)
+    reach = float(special.ndtri(0.5 + level / 2.0)) * spread
+    columns = ReliabilityTable(table, fixed, cuts, summary.scalar).columns()
+    middle = np.array(columns["mean_predicted"])
+    names = ("lower", "upper", "n", "mean_predicted", "mean_target")
+    return {
+        **{name: columns[name] for name in names},
+        "low": np.maximum(0.0, middle - reach).tolist(),
+        "high": np.minimum(1.0, middle + reach).tolist(),
+    }, summary.scalar
+
+
+def _bands(
+    pairs: tables.Pairs, index: NDArray[np.intp], parts: dict[str, Any]
+) -> dict[str, list[Any]]:
+    size = int(index.max()) + 1
+    columns: dict[str, list[Any]] = {
+        "band": _band_names(pairs.label_entropy, index),
+        "n": np.bincount(index, minlength=size).tolist(),
+        "entropy": tables.mean_by(index, pairs.label_entropy, pairs.w, size).tolist(),
+    }
+    for name, values in (("dist_ce", pairs.distance), ("overconfidence", pairs.overconfidence)):
+        columns[name] = tables.mean_by(index, values, pairs.w, size).tolist()
+        columns |= _named(f"{name}_", parts[name])
+    return columns
+
+
+def _named(prefix: str, parts: tuple[Any, Any, Any]) -> dict[str, list[float]]:
+    names = ("expected", "low", "high")
+    return {f"{prefix}{name}": part.tolist() for name, part in zip(names, parts, strict=True)}
+
+
+def _band_names(label_entropy: NDArray[np.float64], index: NDArray[np.intp]) -> list[str]:
+    size = int(index.max()) + 1
+    out = []
+    for band in range(size):
+        own = label_entropy[index == band]
+        low, high = f"{own.min():.2f}", f"{own.max():.2f}"
+        out.append(f"{band + 1} of {size}: entropy {low if low == high else f'{low} to {high}'}")
+    return out
+
+
+@public
+def entropy_bands(
+    y_true: ArrayLike, *, bands: int = 4, votes: ArrayLike | None = None, data: Any = None
+) -> NDArray[Any]:
+    """Sort rows into bands by how much people disagree: the entropy of their votes.
+
+    For ``by=`` of any function: ``evaluate(counts, p, by=entropy_bands(counts))``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), or list of str
+        Counts or shares of votes; (n,) are shares of class 1, or counts of it beside `votes`.
+    bands : int, default 4
+        Number of quantile bands; rows of equal entropy stay together, so that there may be fewer.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of all votes of each row, where (n,) labels are counts.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    ndarray of shape (n,) of str
+        The band of each row, in words that sort by entropy (in nats).
+
+    Raises
+    ------
+    InputError
+        If the labels are neither counts nor shares.
+
+    Notes
+    -----
+    The bands are of the labels themselves, so that even predictions that are exactly right seem
+    unsure where few votes happen to agree; `vote_profile` says by how much.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.entropy_bands([[4, 0], [2, 2], [0, 4], [1, 3]], bands=2).tolist()
+    ['1 of 2: entropy 0.00', '2 of 2: entropy 0.56 to 0.69', '1 of 2: entropy 0.00', \
+'2 of 2: entropy 0.56 to 0.69']
+    """
+    bands = check_count("bands", bands, 1)
+    if data is not None:
+        y_true = pick(data, y_true, "y_true")
+        votes = pick(data, votes, "votes") if isinstance(votes, str) else votes
+    targets = to_array(y_true, "y_true")
+    if targets.ndim not in (1, 2) or targets.dtype.kind not in "iuf" or not targets.size:
+        raise InputError(
+            f"y_true must be counts or shares of votes; got the shape {targets.shape}, "
+            f"{targets.dtype}"
+        )
+    given = None if votes is None else votes_per_row(votes, targets.shape[0])
+    shares = labels_of(targets, given, 1 if targets.ndim == 1 else targets.shape[1]).targets
+    rows = shares.astype(np.float64)
+    rows = rows if rows.ndim == 2 else np.column_stack([1.0 - rows, rows])
+    wrong = ~((rows >= -1e-4).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= 1e-4))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            f"y_true[{row}] is {targets[row].tolist()}: labels must be counts of votes in every "
+            "row, or their shares, which sum to 1"
+        )
+    of_rows = tables.entropy(np.clip(rows, 0.0, 1.0))
+    index, _ = tables.band_of(of_rows, bands)
+    return np.array(_band_names(of_rows, index))[index]

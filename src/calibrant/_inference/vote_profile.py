@@ -1,0 +1,154 @@
+"""Predictions beside votes: what is seen, and what right predictions show against so many votes.
+
+Everything expected is drawn: votes from the predictions, as many as each row has, and then the same
+table of them. Rows are sorted into bands of label entropy by the votes drawn, for votes that agree
+by chance are in a band too: without that, every band would seem miscalibrated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._data.samples import Samples
+from calibrant._inference.null import drawn_samples
+
+Array = NDArray[np.float64]
+Columns = dict[str, list[float]]
+# Entries (rows times classes) that are drawn in all, and draws at least and at most.
+ENTRIES, FEWEST, MOST = 20_000_000, 25, 200
+DISTANCE_EDGES = np.linspace(0.0, 1.0, 21)
+N_ENTROPY_BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Predicted distributions and shares of votes, a row an item."""
+
+    p: Array
+    q: Array
+    w: Array
+
+    @cached_property
+    def distance(self) -> Array:
+        """Total variation between prediction and votes."""
+        return np.asarray(0.5 * np.abs(self.p - self.q).sum(axis=1))
+
+    @cached_property
+    def predicted_entropy(self) -> Array:
+        return entropy(self.p)
+
+    @cached_property
+    def label_entropy(self) -> Array:
+        return entropy(self.q)
+
+    @cached_property
+    def overconfidence(self) -> Array:
+        """The prediction of the top label less its share of the votes."""
+        top = self.p.argmax(axis=1)[:, None]
+        return (np.take_along_axis(self.p, top, 1) - np.take_along_axis(self.q, top, 1))[:, 0]
+
+
+def entropy(rows: Array) -> Array:
+    """Shannon entropy of each row, in nats."""
+    logs = np.log(rows, where=rows > 0, out=np.zeros_like(rows))
+    return np.asarray(np.maximum(0.0, -(rows * logs).sum(axis=1)))
+
+
+def pairs_of(samples: Samples) -> Pairs:
+    """Samples as distributions over classes; a binary problem has two."""
+    block = samples.block(0, samples.n)
+    p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
+    p = p / p.sum(axis=1, keepdims=True) if samples.multiclass else np.column_stack([1.0 - p, p])
+    targets = block.targets
+    if targets.ndim == 2:
+        q = targets.astype(np.float64)
+    elif samples.multiclass:
+        q = np.eye(samples.n_classes)[targets.astype(np.intp)]
+    else:
+        q = np.column_stack([1.0 - targets.astype(np.float64), targets.astype(np.float64)])
+    w = np.ones(samples.n) if block.weights is None else block.weights
+    return Pairs(p, np.clip(q, 0.0, 1.0), w)
+
+
+def n_draws_for(samples: Samples) -> int:
+    """As many draws as take about a second."""
+    return int(np.clip(ENTRIES // max(1, samples.n * samples.n_classes), FEWEST, MOST))
+
+
+def drawn_pairs(samples: Samples, votes: NDArray[np.int64], seed: int) -> Iterator[Pairs]:
+    """The same predictions with votes drawn from them."""
+    rng = np.random.default_rng((seed, 16))
+    for sample in drawn_samples(samples, n_draws_for(samples), rng, votes):
+        yield pairs_of(sample)
+
+
+# --- tables of pairs -----------------------------------------------------------------------------
+
+
+def distance_shares(pairs: Pairs) -> Array:
+    """The share of rows (by weight) in each bin of distances."""
+    # The largest distance is in the last bin, and rounding puts none beyond it.
+    counts, _ = np.histogram(np.minimum(pairs.distance, 1.0), DISTANCE_EDGES, weights=pairs.w)
+    return np.asarray(counts / pairs.w.sum(), dtype=np.float64)
+
+
+def entropy_edges(n_classes: int) -> Array:
+    return np.linspace(0.0, np.log(n_classes), N_ENTROPY_BINS + 1)
+
+
+def entropy_bin(pairs: Pairs, edges: Array) -> NDArray[np.intp]:
+    """The bin of each row's predicted entropy."""
+    inner = np.searchsorted(edges[1:-1], pairs.predicted_entropy, side="right")
+    return inner.astype(np.intp)
+
+
+def mean_by(index: NDArray[np.intp], values: Array, w: Array, size: int) -> Array:
+    """Weighted means of values by index; NaN where there is nothing."""
+    mass = np.bincount(index, w, size)
+    sums = np.bincount(index, w * values, size)
+    return np.asarray(np.divide(sums, mass, out=np.full(size, np.nan), where=mass > 0))
+
+
+def band_of(label_entropy: Array, bands: int) -> tuple[NDArray[np.intp], Array]:
+    """The quantile band of each label's entropy, equal ones together, and where bands end.
+
+    Few votes have few entropies: bands that would be empty are not there.
+    """
+    cuts = np.quantile(label_entropy, np.arange(1, bands) / bands, method="inverted_cdf")
+    # A band ends with all rows of its last entropy, rounding aside.
+    cuts = np.unique(cuts[cuts < label_entropy.max() - 1e-12])
+    return band_within(label_entropy, cuts), cuts
+
+
+def band_within(label_entropy: Array, cuts: Array) -> NDArray[np.intp]:
+    """The band of each entropy, of bands that end at the cuts."""
+    return np.searchsorted(cuts + 1e-12, label_entropy, side="left").astype(np.intp)
+
+
+def expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
+    """Mean and limits of what was drawn, apart for each cell."""
+    stacked = np.stack(values)
+    seen = np.isfinite(stacked)
+    filled = np.where(seen, stacked, 0.0)
+    count = seen.sum(axis=0)
+    mean = np.divide(filled.sum(axis=0), count, out=np.full(count.shape, np.nan), where=count > 0)
+    tail = (1.0 - level) / 2.0
+    low, high = np.full(count.shape, np.nan), np.full(count.shape, np.nan)
+    for j in np.flatnonzero(count > 0):
+        low[j], high[j] = np.quantile(stacked[seen[:, j], j], [tail, 1.0 - tail])
+    return mean, low, high
+
+
+def bin_spread(u: Array, w: Array, votes: Array, index: NDArray[np.intp], size: int) -> Array:
+    """The standard deviation of each bin's mean target from its votes alone, if predictions are
+    right: the root of sum w^2 u (1 - u) / m over the square of sum w.
+    """
+    mass = np.bincount(index, w, size)
+    variance = np.bincount(index, w * w * u * (1.0 - u) / votes, size)
+    squares = np.divide(variance, mass * mass, out=np.full(size, np.nan), where=mass > 0)
+    return np.asarray(np.sqrt(squares))

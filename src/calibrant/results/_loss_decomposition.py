@@ -1,0 +1,119 @@
+"""LossDecomposition: how much of a loss a recalibration map would remove."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant.results._base import Result
+from calibrant.results._rendering import json_value, percent, shown
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LossDecomposition(Result):
+    """A proper loss taken apart: ``loss = calibration + refinement``.
+
+    Made by `decompose`.
+
+    Attributes
+    ----------
+    measure : str
+        The loss.
+    loss : float
+        Its mean over the rows.
+    calibration : float
+        What recalibration removes of it, on rows that the map was not fitted to. Below 0 the map
+        does harm: nothing to be removed was found.
+    refinement : float
+        What is left.
+    overconfidence, underconfidence : float
+        The parts of `calibration` in rows whose top probability the map lowers, and raises.
+    in_sample : float
+        What the same map removes where it is fitted to the rows that it is measured on: more, by
+        its optimism.
+    intervals : dict of str to (float, float)
+        Limits of each part, from the same rows.
+    map : str
+        The recalibration map.
+    candidates : dict of str to float
+        The refinement by each map that was tried.
+    n : int
+        Rows.
+    level : float
+        Level of the intervals.
+    notes : tuple of str
+        What to know about the result.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.decompose([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
+    >>> round(found.calibration + found.refinement - found.loss, 12)
+    0.0
+    """
+
+    measure: str
+    loss: float
+    calibration: float
+    refinement: float
+    overconfidence: float
+    underconfidence: float
+    in_sample: float
+    intervals: dict[str, tuple[float, float]]
+    map: str
+    candidates: dict[str, float]
+    n: int
+    level: float
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give a row per part.
+
+        Returns
+        -------
+        dict of str to list
+            `part`, `value`, `low` and `high`.
+        """
+        names = ("loss", "calibration", "overconfidence", "underconfidence", "refinement")
+        return {
+            "part": [*names, "calibration, in sample"],
+            "value": [*(getattr(self, name) for name in names), self.in_sample],
+            "low": [*(self.intervals[name][0] for name in names), None],
+            "high": [*(self.intervals[name][1] for name in names), None],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the parts as JSON has them.
+
+        Returns
+        -------
+        dict
+            Every attribute.
+        """
+        return {name: json_value(value) for name, value in vars(self).items()}
+
+    @property
+    def title(self) -> str:
+        """The loss and the map, in one line."""
+        return f"{self.measure} of {self.n:,} rows, taken apart by {self.map}"
+
+    @property
+    def sentence(self) -> str:
+        """What recalibration would gain, in words."""
+        low, high = self.intervals["calibration"]
+        limits = f"{percent(self.level)} CI {shown(low)} to {shown(high)}"
+        if low <= 0 <= high:
+            return f"Recalibration gains nothing that these rows show ({limits})."
+        if high < 0:
+            return f"Recalibration does harm here ({limits})."
+        share = 100 * self.calibration / self.loss if self.loss else 0.0
+        larger = "overconfidence" if self.overconfidence >= self.underconfidence else (
+            "underconfidence"
+        )  # fmt: skip
+        return (
+            f"Recalibration removes {shown(self.calibration)} of {shown(self.loss)}, "
+            f"{share:.2g} % ({limits}), most of it {larger}."
+        )
+
+    def _messages(self) -> tuple[str, ...]:
+        return (self.sentence, *self.notes)

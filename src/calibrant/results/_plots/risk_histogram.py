@@ -1,0 +1,117 @@
+"""Predictions by outcome: rows with the event above a line, the others below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from calibrant._core.errors import one_of
+from calibrant._core.validation import public
+from calibrant.results._plots.canvas import Drawn, canvas
+from calibrant.results._plots.legends import below
+from calibrant.results._plots.names import short_name
+from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
+from calibrant.results._plots.typing import ReliabilityData
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What the two outcomes of a notion are called: above the line, and below it.
+_OUTCOMES = {"confidence": ("right", "wrong")}
+
+
+class RiskHistogramDisplay(Drawn):
+    """A histogram of predictions by outcome, of the bins of a `ReliabilityTable`.
+
+    Parameters
+    ----------
+    table : ReliabilityTable
+        The bins to draw.
+    name : str, optional
+        The name of the predictor, for the title.
+    """
+
+    def __init__(self, table: ReliabilityData, *, name: str | None = None) -> None:
+        self.table = table
+        self.name = name
+
+    @public
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        of: str = "outcome",
+        colors: tuple[Any, Any] | None = None,
+    ) -> Self:
+        """Draw the histogram.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        name : str, optional
+            The name of the predictor, for the title.
+        of : {"outcome", "rows"}, default "outcome"
+            What heights are shares of: of the rows with the same outcome, which shows rare events
+            too, or of all rows.
+        colors : tuple of two matplotlib colors, optional
+            Colors of rows with the event, and of the others.
+
+        Returns
+        -------
+        self
+            The display, drawn.
+        """
+        one_of("of", of, ("outcome", "rows"))
+        up, down = (COLOURS[1], COLOURS[0]) if colors is None else colors
+        table = self.table
+        cells = {key: np.asarray(values, dtype=float) for key, values in table.columns().items()}
+        share = cells["weight"] / cells["weight"].sum()
+        # A soft label is both outcomes in part.
+        events = share * np.nan_to_num(cells["mean_target"])
+        totals = np.array([events.sum(), (share - events).sum()])
+        over = np.where(totals > 0, totals, 1.0) if of == "outcome" else np.ones(2)
+        with canvas(ax, (COLUMN, 2.2)) as axes:
+            self.ax_, self.figure_ = axes, axes.figure
+            names = _OUTCOMES.get(table.notion, ("y = 1", "y = 0"))
+            labels = [
+                f"{each}: {part:.3g} %" for each, part in zip(names, 100 * totals, strict=True)
+            ]
+            self.events_ = _bars(axes, cells, events / over[0], up, labels[0])
+            self.rest_ = _bars(axes, cells, (events - share) / over[1], down, labels[1])
+            rows = "rows" if np.array_equal(cells["weight"], cells["n"]) else "weight"
+            _frame(axes, table.notion, f"{rows} of the outcome" if of == "outcome" else rows)
+            shown = self.name if name is None else name
+            if shown is not None:
+                axes.set_title(short_name(shown, 40), fontsize="medium", color=INK)
+            below(axes, [self.events_, self.rest_])
+        return self
+
+
+def _bars(ax: Axes, cells: dict[str, Any], heights: Any, colour: Any, label: str) -> Any:
+    width = cells["upper"] - cells["lower"]
+    if width.min() > 0:
+        return ax.bar(
+            cells["lower"], heights, width, align="edge", color=colour, alpha=0.6, label=label,
+            linewidth=0,
+        )  # fmt: skip
+    # Level sets have no width: a line where each prediction lies.
+    return ax.vlines(
+        cells["mean_predicted"], 0, heights, color=colour, linewidth=1, alpha=0.8, label=label
+    )
+
+
+def _frame(ax: Axes, notion: str, of: str) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    ax.axhline(0, color=INK, linewidth=0.8)
+    x_label = "confidence" if notion == "confidence" else "predicted probability"
+    ax.set(xlim=(0, 1), xlabel=x_label, ylabel=f"share of {of}")
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):.3g}"))
+    ax.locator_params(axis="y", nbins=5)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
+    ax.grid(True, axis="y", color="#e8e8e8", linewidth=0.6)
+    ax.set_axisbelow(True)

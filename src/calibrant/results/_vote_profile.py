@@ -1,0 +1,119 @@
+"""VoteProfile: predictions beside votes, and what so many votes let one expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calibrant.results._base import Result
+from calibrant.results._rendering import json_value, percent
+
+if TYPE_CHECKING:
+    from calibrant.results._plots.vote_profile import VoteProfileDisplay
+
+Columns = dict[str, list[Any]]
+BAND_NOTE = (
+    "bands are of the votes' own entropy: where few votes happen to agree, even right predictions "
+    "seem unsure. `expected` is what right predictions show in such bands"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VoteProfile(Result):
+    """Predictions beside the votes of people: seen, and expected of right predictions.
+
+    Made by `vote_profile`. Everything expected comes from votes drawn from the predictions, as many
+    as each row has.
+
+    Attributes
+    ----------
+    bins : dict of str to list
+        Reliability by bin of the predictions: `lower`, `upper`, `n`, `mean_predicted`,
+        `mean_target`, and `low` and `high`, within which the votes' own spread keeps it.
+    distances : dict of str to list
+        Histogram of the total variation between prediction and votes: `lower`, `upper`, `share` of
+        the rows, and `expected`, `low` and `high` from vote noise alone.
+    entropies : dict of str to list
+        By bin of the predictions' entropy: `lower`, `upper`, `n`, `predicted`, the votes' mean
+        entropy `label`, and `expected`, `low` and `high`.
+    bands : dict of str to list
+        By quantile band of the votes' entropy: `band`, `n`, `entropy`, `dist_ce` and
+        `overconfidence` (top prediction less its share of votes), each with what is expected.
+    n, n_votes : int
+        The numbers of rows and of votes.
+    notion : str
+        What the bins are of: "binary" (P(y = 1)), or "confidence" for the top label.
+    level : float
+        The level of `low` and `high`.
+    n_draws, seed : int
+        Draws of votes, and their seed.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> counts, p = [[3, 1], [0, 4], [2, 2], [1, 3]] * 25, [[0.7, 0.3], [0.1, 0.9], [0.5, 0.5]] * 33
+    >>> profile = cal.vote_profile(counts, p + [[0.5, 0.5]])
+    >>> profile.n, profile.n_votes
+    (100, 400)
+    """
+
+    bins: Columns
+    distances: Columns
+    entropies: Columns
+    bands: Columns
+    n: int
+    n_votes: int
+    notion: str
+    level: float
+    n_draws: int
+    seed: int
+
+    def columns(self) -> Columns:
+        """Give a row per band of label entropy.
+
+        Returns
+        -------
+        dict of str to list
+            The columns of `bands`.
+        """
+        return self.bands
+
+    @property
+    def title(self) -> str:
+        """The numbers of rows and votes, in one line."""
+        return (
+            f"{self.n_votes:,} votes on {self.n:,} rows, by bands of their entropy; limits at "
+            f"{percent(self.level)}"
+        )
+
+    def _messages(self) -> tuple[str, ...]:
+        return (BAND_NOTE,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the profile as JSON has it.
+
+        Returns
+        -------
+        dict
+            Every attribute.
+        """
+        return {name: json_value(value) for name, value in vars(self).items()}
+
+    def plot(self, *, kind: str | None = None, ax: Any = None) -> VoteProfileDisplay:
+        """Draw the profile. Needs matplotlib.
+
+        Parameters
+        ----------
+        kind : {"reliability", "distances", "entropies", "bands"}, optional
+            One diagram; by default all four, on a new figure.
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+
+        Returns
+        -------
+        VoteProfileDisplay
+            The diagrams; its `save` writes them to a file.
+        """
+        from calibrant.results._plots.vote_profile import VoteProfileDisplay
+
+        return VoteProfileDisplay(self).plot(kind=kind, ax=ax)

@@ -1,0 +1,329 @@
+"""The noise of votes: corrections against enumerations of all votes, and what users are told."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import InputError
+from calibrant._inference.means import row_functions
+from calibrant._inference.votes import (
+    SPREADS,
+    VoteModel,
+    dirichlet,
+    drawn_counts,
+    log_chances,
+    recalibrated_mean,
+    some_votes,
+    vote_residuals,
+)
+from calibrant._measures.catalogue import catalogue, find
+
+RNG = np.random.default_rng(5)
+
+
+def world(n=600, k=3, m=5, seed=0):
+    """Overconfident predictions, the distributions behind the votes, and their counts."""
+    rng = np.random.default_rng(seed)
+    q = rng.dirichlet(np.ones(k), n)
+    p = q**1.5 * np.exp(rng.normal(0, 0.3, (n, k)))
+    votes = np.broadcast_to(m, (n,)).astype(np.int64)
+    return p / p.sum(axis=1, keepdims=True), q, drawn_counts(votes, q, rng), votes
+
+
+# --- slow twins: every outcome of the votes, with its chance --------------------------------------
+
+
+def outcomes(q, m):
+    """Counts of m votes from q, with their chances, in whole fractions."""
+    for counts in itertools.product(range(m + 1), repeat=len(q)):
+        if sum(counts) == m:
+            chance = Fraction(math.factorial(m))
+            for c, each in zip(counts, q, strict=True):
+                chance *= Fraction(each) ** c / math.factorial(c)
+            yield counts, chance
+
+
+TRUE = [
+    (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)),
+    (Fraction(1, 5), Fraction(1, 5), Fraction(3, 5)),
+]
+PREDICTED = np.array([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3]])
+VOTES = (2, 3)
+CORRECTED = sorted(
+    {m.name for m in catalogue("multiclass") if m.vote_excess is not None} - {"brier_uncertainty"}
+)
+
+
+@pytest.mark.parametrize("name", CORRECTED)
+def test_exact_corrections_have_the_mean_of_the_truth(name):
+    """Over all votes of two rows, of 2 and of 3 votes, the mean is the value against q."""
+    expected = 0.0
+    for (a, pa), (b, pb) in itertools.product(*map(outcomes, TRUE, VOTES)):
+        shares = np.array([np.array(a) / VOTES[0], np.array(b) / VOTES[1]])
+        if ((shares == 0) | (shares == 1)).all():
+            estimate = cal.evaluate(shares, PREDICTED, measures=[name], bins=2)[name]
+        else:
+            estimate = cal.vote_noise(shares, PREDICTED, measure=name, votes=VOTES, bins=2).estimate
+        expected += float(pa * pb) * estimate
+    q = np.array([[float(x) for x in row] for row in TRUE])
+    assert expected == pytest.approx(cal.evaluate(q, PREDICTED, measures=[name], bins=2)[name])
+
+
+def test_a_binary_brier_score_is_corrected_by_the_variance_of_its_share():
+    z, u, m = np.array([0.5, 1.0, 1 / 3]), np.array([0.4, 0.8, 0.3]), np.array([2, 4, 3])
+    found = cal.vote_noise(z, u, measure="brier", votes=m)
+    twin = sum((u[i] - z[i]) ** 2 - z[i] * (1 - z[i]) / (m[i] - 1) for i in range(3)) / 3
+    assert found.estimate == pytest.approx(twin)
+    assert found.noise == pytest.approx(found.value - twin)
+
+
+def test_the_scatter_of_true_targets_is_that_of_votes_less_their_own():
+    p, q, counts, _ = world(4000, m=4)
+    top = p.argmax(axis=1)
+    true = q[np.arange(len(q)), top].var()
+    found = cal.interval(counts, p, measure="brier_uncertainty")
+    assert found.value > 2 * true
+    assert found.estimate == pytest.approx(true, abs=0.004) and true in found
+
+
+def test_vote_residuals_have_the_covariance_of_shares():
+    z, m = np.array([[0.5, 0.25, 0.25]]).repeat(40_000, axis=0), np.full(40_000, 4)
+    drawn = vote_residuals(z, m, np.random.default_rng(0))
+    assert drawn.mean(axis=0) == pytest.approx([0, 0, 0], abs=0.01)
+    twin = (np.diag(z[0]) - np.outer(z[0], z[0])) / 3
+    assert (drawn.T @ drawn / len(z)) == pytest.approx(twin, abs=0.003)
+    assert not vote_residuals(z[:5], np.ones(5, int), np.random.default_rng(0)).any()
+
+
+def test_votes_are_drawn_as_multinomial_and_as_hypergeometric():
+    q = np.array([[0.2, 0.3, 0.5]]).repeat(30_000, axis=0)
+    counts = drawn_counts(np.full(len(q), 3), q, RNG)
+    for pattern, chance in outcomes((Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)), 3):
+        seen = (counts == pattern).all(axis=1).mean()
+        assert seen == pytest.approx(float(chance), abs=0.012)
+    some = some_votes(np.array([[2, 1, 1]]).repeat(30_000, axis=0), np.full(30_000, 2), RNG)
+    assert (some.sum(axis=1) == 2).all()
+    assert (some == [2, 0, 0]).all(axis=1).mean() == pytest.approx(1 / 6, abs=0.012)
+    assert (some == [1, 1, 0]).all(axis=1).mean() == pytest.approx(2 / 6, abs=0.012)
+
+
+def test_the_law_has_its_mean_and_its_spread():
+    mean = np.array([[0.6, 0.3, 0.1]])
+    for spread in (0.0, 0.05, 0.4, 1.0):
+        drawn = dirichlet(mean, spread, 20_000, np.random.default_rng(1))[:, 0]
+        assert drawn.mean(axis=0) == pytest.approx(mean[0], abs=0.01)
+        square = ((drawn - mean) ** 2).sum(axis=1).mean()
+        assert square == pytest.approx(spread * (1 - (mean**2).sum()), abs=0.01)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1, 0.5, 1.0])
+def test_the_likelihood_of_votes_is_a_mean_over_the_law(spread):
+    """Chances of the patterns of three votes, by drawing distributions and by formula."""
+    mean = np.array([[0.6, 0.3, 0.1]])
+    q = dirichlet(mean, spread, 60_000, np.random.default_rng(2))[:, 0]
+    for counts in ([3, 0, 0], [2, 1, 0], [1, 1, 1]):
+        ways = math.factorial(3) / math.prod(math.factorial(c) for c in counts)
+        drawn = ways * np.prod(q ** np.array(counts), axis=1).mean()
+        formula = ways * math.exp(log_chances(np.array([counts]), mean, spread)[0])
+        assert formula == pytest.approx(drawn, abs=0.006)
+
+
+def test_the_mean_is_a_recalibration():
+    p, q, counts, _ = world(3000, m=3)
+    fitted = recalibrated_mean(p, counts / 3, np.ones(len(p)))
+    assert np.abs(fitted - q).mean() < 0.8 * np.abs(p - q).mean()
+    right = recalibrated_mean(q, counts / 3, np.ones(len(p)))
+    assert np.abs(right - q).mean() < 0.02
+
+
+# --- what is left of the bias ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(m.name for m in catalogue("multiclass") if m.vote_model))
+@pytest.mark.parametrize("m", [2, 5])
+def test_most_of_the_noise_is_taken_out(name, m):
+    p, q, counts, _ = world(1000, m=m, seed=3)
+    true = cal.evaluate(q, p, measures=[name])[name]
+    found = cal.vote_noise(counts, p, measure=name)
+    assert abs(found.estimate - true) < 0.3 * abs(found.value - true)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_intervals_hold_the_truth_that_plain_ones_miss(k):
+    p, q, counts, _ = world(300, k=k, m=4, seed=7)
+    for name in ("dist_ce", "brier"):
+        true = cal.evaluate(q, p, measures=[name])[name]
+        plain = cal.interval(counts, p, measure=name, resample="rows", n_resamples=200)
+        both = cal.interval(counts, p, measure=name, n_resamples=200)
+        same = cal.interval(counts, p, measure=name, resample="votes", n_resamples=200)
+        assert true not in plain and true in both and true in same
+        assert plain.value == both.value == same.value
+        assert len({plain.estimand, both.estimand, same.estimand}) == 3
+
+
+def test_binned_errors_of_these_rows_are_known_better_than_those_of_rows_like_these():
+    rng = np.random.default_rng(4)
+    u = rng.random(1500)
+    q = rng.beta(2 * u + 0.05, 2 * (1 - u) + 0.05)  # right on average, and far from it row by row
+    z = rng.binomial(20, q) / 20
+    for name in ("ece", "lin_ce", "ks_error"):
+        both, same = (
+            cal.interval(z, u, measure=name, votes=20, resample=how, n_resamples=200)
+            for how in ("both", "votes")
+        )
+        true = cal.evaluate(q, u, measures=[name])[name]
+        assert true in same
+        assert same.high - same.low < both.high - both.low
+    p, q, counts, _ = world(500, m=6)
+    for name in ("classwise_ece", "classwise_ce", "lin_ce"):
+        true = cal.evaluate(q, p, measures=[name])[name]
+        found = cal.interval(counts, p, measure=name, resample="votes", n_resamples=200)
+        assert true in found and found.estimate < found.value
+
+
+def test_few_votes_prefer_the_overconfident_and_corrected_differences_do_not():
+    p, q, counts, _ = world(600, m=2, seed=1)
+    softer = p**0.67 / (p**0.67).sum(axis=1, keepdims=True)
+    models = {"too sure": p, "right": softer}
+    true = cal.dist_ce(q, p) - cal.dist_ce(q, softer)
+    options = {"measures": ["dist_ce", "brier"], "n_resamples": 200, "bin_counts": (5,)}
+    plain = cal.compare(counts, models, resample="rows", **options)
+    found = cal.compare(counts, models, **options)
+    assert plain.difference("too sure", "right", "dist_ce").better == "too sure"
+    difference = found.difference("too sure", "right", "dist_ce")
+    assert difference.low <= true <= difference.high and difference.better != "too sure"
+    brier = found.difference("too sure", "right", "brier")
+    assert brier.estimate == pytest.approx(
+        cal.brier_score(counts, p) - cal.brier_score(counts, softer)
+    )  # the same votes, the same noise: it cancels
+    assert any("behind the votes" in note for note in found.notes)
+
+
+def test_rows_that_are_right_have_limits_that_reach_0_and_1():
+    _, q, counts, _ = world(300, m=5, seed=2)
+    assert cal.verdict(counts, q, measure="dist_ce", tolerance=0.1, n_resamples=200).low == 0
+    assert cal.interval(counts, q, measure="rank_cs", n_resamples=200).high == 1
+
+
+# --- what is said ---------------------------------------------------------------------------------
+
+
+def test_soft_labels_without_votes_say_that_the_noise_is_in_it():
+    p, _, counts, _ = world(200)
+    found = cal.interval(counts / 5, p, measure="dist_ce")
+    assert "votes=" in found.note and "as many votes" in found.estimand
+    assert "votes=" not in cal.interval(counts / 5, p, measure="log_loss").note
+    hard = cal.interval(counts.argmax(axis=1), p, measure="brier")
+    assert hard.note == "" and hard.about == ""
+
+
+def test_an_evaluation_shows_value_estimate_and_what_they_are_about():
+    p, _, counts, _ = world(300)
+    names = ["ece", "brier", "dist_ce", "rank_cs"]
+    found = cal.evaluate(counts, p, measures=names, uncertainty=True, n_resamples=200)
+    assert found.recipe["resampled"] == "both"
+    assert any("behind the votes" in note for note in found.notes)
+    assert found["brier"] == cal.brier_score(counts / 5, p)
+    for name in names[1:]:
+        each = found.estimate(name)
+        assert each.noise_floor is not None and each.interval.about
+        assert abs(each.estimate - each.value) > 0.02
+    assert found.to_dict()["measures"][1]["interval"]["estimand"].endswith("without end")
+
+
+def test_rows_of_one_vote_are_said_and_counted():
+    p, q, _, _ = world(1200, seed=6)
+    rng = np.random.default_rng(6)
+    votes = rng.integers(1, 6, len(p))
+    shares = drawn_counts(votes, q, rng) / votes[:, None]
+    found = cal.vote_noise(shares, p, measure="brier", votes=votes)
+    assert found.single == int((votes == 1).sum()) and f"({found.single})" in found.note
+    assert found.estimate == pytest.approx(cal.brier_score(q, p), abs=0.02)
+    assert "1 to 5 votes" in repr(found)
+
+
+def test_one_vote_a_row_cannot_be_corrected():
+    p, _, counts, _ = world(200, m=1)
+    hard = counts.argmax(axis=1)
+    assert cal.interval(hard, p, measure="brier", votes=1).estimate == cal.brier_score(hard, p)
+    soft = np.where(counts == 1, 0.9, 0.05)
+    found = cal.interval(soft, p, measure="dist_ce", votes=1)
+    assert "one vote" in found.note and found.estimate == found.value
+    with pytest.raises(InputError, match="one vote"):
+        cal.interval(soft, p, measure="dist_ce", votes=1, resample="both")
+    with pytest.raises(InputError, match="one vote"):
+        cal.vote_noise(soft, p, votes=1)
+
+
+def test_labels_that_are_no_shares_of_votes_are_left_as_they_are():
+    p, q, _, _ = world(200)
+    found = cal.interval(q, p, measure="dist_ce", votes=3)
+    assert "no shares of so many votes" in found.note and found.estimate == found.value
+    with pytest.raises(InputError, match="no shares of so many votes"):
+        cal.vote_noise(q, p, votes=3)
+    rounded = np.array([[0.33, 0.67], [0.67, 0.33]] * 20)
+    assert cal.vote_noise(rounded, rounded[::-1], votes=3, measure="brier").noise > 0.1
+
+
+def test_options_are_checked():
+    p, _, counts, _ = world(60)
+    with pytest.raises(InputError, match="resample='both' needs the number of votes"):
+        cal.interval(counts / 5, p, resample="both")
+    with pytest.raises(InputError, match="is not known: use one of 'rows'"):
+        cal.interval(counts, p, resample="columns")
+    with pytest.raises(InputError, match="votes"):
+        cal.vote_noise(counts / 5, p)
+    with pytest.raises(InputError, match="certain"):
+        cal.vote_noise(np.eye(3)[[0, 1, 2, 0]], p[:4], votes=3)
+
+
+def test_weights_are_repetitions():
+    """Twice the weight is the row twice; rows of no weight are not there."""
+    p, _, counts, _ = world(120)
+    w = np.arange(120) % 3
+    for name in ("brier", "classwise_ce"):
+        weighted = cal.vote_noise(counts, p, measure=name, sample_weight=w)
+        kept = counts[w > 0], p[w > 0]
+        own = cal.vote_noise(*kept, measure=name, sample_weight=w[w > 0])
+        assert weighted.estimate == pytest.approx(own.estimate)
+    rows = np.repeat(np.arange(120), w)
+    repeated = cal.vote_noise(counts[rows], p[rows], measure="brier").estimate
+    assert cal.vote_noise(counts, p, measure="brier", sample_weight=w).estimate == pytest.approx(
+        repeated
+    )
+
+
+@pytest.mark.parametrize("how", ["both", "votes"])
+def test_small_and_odd_rows_have_limits(how):
+    cases = [
+        ([[1, 1]], [[0.4, 0.6]]),
+        ([[2, 0], [1, 1], [1, 1]], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
+        ([[1, 1, 0]] * 8, [[0.2, 0.3, 0.5]] * 8),
+        ([[3, 1], [1, 0], [0, 2], [5, 5]], [[0.5, 0.5]] * 4),
+    ]
+    for counts, p in cases:
+        for name in ("dist_ce", "brier", "ece"):
+            found = cal.interval(np.array(counts), p, measure=name, resample=how, n_resamples=100)
+            assert np.isfinite([found.low, found.high, found.estimate]).all(), (counts, name)
+            assert found.low <= found.estimate <= found.high
+
+
+def test_the_catalogue_says_what_votes_do_to_each_measure():
+    for measure in catalogue():
+        assert ("adds to the value" in measure.vote_noise) == measure.votes_add
+        assert not (measure.vote_model and measure.vote_excess is not None)
+    assert find("log_loss", "binary").vote_noise == "averages out over many rows"
+
+
+def test_the_model_is_repeated_by_its_seed():
+    p, _, counts, votes = world(150)
+    values_of = row_functions("distribution", multiclass=True)
+    found = [VoteModel(p, counts / 5, votes, np.ones(150), values_of, 1) for _ in range(2)]
+    assert found[0].estimate("distribution") == found[1].estimate("distribution")
+    assert found[0].table["distribution"].shape == (SPREADS.size, 150)
