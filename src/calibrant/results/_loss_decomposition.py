@@ -38,7 +38,7 @@ class LossDecomposition(Result):
     candidates : dict of str to float
         The refinement by each map that was tried.
     n : int
-        Rows.
+        Number of rows.
     level : float
         Level of the intervals.
     notes : tuple of str
