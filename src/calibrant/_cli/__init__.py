@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
@@ -27,7 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     try:
-        return run(arguments, restore)
+        code = run(arguments, restore)
+        if ours and code == INTERRUPTED:
+            # Threads may be at work, for which an ordinary end would wait.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+        return code
     except KeyboardInterrupt:
         if not ours:
             raise

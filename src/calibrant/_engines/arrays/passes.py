@@ -72,9 +72,19 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list
         return [work(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor  # slow to import, and small samples never do
 
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         jobs = ((copy_context(), item) for item in items)
-        return list(pool.map(lambda job: job[0].run(work, job[1]), jobs))
+        found = list(pool.map(lambda job: job[0].run(work, job[1]), jobs))
+    except KeyboardInterrupt:
+        # Whoever interrupts does not wait for work that may take minutes.
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    except BaseException:
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
+    return found
 
 
 def row_block(n_classes: int) -> int:
