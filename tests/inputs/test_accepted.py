@@ -27,6 +27,8 @@ every_engine = pytest.mark.parametrize("engine_name", available())
 INFERENCE = {
     "compare",
     "cox_calibration",
+    "cutoff_test",
+    "decompose",
     "hosmer_lemeshow",
     "interval",
     "noise_floor",
@@ -37,8 +39,8 @@ INFERENCE = {
 
 
 # Edges of every number of bins are near some prediction; limits must be given; a page takes
-# seconds. They have tests of their own.
-ELSEWHERE = {"bin_sensitivity", "check", "report"}
+# seconds; of votes are some that hard labels are none of. They have tests of their own.
+ELSEWHERE = {"bin_sensitivity", "check", "report", "vote_noise", "vote_profile"}
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:

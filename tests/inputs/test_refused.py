@@ -30,7 +30,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
             continue
         parameters = inspect.signature(function).parameters.values()
         needed = [p.name for p in parameters if p.default is p.empty]
-        if needed == ["y_true", "y_proba"]:
+        if needed == ["y_true", "y_proba"] and name not in OF_VOTES:
             found[name] = WRAPPED.get(name, lambda function: function)(function)
     return found
 
@@ -56,6 +56,8 @@ def of_two_alike(compare: Callable[..., Any]) -> Callable[..., Any]:
 
 
 WRAPPED = {"compare": of_two_alike, "check": with_a_limit}
+# Of counts or shares of votes: beside their number other labels are bad ones (see below).
+OF_VOTES = {"vote_noise": cal.vote_noise, "vote_profile": cal.vote_profile}
 FUNCTIONS = public_functions()
 every_function = pytest.mark.parametrize("name", FUNCTIONS)
 
@@ -901,3 +903,40 @@ def test_messages_read_as_sentences() -> None:
         "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be swapped. "
         "The order is (y_true, y_proba)"
     )
+
+
+@pytest.mark.parametrize("name", OF_VOTES)
+def test_votes_and_predictions_that_cannot_be(name):
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(3), 20)
+    counts = rng.multinomial(4, rows)
+    function = OF_VOTES[name]
+    function(counts, rows)
+    for bad, sentence in (
+        (np.nan, r"y_proba\[5"), (np.inf, r"y_proba\[5"), (-0.2, r"y_proba\[5"),
+        (1.5, r"y_proba\[5"),
+    ):  # fmt: skip
+        wrong = rows.copy()
+        wrong[5, 0] = bad
+        with pytest.raises(cal.InputError, match=sentence):
+            function(counts, wrong)
+    for bad, sentence in (
+        (-1, "must not be negative"),
+        (0.5, r"y_true\[5"),
+        (np.nan, r"y_true\[5"),
+    ):
+        some = counts.astype(float)
+        some[5, 0] = bad
+        with pytest.raises(cal.InputError, match=sentence):
+            function(some, rows)
+    with pytest.raises(cal.InputError, match=r"y_true\[5\] has no votes"):
+        function(np.where(np.arange(20)[:, None] == 5, 0, counts), rows)
+    with pytest.raises(cal.InputError, match="votes="):
+        function(counts / 4, rows)
+    ones = np.where(np.arange(20) == 7, np.inf, counts[:, 1])
+    for bad in (np.inf, 1.5, -3.0):
+        ones = np.where(np.arange(20) == 7, bad, counts[:, 1] + 2)
+        with pytest.raises(cal.InputError, match=r"y_true\[7\] is .*finite whole numbers"):
+            function(ones, rows[:, 1], votes=6)
+    with pytest.raises(cal.InputError, match=r"no more can be for class 1"):
+        function(np.full(20, 7), rows[:, 1], votes=6)

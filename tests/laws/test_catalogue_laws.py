@@ -242,7 +242,8 @@ def test_zero_and_one_may_be_exchanged(kind: str) -> None:
 def in_range(name: str, shape: str, sample: Sample, w: Any) -> None:
     measure = find(name, shape)  # type: ignore[arg-type]
     # Bounds that depend on the sample are declared in words.
-    bounds = {"log k": math.log(2 if shape == "binary" else K)}
+    k = 2 if shape == "binary" else K
+    bounds = {"log k": math.log(k), "k - 1": k - 1}
     high = measure.high if math.isfinite(measure.high) else bounds[measure.high_text]
     # Parts that are differences of sums may miss an end by the sums' rounding.
     slack = 1e-13 * max(1.0, high)

@@ -224,7 +224,7 @@ def test_votes_that_contradict_are_named():
         cal.evaluate([99, *POSITIVE[1:]], Q, votes=VOTES)
     with pytest.raises(cal.InputError, match=r"votes= of how many"):
         cal.evaluate(POSITIVE + 1, Q)
-    with pytest.raises(cal.InputError, match=r"y_true\[3\] is 0.5: counts of votes, such as 2"):
+    with pytest.raises(cal.InputError, match=r"y_true\[3\] is 0.5: .* are counts, finite whole"):
         cal.evaluate([2, 2, 2, 0.5], [0.1, 0.2, 0.3, 0.4], votes=4)
     for votes, message in (
         (0, "votes is 0"),

@@ -109,6 +109,7 @@ def vote_profile(
     """
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+    _ = Summary(samples).losses  # every value is checked on its way
     return profile_of(samples, bins, bands=bands, level=level, seed=seed)
 
 

@@ -170,8 +170,10 @@ def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labe
         if _are_whole(counts[row : row + 1])[0] and value > votes[row]:
             need = f"of the {votes[row]} votes that votes[#] says, no more can be for class 1"
         else:
-            other = counts[int(np.argmax(counts > 1))].item()
-            need = f"counts of votes, such as {other!r} in another row, must be whole, from 0"
+            need = (
+                "beside votes=, labels of which one is above 1 are counts, finite whole numbers "
+                "from 0; where all are from 0 to 1, each is a share, a probability"
+            )
         raise BadCount(row, f"y_true[#] is {value!r}: {need}")
     return Labels(counts / votes.astype(np.float64), votes, COUNTED_BESIDE)
 

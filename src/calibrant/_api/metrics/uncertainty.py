@@ -434,6 +434,12 @@ def vote_noise(
     """
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    _ = Summary(samples).losses  # every value is checked on its way
+    if samples.votes is None:
+        raise InputError(
+            "vote_noise needs the number of votes behind each label: give votes=, or counts of "
+            "votes as y_true"
+        )
     uncertainty, chosen, summary = _measured(
         samples, measure, bins, n_resamples=N_RESAMPLES, seed=seed, resample="votes"
     )
