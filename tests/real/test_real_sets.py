@@ -215,11 +215,13 @@ def test_shares_of_human_votes_as_soft_labels() -> None:
     assert result["brier"] == pytest.approx(((rows - votes) ** 2).sum(axis=1).mean())
 
 
-def test_counts_of_votes_are_refused_with_advice() -> None:
+def test_counts_of_votes_are_their_shares() -> None:
     logits = problem("cifar10_resnet32").predictions
     counts = load("cifar10h_human_counts")["counts"]
-    with pytest.raises(cal.InputError, match=r"y_true\[0, \d\] .*votes must be divided"):
-        cal.ece(counts, logits, from_logits=True)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    for measure in (cal.ece, cal.dist_ce, cal.log_loss):
+        found = measure(counts, logits, from_logits=True)
+        assert found == pytest.approx(measure(shares, logits, from_logits=True), rel=1e-12)
 
 
 def test_rows_without_votes_must_be_left_out() -> None:
