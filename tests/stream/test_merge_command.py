@@ -105,8 +105,8 @@ def older(path):
 
 BREAK = {
     "damaged": (damaged, "checksum"),
-    "newer": (newer, "format version 99; this Calibrant reads version 3"),
-    "older": (older, "format version 1; this Calibrant reads version 3"),
+    "newer": (newer, "format version 99; this Calibrant reads version 4"),
+    "older": (older, "format version 1; this Calibrant reads version 4"),
     "cut short": (lambda path: path.write_bytes(path.read_bytes()[:-100]), "checksum"),
     "empty": (lambda path: path.write_bytes(b""), "not a Calibrant state file"),
     "foreign": (lambda path: path.write_text("day,ece\n"), "not a Calibrant state file"),
