@@ -112,10 +112,10 @@ def annotator_ceiling(
     >>> table = cal.annotator_ceiling(counts, {"the truth": truth}, measures=["dist_ce"])
     >>> for line in table:
     ...     print(line.name, round(line.values["dist_ce"], 2))
-    one annotator 0.33
-    half of the votes 0.19
-    as many annotators again 0.14
-    the truth 0.1
+    one annotator 0.41
+    half of the votes 0.23
+    as many annotators again 0.17
+    the truth 0.13
     """
     level, seed = check_level(level), check_seed(seed)
     check_count("n_splits", n_splits, 1)

@@ -105,7 +105,7 @@ def vote_profile(
     >>> p = rng.dirichlet([1, 1, 1], 500)
     >>> profile = cal.vote_profile(rng.multinomial(5, p), p)
     >>> profile.n_votes, len(profile.bands["band"])
-    (2500, 4)
+    (2500, 3)
     """
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)

@@ -180,8 +180,10 @@ class RiskHistogramDisplay(FromPredictions, RiskHistogramDiagram):
     >>> from calibrant.plots import RiskHistogramDisplay
     >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
     >>> display = RiskHistogramDisplay.from_predictions(y, p, bins=2, of="rows")
-    >>> [bar.get_height() for bar in display.events_], [bar.get_height() for bar in display.rest_]
-    ([0.0, 0.5], [-0.5, 0.0])
+    >>> [float(bar.get_height()) for bar in display.events_]
+    [0.0, 0.5]
+    >>> [float(bar.get_height()) for bar in display.rest_]
+    [-0.5, 0.0]
     """
 
     _function = staticmethod(reliability)
