@@ -4,14 +4,19 @@ sums to 1e-12. Triton's interpreter runs them here, on the host; on a GPU they r
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import calibrant as cal
 from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
+from calibrant._core.errors import NotDefined
 from calibrant._data.samples import BadRow
+from calibrant._measures.cutoffs import averaged_two_bin_error, cutoff_error
 from calibrant._measures.decomposition import decompose_isotonic
 from calibrant._measures.ordered import ks_error, sweep_bins
+from calibrant._measures.ranking import accuracy_at, aurc, auroc
 from interpreter import prepare_once
 from needs import need
 
@@ -192,7 +197,16 @@ def test_ordered_measures(name, notion, plain_torch, small_programs):
     levels = order.DeviceLevels(order.sorted_keys(scalars.binary_column(samples, notion)))
     assert levels.total_weight == expected.total_weight
     assert levels.n_levels == expected.n_bins
-    assert ks_error(levels) == pytest.approx(ks_error(expected), rel=1e-12, abs=1e-15)
+    for formula in (
+        ks_error, cutoff_error, averaged_two_bin_error, partial(averaged_two_bin_error, norm="l1"),
+        aurc, accuracy_at, partial(accuracy_at, coverage=0.3),
+    ):  # fmt: skip
+        assert formula(levels) == pytest.approx(formula(expected), rel=1e-12, abs=1e-15), formula
+    if 0 < levels.totals[1] < levels.totals[0]:
+        assert auroc(levels) == pytest.approx(auroc(expected), rel=1e-12)
+    else:
+        with pytest.raises(NotDefined, match="needs both outcomes"):
+            auroc(levels)
     found, bins = sweep_bins(levels), sweep_bins(expected)
     for name_of_sum in ("sum_w", "sum_wu", "sum_wz"):
         sums = getattr(found, name_of_sum), getattr(bins, name_of_sum)

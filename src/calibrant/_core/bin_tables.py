@@ -221,6 +221,18 @@ class OrderedLevels(BinTable):
         """The averaged two-bin error, of squares ("l2") or of absolute values ("l1")."""
 
     @abstractmethod
+    def ranked_pairs(self) -> float:
+        """Pairs of an event and a non-event with the event's prediction higher, ties one half."""
+
+    @abstractmethod
+    def mean_risk(self) -> float:
+        """The mean over rows of the mean of 1 - z among rows predicted at least as high."""
+
+    @abstractmethod
+    def highest_targets(self, coverage: float) -> float:
+        """The sum of targets of the share `coverage` of rows with the highest predictions."""
+
+    @abstractmethod
     def merged(self, m: int) -> BinTable:
         """The levels put together into m bins of equal mass."""
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable
+from calibrant._core.bin_tables import BinTable, OrderedLevels
 from calibrant._core.errors import NotDefined
 
 Array = NDArray[np.float64]
@@ -37,11 +37,17 @@ def auroc(levels: BinTable) -> float:
     """P(u of an event > u of a non-event), ties counting one half: a row of target z is z of an
     event and 1 - z of a non-event.
     """
-    w, up = _columns(levels)
-    down = np.maximum(w - up, 0.0)
-    events, rest = float(up.sum()), float(down.sum())
+    if isinstance(levels, OrderedLevels):
+        total, events = (float(part) for part in levels.totals)
+        rest = total - events
+    else:
+        w, up = _columns(levels)
+        down = np.maximum(w - up, 0.0)
+        events, rest = float(up.sum()), float(down.sum())
     if events <= 0.0 or rest <= 0.0:
         raise NotDefined(ONE_OUTCOME.format(seen=0 if events <= 0.0 else 1))
+    if isinstance(levels, OrderedLevels):
+        return min(1.0, levels.ranked_pairs() / (events * rest))
     below = np.cumsum(down) - down / 2.0
     return min(1.0, float(up @ below) / (events * rest))
 
@@ -66,6 +72,8 @@ def risk_curve(levels: BinTable) -> RiskCurve:
 
 def aurc(levels: BinTable) -> float:
     """The mean, over rows, of the risk among the rows predicted at least as high."""
+    if isinstance(levels, OrderedLevels):
+        return levels.mean_risk()
     curve = risk_curve(levels)
     return float(curve.share @ curve.risk)
 
@@ -75,6 +83,9 @@ def accuracy_at(levels: BinTable, coverage: float = COVERAGE) -> float:
 
     Of a level that is kept in part, each row counts in part.
     """
+    if isinstance(levels, OrderedLevels):
+        rows = coverage * float(levels.totals[0])
+        return min(1.0, max(0.0, levels.highest_targets(coverage) / rows))
     w, wz = (column[::-1] for column in _columns(levels))
     kept = np.cumsum(w)
     room = coverage * kept[-1] - (kept - w)

@@ -68,12 +68,11 @@ class Order:
 
     def n_levels(self) -> int:
         """Distinct predictions."""
-        bits = self.keys >> 1
-        return 1 + int((bits[1:] != bits[:-1]).sum())
+        return self._level_borders.numel() - 1
 
     def rising(self) -> bool:
         """Whether the share of ones in no level is below that in the one before."""
-        at = self._level_borders()
+        at = self._level_borders
         w, z = at.diff(), self.ones_before(at).diff()
         return bool((z[:-1] * w[1:] <= z[1:] * w[:-1]).all())  # of whole numbers: exact
 
@@ -134,25 +133,35 @@ class Order:
         )
         return found
 
+    @cached_property
     def _level_borders(self) -> Tensor:
         """Positions at which levels begin, and the end."""
         bits = self.keys >> 1
         return self.between((bits[1:] != bits[:-1]).nonzero()[:, 0] + 1)
 
+    @cached_property
+    def _ones_at_borders(self) -> Tensor:
+        """Targets of 1 before each level, and before the end."""
+        return self.ones_before(self._level_borders)
+
     def levels(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Every level's sums (levels x fields) and its prediction, brought to the host."""
-        firsts = self._level_borders()
+        firsts = self._level_borders
         u = self.predictions(self.keys[firsts[:-1]] >> 1)
-        n, z = firsts.diff().double(), self.ones_before(firsts).diff().double()
+        n, z = self.rows_and_ones()
         sums = fields_of_labels(n, n * u, n * u * u, z, z * u)
         return sums.cpu().numpy(), u.cpu().numpy()
 
     def path(self) -> tuple[Tensor, Tensor]:
         """Each level's prediction, and the sum of residuals through it."""
-        firsts = self._level_borders()
+        firsts = self._level_borders
         u = self.predictions(self.keys[firsts[:-1]] >> 1)
-        steps = firsts.diff().double() * u - self.ones_before(firsts).diff().double()
-        return u, steps.cumsum(0)
+        rows, ones = self.rows_and_ones()
+        return u, (rows * u - ones).cumsum(0)
+
+    def rows_and_ones(self) -> tuple[Tensor, Tensor]:
+        """Each level's rows and targets of 1."""
+        return self._level_borders.diff().double(), self._ones_at_borders.diff().double()
 
     def hull(self) -> Tensor | None:
         """Where bins begin and end of which an isotonic fit makes one block or several: points of
@@ -160,8 +169,7 @@ class Order:
 
         None if far too many are left.
         """
-        at = self._level_borders()
-        ones = self.ones_before(at)
+        at, ones = self._level_borders, self._ones_at_borders
         for _ in range(ROUNDS):
             if at.numel() <= FEW_POINTS:
                 break
@@ -198,6 +206,21 @@ class DeviceLevels(OrderedLevels):
         # Below the first prediction there is nothing, and above it everything.
         total = widths @ two + u[0] * two[-1]
         return float(total) / float(self._order.n) ** (1 if norm == "l1" else 2)
+
+    def ranked_pairs(self) -> float:
+        rows, ones = self._order.rows_and_ones()
+        rest = rows - ones
+        return float(ones @ (rest.cumsum(0) - rest / 2.0))
+
+    def mean_risk(self) -> float:
+        rows, ones = (part.flip(0) for part in self._order.rows_and_ones())
+        risk = ((rows - ones).cumsum(0) / rows.cumsum(0)).clamp(0.0, 1.0)
+        return float(rows @ risk) / float(self._order.n)
+
+    def highest_targets(self, coverage: float) -> float:
+        rows, ones = (part.flip(0) for part in self._order.rows_and_ones())
+        room = coverage * float(self._order.n) - (rows.cumsum(0) - rows)
+        return float((room / rows).clamp(0.0, 1.0) @ ones)
 
     def pooled(self) -> BinTable:
         points = self._order.hull()
