@@ -31,6 +31,9 @@ def test_a_planted_segment_is_the_worst():
     assert found.worst.n == wrong.sum() and found.p_value < 0.01
     assert found.worst.gap == pytest.approx((p - y)[wrong].mean()) and "too high" in str(found)
     assert "Wrong in ward = b, smoker = True" in found.sentence
+    assert found.notes[0].startswith(f"all rows together: predicted {p.mean():.4f}, observed ")
+    everywhere = cal.find_segments((rng.random(p.size) < 0.8 * p).astype(int), p, columns)
+    assert "points too high" in everywhere.notes[0] and "too high" in everywhere.sentence
 
 
 def test_every_segment_as_a_loop_over_rows_has_it():

@@ -21,6 +21,7 @@ from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.segments import Found, labels_of, search
 from calibrant._summaries.samples import resolve_notion
+from calibrant.results._rendering import shown
 from calibrant.results._segments import Segment, Segments
 
 # What is done unless it is said otherwise.
@@ -170,7 +171,7 @@ def segments_of(
             f"no segment has {min_rows} rows and enough events to be judged: give columns with "
             "fewer values, or a smaller min_rows"
         )
-    return _result(found, columns, problem.n, float(problem.weights.sum()), n_draws, depth)
+    return _result(found, columns, problem, n_draws, depth)
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
@@ -200,8 +201,9 @@ def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> l
 
 
 def _result(
-    found: Found, columns: list[SegmentColumn], n: int, total: float, n_draws: int, depth: int
+    found: Found, columns: list[SegmentColumn], problem: Problem, n_draws: int, depth: int
 ) -> Segments:
+    n, total = problem.n, float(problem.weights.sum())
     ratios = np.concatenate([crossing.ratio for crossing in found.crossings])
     places = [(at, i) for at, one in enumerate(found.crossings) for i in range(one.cells.size)]
     rows, largest = [], 0.0
@@ -227,8 +229,20 @@ def _result(
     names = tuple(column.name for column in columns)
     return Segments(
         tuple(rows), rows[0].p_value, largest, names, depth, n, n_draws,
-        tuple(_notes(found, columns)),
+        (_overall(problem), *_notes(found, columns)),
     )  # fmt: skip
+
+
+def _overall(problem: Problem) -> str:
+    """What all rows show: segments of predictions that are wrong everywhere are wrong too."""
+    w = problem.weights
+    predicted, target = (float(w @ x) / float(w.sum()) for x in (problem.u, problem.z))
+    gap = 100.0 * (predicted - target)
+    lean = "too high" if gap > 0 else "too low"
+    return (
+        f"all rows together: predicted {shown(predicted)}, observed {shown(target)}, "
+        f"{abs(gap):.2g} points {lean}"
+    )
 
 
 def _notes(found: Found, columns: list[SegmentColumn]) -> list[str]:
