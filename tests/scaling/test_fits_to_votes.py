@@ -68,7 +68,8 @@ def test_shares_beside_their_votes_are_counts(kind):
     plain = fitted(kind, shares, logits)
     assert abs(plain.loss_before_ - scaler.loss_before_) > 1e-4
     equal = fitted(kind, shares, logits, votes=7)
-    same_map(plain, equal, "multiclass", 1e-9)
+    if kind != "VennAbers":  # by which a new row is one vote among so many
+        same_map(plain, equal, "multiclass", 1e-9)
 
 
 def test_binary_votes_in_each_form():

@@ -7,6 +7,8 @@ METHODS = {
     "temperature": "TemperatureScaling",
     "platt": "PlattScaling",
     "isotonic": "IsotonicCalibration",
+    "centred-isotonic": "CentredIsotonic",
+    "venn-abers": "VennAbers",
     "beta": "BetaCalibration",
     "histogram": "HistogramBinning",
     "vector": "VectorScaling",

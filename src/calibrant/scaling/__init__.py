@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calibrant.scaling._beta import BetaCalibration
+from calibrant.scaling._centred_isotonic import CentredIsotonic
 from calibrant.scaling._dirichlet import DirichletCalibration
 from calibrant.scaling._histogram import HistogramBinning
 from calibrant.scaling._isotonic import IsotonicCalibration
@@ -23,6 +24,7 @@ from calibrant.scaling._same_rows import SameRows
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
+from calibrant.scaling._venn_abers import VennAbers
 
 if TYPE_CHECKING:
     from calibrant.scaling._estimator import ScalingEstimator
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCALERS",
     "BetaCalibration",
+    "CentredIsotonic",
     "DirichletCalibration",
     "HistogramBinning",
     "IsotonicCalibration",
@@ -43,6 +46,7 @@ __all__ = [
     "ScalingEstimator",
     "TemperatureScaling",
     "VectorScaling",
+    "VennAbers",
     "from_json",
     "load",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 from calibrant._core.errors import StateError, nearest
 from calibrant._core.state_file import shortened, whole_number
 from calibrant.scaling._beta import BetaCalibration
+from calibrant.scaling._centred_isotonic import CentredIsotonic
 from calibrant.scaling._dirichlet import DirichletCalibration
 from calibrant.scaling._histogram import HistogramBinning
 from calibrant.scaling._isotonic import IsotonicCalibration
@@ -23,6 +24,7 @@ from calibrant.scaling._saved import COUNTS, LOSSES, decode_learned, decode_opti
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
+from calibrant.scaling._venn_abers import VennAbers
 
 # A list, not a hook on subclasses: a class of a caller that has one of these names must not be
 # what a file is read as, and the order is that of messages and of the command line.
@@ -35,6 +37,8 @@ SCALERS: dict[str, type[Scaler]] = {
         PlattScaling,
         BetaCalibration,
         IsotonicCalibration,
+        CentredIsotonic,
+        VennAbers,
         HistogramBinning,
         DirichletCalibration,
         LabelSmoothingTemperature,
