@@ -15,4 +15,5 @@ METHODS = {
     "matrix": "MatrixScaling",
     "dirichlet": "DirichletCalibration",
     "label-smoothing": "LabelSmoothingTemperature",
+    "prior-shift": "PriorShift",
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from calibrant.scaling._at_prior import at_prior
 from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._centred_isotonic import CentredIsotonic
 from calibrant.scaling._dirichlet import DirichletCalibration
@@ -20,6 +21,7 @@ from calibrant.scaling._label_smoothing import LabelSmoothingTemperature
 from calibrant.scaling._load import SCALERS, from_json, load
 from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
+from calibrant.scaling._prior_shift import PriorShift
 from calibrant.scaling._same_rows import SameRows
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._temperature import TemperatureScaling
@@ -40,6 +42,7 @@ __all__ = [
     "LabelSmoothingTemperature",
     "MatrixScaling",
     "PlattScaling",
+    "PriorShift",
     "Recalibrated",
     "SameRows",
     "Scaler",
@@ -47,6 +50,7 @@ __all__ = [
     "TemperatureScaling",
     "VectorScaling",
     "VennAbers",
+    "at_prior",
     "from_json",
     "load",
 ]

@@ -19,6 +19,7 @@ from calibrant.scaling._label_smoothing import LabelSmoothingTemperature
 from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._predictions import LARGEST_LOGIT, Predictions
+from calibrant.scaling._prior_shift import PriorShift
 from calibrant.scaling._same_rows import FittedRows
 from calibrant.scaling._saved import COUNTS, LOSSES, decode_learned, decode_option, from_text
 from calibrant.scaling._scaler import Scaler
@@ -42,6 +43,7 @@ SCALERS: dict[str, type[Scaler]] = {
         HistogramBinning,
         DirichletCalibration,
         LabelSmoothingTemperature,
+        PriorShift,
     )
 }
 # More classes than any map has: beyond it, a number of columns is a damaged one.
@@ -137,7 +139,8 @@ def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
     for name in COUNTS:
         setattr(scaler, name, whole_number(content[name], name))
     for name in LOSSES:
-        setattr(scaler, name, float(content[name]))
+        unknown = kind._without_labels and content[name] is None
+        setattr(scaler, name, float("nan") if unknown else float(content[name]))
     k = content["columns"]
     scaler._columns = None if k is None else whole_number(k, "columns")
     if scaler.n_classes_ != (scaler._columns or 2) or scaler.n_classes_ > MOST_COLUMNS:
