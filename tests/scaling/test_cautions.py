@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scaling_problems import BINARY, KINDS, MULTICLASS, SHAPES, TEMPERATURES
+from scaling_problems import BINARY, KINDS, MULTICLASS, PENALISED, SHAPES, TEMPERATURES, softmax
 
 from calibrant._core.binning import EqualWidth, LevelSets, Quantile
 from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption
@@ -89,7 +89,10 @@ class TestWarnings:
                 MULTICLASS.hard[rows], MULTICLASS.logits[rows], classes=["a", "b", "cat", "d"]
             )
         out = scaler.transform(MULTICLASS.logits[:50])
-        assert np.isfinite(out).all() and out[:, 2].max() < 0.05
+        before = softmax(MULTICLASS.logits[:50])[:, 2]
+        # A penalty lets it go a part of the way.
+        low = out[:, 2].mean() < 0.5 * before.mean() if kind in PENALISED else out.max(0)[2] < 0.05
+        assert np.isfinite(out).all() and low
 
     @pytest.mark.parametrize("kind", TEMPERATURES)
     def test_temperature_needs_no_class_in_particular(self, kind):

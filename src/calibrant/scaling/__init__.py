@@ -19,8 +19,11 @@ from calibrant.scaling._label_smoothing import LabelSmoothingTemperature
 from calibrant.scaling._load import SCALERS, from_json, load
 from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
+from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._same_rows import SameRows
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._structured_matrix import StructuredMatrixScaling
+from calibrant.scaling._structured_vector import StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
 
@@ -37,10 +40,13 @@ __all__ = [
     "LabelSmoothingTemperature",
     "MatrixScaling",
     "PlattScaling",
+    "QuadraticScaling",
     "Recalibrated",
     "SameRows",
     "Scaler",
     "ScalingEstimator",
+    "StructuredMatrixScaling",
+    "StructuredVectorScaling",
     "TemperatureScaling",
     "VectorScaling",
     "from_json",
