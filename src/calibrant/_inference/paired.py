@@ -273,7 +273,7 @@ def tables_of(problems: list[Problem], draws: Draws) -> list[BinTable]:
 
 def _of_blocks(key: NDArray[np.intp], column: Array, m: int, draws: Draws) -> Array:
     """Sums of what rows have, by block and bin."""
-    return np.bincount(key, column, draws.n_blocks * m).reshape(draws.n_blocks, m)
+    return summed(key, column, draws.n_blocks * m).reshape(draws.n_blocks, m)
 
 
 def _split(together: Array, parts: list[Array]) -> list[Array]:
