@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -48,8 +48,10 @@ class Scatter:
     # The predictions, where a measure has a kink at a gap of 0: which way a small change of them
     # moves it depends on the sign of gaps that may be noise.
     predictions: Array | None = None
-    # What the noise of votes adds to the value, where it is taken out of a mean.
+    # What the noise of votes adds to the value, where it is taken out.
     excess: float = 0.0
+    # Errors under each law of what may be behind votes, where these cannot tell which it is.
+    by_law: dict[str, Array] = field(default_factory=dict)
 
     def at(self, t: float) -> Array:
         """The errors in the member t."""
@@ -87,6 +89,8 @@ def difference_limits(
         low, high, _ = mean_limits(Influences(moved, first.influences.units), level)
         value -= first.excess - second.excess
         return value + low, value + high, value
+    if first.by_law and second.by_law:
+        return _law_limits(value, first, second, level)
     tail = (1.0 - level) / 2.0
     a, b = first.at(first.best), second.at(second.best)
     spread = float(np.hypot(a.std(), b.std()))
@@ -101,6 +105,22 @@ def difference_limits(
     if first.predictions is not None and second.predictions is not None:
         room = 2.0 * (1.0 - unlike) * float(np.abs(first.predictions - second.predictions).mean())
     return min(lows) - room, max(highs) + room, value - float(np.median(a - b))
+
+
+def _law_limits(
+    value: float, first: Scatter, second: Scatter, level: float
+) -> tuple[float, float, float]:
+    """Limits of a difference under every law that the votes of both allow. The votes are the same,
+    and so is what is behind them: one law holds for both, and what it adds to both cancels.
+    """
+    tail = (1.0 - level) / 2.0
+    both = [law for law in first.by_law if law in second.by_law]
+    pairs = [(law, law) for law in both] or [(a, b) for a in first.by_law for b in second.by_law]
+    errors = [first.by_law[a] - second.by_law[b] for a, b in pairs]
+    low = min(value - quantile(each, 1.0 - tail) for each in errors)
+    high = max(value - quantile(each, tail) for each in errors)
+    estimate = value - (first.excess - second.excess)
+    return low, high, min(max(estimate, low), high)
 
 
 def independent_limits(
@@ -118,10 +138,14 @@ def independent_limits(
     n = min(first.errors.shape[1], second.errors.shape[1])
     return difference_limits(
         value,
-        replace(first, errors=first.errors[:, :n], predictions=None),
-        replace(second, errors=second.errors[:, :n], predictions=None),
+        replace(first, errors=first.errors[:, :n], predictions=None, by_law=_first(first, n)),
+        replace(second, errors=second.errors[:, :n], predictions=None, by_law=_first(second, n)),
         level,
     )
+
+
+def _first(scatter: Scatter, n: int) -> dict[str, Array]:
+    return {law: errors[:n] for law, errors in scatter.by_law.items()}
 
 
 def _together(first: Influences, second: Influences) -> Influences:
