@@ -92,8 +92,8 @@ class TestWarnings:
             )
         out = scaler.transform(MULTICLASS.logits[:50])
         before = softmax(MULTICLASS.logits[:50])[:, 2]
-        # A penalty lets it go a part of the way; Venn-Abers tries the label on the row itself, which
-        # is much beyond all other rows.
+        # A penalty lets it go a part of the way; Venn-Abers tries the label on the row itself, much
+        # beyond all other rows.
         if kind in PENALISED:
             low = out[:, 2].mean() < 0.5 * before.mean()
         else:
