@@ -46,7 +46,14 @@ class Fitted:
         return json.dumps(self.to_dict(), allow_nan=False)
 
 
-def fitted(request: ReadRequest, kind: str | None, bins: Any, groups: str | None) -> Fitted:
+def fitted(
+    request: ReadRequest,
+    kind: str | None,
+    bins: Any,
+    *,
+    groups: str | None = None,
+    priors: tuple[Any, Any] = (None, None),
+) -> Fitted:
     """The map of a kind that fits a file's rows best; without a kind, of the one they choose."""
     rows = read_rows(request)
     choice = None
@@ -56,6 +63,8 @@ def fitted(request: ReadRequest, kind: str | None, bins: Any, groups: str | None
     scaler = SCALERS[kind](from_logits=request.from_logits)  # type: ignore[call-arg]
     if kind == "HistogramBinning":
         scaler.set_params(bins=bins)
+    if any(prior is not None for prior in priors):
+        scaler.set_params(prior=priors[0], source_prior=priors[1])
     fit = scaler.fit_transform(
         rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
         classes=rows.class_names,
@@ -74,7 +83,8 @@ def fitted(request: ReadRequest, kind: str | None, bins: Any, groups: str | None
 
 
 def _choice(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
-    from calibrant._api.recommend import FOLDS, recommend
+    from calibrant._api.cross_fitting import FOLDS
+    from calibrant._api.recommend import recommend
 
     n_units = rows.n if groups is None else len(np.unique(groups))
     with warnings.catch_warnings():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
-from calibrant._cli.parsing import add_json, names
+from calibrant._cli.parsing import add_json, names, shares
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 from calibrant._core.map_names import METHODS
@@ -39,6 +39,16 @@ def add(commands: Any) -> None:
         help="column that names the cluster of each row (patient, day): --map auto keeps a cluster "
         "together",
     )  # fmt: skip
+    parser.add_argument(
+        "--prior", type=shares, metavar="SHARE",
+        help="with --method prior-shift: the share of class 1 where the map is used (of all "
+        "classes: a,b,c)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--source-prior", type=shares, metavar="SHARE",
+        help="with --method prior-shift: the share at which the predictions are calibrated; by "
+        "default that of the labels, if --prior is given",
+    )  # fmt: skip
     parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
     parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
     parser.add_argument(
@@ -64,7 +74,10 @@ def run(options: argparse.Namespace) -> None:
     if options.fit is not None:
         request = inputs.request_of(options, options.fit)
         kind = None if options.method == AUTO else METHODS[options.method]
-        fit_result = fitted(request, kind, options.bins, options.groups)
+        fit_result = fitted(
+            request, kind, options.bins, groups=options.groups,
+            priors=(options.prior, options.source_prior),
+        )  # fmt: skip
         if written_map is not None:
             with atomic_write(written_map) as temp:
                 temp.write_text(fit_result.to_json() + "\n", encoding="utf-8")
@@ -87,6 +100,9 @@ def run(options: argparse.Namespace) -> None:
 def _check_clear(options: argparse.Namespace) -> None:
     if options.fit is None and options.apply is None:
         raise InputError("there is nothing to do: say --fit FILE, --apply FILE, or both")
+    shifts = options.fit is not None and options.method == "prior-shift"
+    if not shifts and (options.prior is not None or options.source_prior is not None):
+        raise InputError("--prior and --source-prior need --fit FILE --method prior-shift")
     if options.fit is None and options.scaler is None:
         raise InputError("--apply needs a map: name its file with --scaler, or fit one with --fit")
     if options.groups is not None and (options.fit is None or options.method != AUTO):
