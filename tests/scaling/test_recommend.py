@@ -192,6 +192,7 @@ def test_trying_is_quiet_and_the_fit_is_not():
     [
         ({"maps": "betta"}, "did you mean 'beta'"),
         ({"maps": []}, "one map or more"),
+        ({"maps": 3}, "one map or more.*got 3"),
         ({"loss": "ece"}, "loss"),
         ({"folds": 1}, "folds"),
         ({"folds": 500}, "folds=500 needs as many rows; got 400"),

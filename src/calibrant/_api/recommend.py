@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -178,9 +178,11 @@ def _candidates(
     """Names of maps to try, the simplest first, and a note on those that rows are too few for."""
     k = samples.n_classes
     if maps is not None:
-        named = [maps] if isinstance(maps, str) else list(maps)
-        if not named:
-            raise InputError("maps must name one map or more, such as ['platt', 'beta']; got none")
+        named = [maps] if isinstance(maps, str) else maps
+        if not isinstance(named, Iterable) or not (named := list(named)):
+            raise InputError(
+                f"maps must name one map or more, such as ['platt', 'beta']; got {maps!r}"
+            )
         checked = [one_of("maps", name, METHODS) for name in dict.fromkeys(named)]
         return sorted(checked, key=lambda name: _size(name, k)), ()
     suited = [n for n in METHODS if samples.shape in SCALERS[METHODS[n]]._tried_on]

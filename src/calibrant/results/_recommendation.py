@@ -174,10 +174,11 @@ class Recommendation(Rows[TriedMap], Result):
         if len(self.rows) == 2:
             reason = f"{self.best}: the one map that was tried."
         elif chosen.map == lowest.map:
-            reason = (
-                f"{self.best}: its {self.measure} is the lowest, and no simpler map is within "
-                "one standard error of it."
-            )
+            simpler = any(0 < row.parameters < chosen.parameters for row in self.rows)
+            rest = "no simpler map is within one standard error of it" if simpler else (
+                "none is simpler"
+            )  # fmt: skip
+            reason = f"{self.best}: its {self.measure} is the lowest, and {rest}."
         else:
             reason = (
                 f"{self.best}: the simplest map within one standard error of the lowest "
