@@ -110,15 +110,15 @@ def recommend(
         If the input cannot be read as labels and probabilities, the loss or a map is not known,
         there are fewer rows (or clusters) than folds, or no map can be fitted.
 
+    See Also
+    --------
+    decompose : what recalibration would remove of a loss.
+
     Notes
     -----
     Of more than 1,000,000 predictions, rows (or clusters) are drawn at random to try the maps on;
     the map itself is fitted to all. A map that was chosen for these rows looks a little better on
     them than it is: measure it on others.
-
-    See Also
-    --------
-    decompose : what recalibration would remove of a loss.
 
     Examples
     --------
