@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
     from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
+    from calibrant._api.recommend import recommend
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from calibrant.results._decision_curve import DecisionCurve
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._loss_decomposition import LossDecomposition
+    from calibrant.results._recommendation import Recommendation
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
@@ -148,6 +150,7 @@ __all__ = [
     "PlattScaling",
     "Quantile",
     "RankRobustness",
+    "Recommendation",
     "ReliabilityCurve",
     "ReliabilityTable",
     "RiskCoverage",
@@ -212,6 +215,7 @@ __all__ = [
     "rank_cs",
     "rank_robustness",
     "read_file",
+    "recommend",
     "reliability",
     "reliability_curve",
     "report",
@@ -302,6 +306,7 @@ _NAMES = {
         "verdict",
         "vote_noise",
     ),
+    "calibrant._api.recommend": ("recommend",),
     "calibrant._api.reliability": (
         "classwise_reliability",
         "reliability",
@@ -347,6 +352,7 @@ _NAMES = {
         "Evaluation",
     ),
     "calibrant.results._loss_decomposition": ("LossDecomposition",),
+    "calibrant.results._recommendation": ("Recommendation",),
     "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
