@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         truthful_test,
     )
     from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
+    from calibrant._api.metrics.top_label import top_label_ece
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
     from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
     from calibrant._api.reliability import classwise_reliability, reliability
@@ -224,6 +225,7 @@ __all__ = [
     "spiegelhalter",
     "sweep_ece",
     "tace",
+    "top_label_ece",
     "truthful_test",
     "verdict",
     "vote_noise",
@@ -291,6 +293,7 @@ _NAMES = {
         "smooth_ece",
         "smooth_reliability",
     ),
+    "calibrant._api.metrics.top_label": ("top_label_ece",),
     "calibrant._api.metrics.truthful": (
         "classwise_ce",
         "confidence_ce",
