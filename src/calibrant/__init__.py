@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from calibrant._api.metrics.top_label import top_label_ece
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
     from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
+    from calibrant._api.multilabel import multilabel
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from calibrant.results._decision_curve import DecisionCurve
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._loss_decomposition import LossDecomposition
+    from calibrant.results._multilabel import Multilabel
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
@@ -144,6 +146,7 @@ __all__ = [
     "MatrixScaling",
     "MissingExtra",
     "Monitor",
+    "Multilabel",
     "NoiseFloor",
     "NotDefined",
     "PlattScaling",
@@ -209,6 +212,7 @@ __all__ = [
     "lin_ce",
     "log_loss",
     "ls_ece",
+    "multilabel",
     "noise_floor",
     "rank_cs",
     "rank_robustness",
@@ -305,6 +309,7 @@ _NAMES = {
         "verdict",
         "vote_noise",
     ),
+    "calibrant._api.multilabel": ("multilabel",),
     "calibrant._api.reliability": (
         "classwise_reliability",
         "reliability",
@@ -350,6 +355,7 @@ _NAMES = {
         "Evaluation",
     ),
     "calibrant.results._loss_decomposition": ("LossDecomposition",),
+    "calibrant.results._multilabel": ("Multilabel",),
     "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
