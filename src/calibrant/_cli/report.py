@@ -34,6 +34,11 @@ def add(commands: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
     inputs.add_columns(parser)
+    parser.add_argument(
+        "--multilabel", action="store_true",
+        help="rows may have several labels: every column of --label, with its own of --proba, is a "
+        "problem of its own; empty where a label was not annotated",
+    )  # fmt: skip
     inputs.add_bins(parser)
     parser.add_argument(
         "--measures", type=distinct, metavar="NAME,...", help="evaluate only these measures"
@@ -88,6 +93,11 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.multilabel:
+        from calibrant._cli import multilabel
+
+        multilabel.run(options)
+        return
     check_page_possible(options.out)
     check_writable(options.out, options.files, options.format)
     if options.recalibrate is not None:
