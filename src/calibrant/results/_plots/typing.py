@@ -165,6 +165,17 @@ class SlicesData(Protocol):
     def __len__(self) -> int: ...
 
 
+class AnnotatorsData(Protocol):
+    """Annotators, or groups of them: an `Annotators`."""
+
+    @property
+    def level(self) -> float: ...
+    @property
+    def by(self) -> str: ...
+    def columns(self) -> Columns: ...
+    def __len__(self) -> int: ...
+
+
 class RobustnessData(Protocol):
     """Rank correlations: a `RankRobustness`."""
 
