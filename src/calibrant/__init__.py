@@ -377,7 +377,7 @@ _NAMES = {
     ),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
-_SUBMODULES = ("examples", "integrations", "plots", "results", "scaling")
+_SUBMODULES = ("examples", "integrations", "losses", "plots", "results", "scaling")
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.annotator_ceiling import ceiling_beside
 from calibrant._api.compare_resampled import Resampling, pair_limits, resampled
-from calibrant._api.compare_rows import about, n_differing, own_note, samples_of_models
+from calibrant._api.compare_rows import n_differing, own_note, samples_of_models
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
@@ -20,7 +20,7 @@ from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import Judging, sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import InputError, NotDefined
+from calibrant._core.errors import InputError, NotDefined, about
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples

@@ -40,12 +40,16 @@ class Fitted:
         return json.dumps(self.to_dict(), allow_nan=False)
 
 
-def fitted(request: ReadRequest, kind: str, bins: Any) -> Fitted:
+def fitted(
+    request: ReadRequest, kind: str, bins: Any, *, priors: tuple[Any, Any] = (None, None)
+) -> Fitted:
     """The map of a kind that fits a file's rows best."""
     rows = read_rows(request)
     scaler = SCALERS[kind](from_logits=request.from_logits)  # type: ignore[call-arg]
     if kind == "HistogramBinning":
         scaler.set_params(bins=bins)
+    if any(prior is not None for prior in priors):
+        scaler.set_params(prior=priors[0], source_prior=priors[1])
     fit = scaler.fit_transform(
         rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
         classes=rows.class_names,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
-from calibrant._cli.parsing import add_json, names
+from calibrant._cli.parsing import add_json, names, shares
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 from calibrant._core.map_names import METHODS
@@ -31,6 +31,16 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--method", choices=METHODS, default="temperature", help="the map; default temperature"
     )
+    parser.add_argument(
+        "--prior", type=shares, metavar="SHARE",
+        help="with --method prior-shift: the share of class 1 where the map is used (of all "
+        "classes: a,b,c)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--source-prior", type=shares, metavar="SHARE",
+        help="with --method prior-shift: the share at which the predictions are calibrated; by "
+        "default that of the labels, if --prior is given",
+    )  # fmt: skip
     parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
     parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
     parser.add_argument(
@@ -55,8 +65,9 @@ def run(options: argparse.Namespace) -> None:
     _check_nothing_lost(options, written_map)
     if options.fit is not None:
         fit_result = fitted(
-            inputs.request_of(options, options.fit), METHODS[options.method], options.bins
-        )
+            inputs.request_of(options, options.fit), METHODS[options.method], options.bins,
+            priors=(options.prior, options.source_prior),
+        )  # fmt: skip
         if written_map is not None:
             with atomic_write(written_map) as temp:
                 temp.write_text(fit_result.to_json() + "\n", encoding="utf-8")
@@ -79,6 +90,9 @@ def run(options: argparse.Namespace) -> None:
 def _check_clear(options: argparse.Namespace) -> None:
     if options.fit is None and options.apply is None:
         raise InputError("there is nothing to do: say --fit FILE, --apply FILE, or both")
+    shifts = options.fit is not None and options.method == "prior-shift"
+    if not shifts and (options.prior is not None or options.source_prior is not None):
+        raise InputError("--prior and --source-prior need --fit FILE --method prior-shift")
     if options.fit is None and options.scaler is None:
         raise InputError("--apply needs a map: name its file with --scaler, or fit one with --fit")
     if options.apply is not None:

@@ -273,26 +273,47 @@ def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> li
         problems = [problem_of(samples, settled, rule)]  # type: ignore[arg-type]
     if any(problem is None for problem in problems):
         return None
-    return [drawn_table(problem, draws) for problem in problems if problem is not None]
+    return tables_of([problem for problem in problems if problem is not None], draws)
 
 
-def drawn_table(problem: Problem, draws: Draws) -> BinTable:
-    """The problem's table in every resample, each a class of the result."""
+def tables_of(problems: list[Problem], draws: Draws) -> list[BinTable]:
+    """Each problem's table in every resample, a resample being a class of the table."""
+    if not all(problem.hard and problem.w is None for problem in problems):
+        return [_table_of(problem, draws) for problem in problems]
+    # Squares of hard labels are the labels, and of weights of 1 the weights. One product for all
+    # problems takes two thirds of the time of one for each.
+    wholes, sums = [], []
+    for problem in problems:
+        w, key = problem.weights, draws.blocks * problem.m + problem.bins
+        wholes += [_of_blocks(key, column, problem.m, draws) for column in (w, problem.z)]
+        sums.append(_of_blocks(key, problem.u, problem.m, draws))
+    whole = _split(draws.summed(np.concatenate(wholes, axis=1), whole=True), wholes)
+    total = _split(draws.summed(np.concatenate(sums, axis=1)), sums)
+    return [
+        drawn_tables(w, w, wu, wz, wz, wz)
+        for w, wz, wu in zip(whole[::2], whole[1::2], total, strict=True)
+    ]
+
+
+def _of_blocks(key: NDArray[np.intp], column: Array, m: int, draws: Draws) -> Array:
+    """Sums of what rows have, by block and bin."""
+    return summed(key, column, draws.n_blocks * m).reshape(draws.n_blocks, m)
+
+
+def _split(together: Array, parts: list[Array]) -> list[Array]:
+    """Columns of a product as those of its parts."""
+    return np.split(together, np.cumsum([part.shape[1] for part in parts[:-1]]), axis=1)
+
+
+def _table_of(problem: Problem, draws: Draws) -> BinTable:
+    """The table of a problem of weights or soft labels in every resample."""
     w, u, z = problem.weights, problem.u, problem.z
     key = draws.blocks * problem.m + problem.bins
 
-    def drawn(*columns: Array, whole: bool = False) -> list[Array]:
-        of_blocks = [
-            np.bincount(key, column, draws.n_blocks * problem.m).reshape(draws.n_blocks, problem.m)
-            for column in columns
-        ]
-        together = draws.summed(np.concatenate(of_blocks, axis=1), whole=whole)
-        return np.split(together, len(columns), axis=1)
+    def drawn(*columns: Array) -> list[Array]:
+        of_blocks = [_of_blocks(key, column, problem.m, draws) for column in columns]
+        return _split(draws.summed(np.concatenate(of_blocks, axis=1)), of_blocks)
 
-    # Squares of hard labels are the labels, and of weights of 1 the weights.
-    if problem.hard and problem.w is None:
-        (w, wz), (wu,) = drawn(w, w * z, whole=True), drawn(w * u)
-        return drawn_tables(w, w, wu, wz, wz, wz)
     if problem.w is None:
         w, wu, wz, wz2 = drawn(w, w * u, w * z, w * z * z)
         return drawn_tables(w, w, wu, wz, wz2, wz)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._measures.catalogue import Shape, find
+from calibrant._measures.cutoffs import Cutoffs
 from calibrant.results._annotators import Annotators
 from calibrant.results._base import Record
 from calibrant.results._conventions import Conventions
@@ -83,6 +84,9 @@ class BinView:
         The smoothed curve of the smooth calibration error.
     curves : dict of str to ReliabilityCurve
         Curves that follow the rows: "isotonic", which is drawn by default, and "local".
+    cutoffs : Cutoffs or None
+        The interval of predictions, from `lower` to `upper`, whose gaps add up to most, and that
+        sum over all rows, `gap`: its size is the cutoff error.
 
     Examples
     --------
@@ -98,6 +102,7 @@ class BinView:
     values: dict[str, dict[str, list[float]]]
     curve: SmoothCurve
     curves: dict[str, ReliabilityCurve]
+    cutoffs: Cutoffs | None = None
 
     def table(self, rule: str, m: int) -> ReliabilityTable:
         """Give the table of a rule and a number of bins.
@@ -127,7 +132,7 @@ class BinView:
         Returns
         -------
         dict
-            `labels`, `counts`, `tables`, `values`, `curve` and `curves`.
+            `labels`, `counts`, `tables`, `values`, `curve`, `curves` and `cutoffs`.
         """
         return {
             "labels": self.labels,
@@ -139,6 +144,7 @@ class BinView:
             "values": json_value(self.values),
             "curve": self.curve.to_dict(),
             "curves": {name: curve.to_dict() for name, curve in self.curves.items()},
+            "cutoffs": None if self.cutoffs is None else json_value(vars(self.cutoffs)),
         }
 
 

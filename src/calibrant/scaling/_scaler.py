@@ -89,6 +89,8 @@ class Scaler(ABC):
     _class_by_class: ClassVar[bool] = True
     # Whether the map is fitted to every vote on a row, where there are votes, or to its majority.
     _of_votes: ClassVar[bool] = True
+    # Whether the map may be fitted without labels, so that its losses are not known.
+    _without_labels: ClassVar[bool] = False
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
     _columns: int | None
@@ -495,7 +497,8 @@ class Scaler(ABC):
                 "columns": self._columns,
                 "fitted_on": self._fitted_on,
                 "fitted_rows": None if rows is None else rows.to_dict(),
-                **{name: getattr(self, name) for name in (*COUNTS, *LOSSES)},
+                **{name: getattr(self, name) for name in COUNTS},
+                **{name: encode_learned(getattr(self, name)) for name in LOSSES},
             }
         )
 
@@ -534,6 +537,8 @@ class Scaler(ABC):
         if not hasattr(self, "loss_"):
             return call
         learned = ", ".join(f"{name}={short(getattr(self, name))}" for name in self._learned)
+        if np.isnan(self.loss_):
+            return f"<{call}: {learned}; from {self.n_rows_} rows without labels>"
         return (
             f"<{call}: {learned}; log loss {self.loss_before_:.4f} -> {self.loss_:.4f} on the "
             f"{self.n_rows_} rows of the fit>"
