@@ -10,6 +10,7 @@ METHODS = {
     "centred-isotonic": "CentredIsotonic",
     "venn-abers": "VennAbers",
     "beta": "BetaCalibration",
+    "spline": "SplineScaling",
     "histogram": "HistogramBinning",
     "vector": "VectorScaling",
     "matrix": "MatrixScaling",

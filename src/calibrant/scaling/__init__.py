@@ -24,6 +24,7 @@ from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._prior_shift import PriorShift
 from calibrant.scaling._same_rows import SameRows
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._spline import SplineScaling
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
 from calibrant.scaling._venn_abers import VennAbers
@@ -47,6 +48,7 @@ __all__ = [
     "SameRows",
     "Scaler",
     "ScalingEstimator",
+    "SplineScaling",
     "TemperatureScaling",
     "VectorScaling",
     "VennAbers",

@@ -23,6 +23,7 @@ from calibrant.scaling._prior_shift import PriorShift
 from calibrant.scaling._same_rows import FittedRows
 from calibrant.scaling._saved import COUNTS, LOSSES, decode_learned, decode_option, from_text
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._spline import SplineScaling
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
 from calibrant.scaling._venn_abers import VennAbers
@@ -37,6 +38,7 @@ SCALERS: dict[str, type[Scaler]] = {
         MatrixScaling,
         PlattScaling,
         BetaCalibration,
+        SplineScaling,
         IsotonicCalibration,
         CentredIsotonic,
         VennAbers,
