@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scaling_problems import BINARY, KINDS, MULTICLASS, SHAPES, TEMPERATURES
+from scaling_problems import BINARY, KINDS, MULTICLASS, PENALISED, SHAPES, TEMPERATURES, softmax
 
 from calibrant._core.binning import EqualWidth, LevelSets, Quantile
 from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption
@@ -91,9 +91,15 @@ class TestWarnings:
                 MULTICLASS.hard[rows], MULTICLASS.logits[rows], classes=["a", "b", "cat", "d"]
             )
         out = scaler.transform(MULTICLASS.logits[:50])
-        # Venn-Abers tries the label on the row itself, which is much beyond all other rows.
-        most = 1.0 if kind == "VennAbers" else 0.05
-        assert np.isfinite(out).all() and out[:, 2].max() < most and out[:, 2].mean() < 0.05
+        before = softmax(MULTICLASS.logits[:50])[:, 2]
+        # A penalty lets it go a part of the way; Venn-Abers tries the label on the row itself, much
+        # beyond all other rows.
+        if kind in PENALISED:
+            low = out[:, 2].mean() < 0.5 * before.mean()
+        else:
+            most = 1.0 if kind == "VennAbers" else 0.05
+            low = out[:, 2].max() < most and out[:, 2].mean() < 0.05
+        assert np.isfinite(out).all() and low
 
     @pytest.mark.parametrize("kind", TEMPERATURES)
     def test_temperature_needs_no_class_in_particular(self, kind):

@@ -22,9 +22,12 @@ from calibrant.scaling._load import SCALERS, from_json, load
 from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._prior_shift import PriorShift
+from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._same_rows import SameRows
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._spline import SplineScaling
+from calibrant.scaling._structured_matrix import StructuredMatrixScaling
+from calibrant.scaling._structured_vector import StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
 from calibrant.scaling._venn_abers import VennAbers
@@ -44,11 +47,14 @@ __all__ = [
     "MatrixScaling",
     "PlattScaling",
     "PriorShift",
+    "QuadraticScaling",
     "Recalibrated",
     "SameRows",
     "Scaler",
     "ScalingEstimator",
     "SplineScaling",
+    "StructuredMatrixScaling",
+    "StructuredVectorScaling",
     "TemperatureScaling",
     "VectorScaling",
     "VennAbers",

@@ -20,10 +20,13 @@ from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._predictions import LARGEST_LOGIT, Predictions
 from calibrant.scaling._prior_shift import PriorShift
+from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._same_rows import FittedRows
 from calibrant.scaling._saved import COUNTS, LOSSES, decode_learned, decode_option, from_text
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._spline import SplineScaling
+from calibrant.scaling._structured_matrix import StructuredMatrixScaling
+from calibrant.scaling._structured_vector import StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
 from calibrant.scaling._venn_abers import VennAbers
@@ -36,7 +39,10 @@ SCALERS: dict[str, type[Scaler]] = {
         TemperatureScaling,
         VectorScaling,
         MatrixScaling,
+        StructuredVectorScaling,
+        StructuredMatrixScaling,
         PlattScaling,
+        QuadraticScaling,
         BetaCalibration,
         SplineScaling,
         IsotonicCalibration,
