@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
     from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
     from calibrant._api.multilabel import multilabel
+    from calibrant._api.recommend import recommend
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._loss_decomposition import LossDecomposition
     from calibrant.results._multilabel import Multilabel
+    from calibrant.results._recommendation import Recommendation
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
@@ -152,6 +154,7 @@ __all__ = [
     "PlattScaling",
     "Quantile",
     "RankRobustness",
+    "Recommendation",
     "ReliabilityCurve",
     "ReliabilityTable",
     "RiskCoverage",
@@ -217,6 +220,7 @@ __all__ = [
     "rank_cs",
     "rank_robustness",
     "read_file",
+    "recommend",
     "reliability",
     "reliability_curve",
     "report",
@@ -310,6 +314,7 @@ _NAMES = {
         "vote_noise",
     ),
     "calibrant._api.multilabel": ("multilabel",),
+    "calibrant._api.recommend": ("recommend",),
     "calibrant._api.reliability": (
         "classwise_reliability",
         "reliability",
@@ -356,6 +361,7 @@ _NAMES = {
     ),
     "calibrant.results._loss_decomposition": ("LossDecomposition",),
     "calibrant.results._multilabel": ("Multilabel",),
+    "calibrant.results._recommendation": ("Recommendation",),
     "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),

@@ -146,8 +146,9 @@ class BinTable:
         return ratio(self.sum_wz, self.sum_w)
 
 
-# Columns of which runs are put together to the last: a round of them costs next to nothing.
-FEW_COLUMNS = 256
+# Columns of which runs are put together to the last: a round of them costs next to nothing, and to
+# load a search that needs no rounds takes as long as thousands.
+FEW_COLUMNS = 4096
 
 
 def pool_runs(columns: NDArray[np.float64]) -> NDArray[np.float64]:

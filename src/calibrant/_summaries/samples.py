@@ -357,7 +357,7 @@ class Summary:
     @cached_property
     def logit_grid(self) -> LogitGrid:
         """The scalar problem on the logit grid."""
-        smooth = SmoothSummary(*self._problem)
+        smooth = SmoothSummary(*self._problem, findings=self.findings)
         grid = smooth.logit_grid(LS_SIGMA)
         self._note(smooth.findings)
         self.n_logits_clipped = smooth.n_logits_clipped
@@ -366,7 +366,7 @@ class Summary:
     @cached_property
     def smooth(self) -> float:
         """smECE of the scalar problem, at its fixed point."""
-        smooth = SmoothSummary(*self._problem)
+        smooth = SmoothSummary(*self._problem, findings=self.findings)
         value = smooth.smooth_ece(None)
         self._note(smooth.findings)
         return value
