@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
+from scipy.stats import binom
 
 import calibrant as cal
 from calibrant._core.bin_tables import FIELDS, BinTable
@@ -248,3 +249,29 @@ def test_a_comparison_is_the_same_in_any_number_of_threads(monkeypatch):
         monkeypatch.setenv("CALIBRANT_THREADS", threads)
         found.append(cal.compare(y, p, measures=["ece", "brier"], n_resamples=120, bin_counts=(5,)))
     assert found[0].to_json() == found[1].to_json()
+
+
+@pytest.mark.parametrize("name", available())
+def test_numbers_are_those_of_the_generator(name):
+    for size in (1, 7, 64):
+        bits, twin = np.random.SFC64((size, 2)), np.random.SFC64((size, 2))
+        for _ in range(2):  # the second call goes on where the first has ended
+            raw = twin.random_raw((size + 1) // 2)
+            halves = np.stack([raw & 0xFFFFFFFF, raw >> 32], axis=1).ravel()[:size]
+            numbers = on(name, draws._numbers, bits, (1, size))
+            np.testing.assert_array_equal(numbers[0], halves >> 1)
+
+
+@pytest.mark.parametrize("name", available())
+def test_tables_of_outcomes_are_binomial(name):
+    """One number a cell: each outcome as often as its chance says, cells of 0 rows included."""
+    rows = np.array([0, 1, 2, 30, 0, 400, 5, 5, 0])
+    rates = np.array([0.5, 0.3, 0.5, 0.1, 1.0, 0.97, 0.0, 1.0, 0.2])
+    hits = on(name, draws._binomials, rows, rates, 5000, (8,))
+    numbers = draws._numbers(np.random.SFC64((8,)), hits.shape) / 2.0**31
+    for c, (n, rate) in enumerate(zip(rows, rates, strict=True)):
+        # The least number of outcomes whose chance of no more is above the number drawn.
+        through = binom.cdf(np.arange(n + 1), n, rate)
+        slow = (through[None, :-1] <= numbers[:, c, None]).sum(axis=1)
+        assert (hits[:, c] == slow).mean() > 0.999, c  # chances are rounded to 31 bits
+        assert np.abs(hits[:, c] - slow).max() <= 1

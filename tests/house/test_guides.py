@@ -28,7 +28,7 @@ NEEDS = {
     "diagrams": ("matplotlib", "sklearn", "altair"),
     "files": ("pyarrow",),
     "for/data-lake": ("pyarrow", "duckdb"),
-    "gallery": ("matplotlib",),
+    "gallery": ("matplotlib", "altair"),
     "frames": ("polars", "duckdb"),
     "index": ("matplotlib",),
     "integrations": ("matplotlib", "sklearn", "evaluate"),

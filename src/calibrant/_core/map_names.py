@@ -8,6 +8,8 @@ METHODS = {
     "platt": "PlattScaling",
     "quadratic": "QuadraticScaling",
     "isotonic": "IsotonicCalibration",
+    "centred-isotonic": "CentredIsotonic",
+    "venn-abers": "VennAbers",
     "beta": "BetaCalibration",
     "histogram": "HistogramBinning",
     "vector": "VectorScaling",
@@ -16,4 +18,5 @@ METHODS = {
     "structured-matrix": "StructuredMatrixScaling",
     "dirichlet": "DirichletCalibration",
     "label-smoothing": "LabelSmoothingTemperature",
+    "prior-shift": "PriorShift",
 }

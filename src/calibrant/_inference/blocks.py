@@ -12,6 +12,8 @@ from calibrant._inference.budget import MAX_BLOCKS
 
 Array = NDArray[np.float64]
 
+# Cells a row from which on few of them have rows of a block, and a sparse product is cheaper.
+SPARSE_FROM = 8
 # Of fewer clusters two signs alone have too few arrangements (Webb, 2023, doi:10.1111/caje.12661).
 FEW_BLOCKS = 12
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
@@ -61,6 +63,18 @@ class Blocks:
         """Sums of what rows have, by block and column: (blocks, columns)."""
         key = self.index * n_columns + column
         return summed(key, values, self.size * n_columns).reshape(self.size, n_columns)
+
+    def drawn_sums(
+        self, counts: Array, column: NDArray[np.intp], n_columns: int, *values: Array
+    ) -> list[Array]:
+        """Sums of what rows of the drawn blocks have, by draw and column: (draws, columns) each."""
+        if self.size * n_columns < SPARSE_FROM * column.size:
+            return [counts @ self.sums(column, n_columns, each) for each in values]
+        from scipy.sparse import coo_array
+
+        turned, shape = np.ascontiguousarray(counts.T), (n_columns, self.size)
+        of_blocks = (coo_array((each, (column, self.index)), shape=shape) for each in values)
+        return [np.ascontiguousarray((each.tocsr() @ turned).T) for each in of_blocks]
 
 
 def blocks_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> Blocks:

@@ -150,23 +150,21 @@ class Family:
             return
         w = p.weights
         counts = self.blocks.resamples(self.n_draws, self.seed, p.w)
-        sums = {
-            "w": w, "wu": w * p.u, "wz": w * p.z, "wz2": w * p.z**2,
-        }  # fmt: skip
-        of_blocks = {
-            name: self.blocks.sums(cells.index, cells.size, column) for name, column in sums.items()
-        }
-        self._w, self._wu = counts @ of_blocks["w"], counts @ of_blocks["wu"]
+
+        def drawn(*values: Array) -> list[Array]:
+            return self.blocks.drawn_sums(counts, cells.index, cells.size, *values)
+
+        self._w, self._wu = drawn(w, w * p.u)
         if self.outcomes:
             return
+        [wz] = drawn(w * p.z)
+        [wz2] = [wz] if p.hard else drawn(w * p.z**2)
         centre = thresholded(self.gap, self.scale, 1.0)[cells.bins]
-        noise = of_blocks["wz"] - of_blocks["wu"] - centre * of_blocks["w"]
+        seen = cells.wz - cells.w * cells.u - centre * cells.w
         wider = np.sqrt(self.blocks.size / max(1.0, self.blocks.size - 1.0))
-        self._noise = wider * ((counts - 1.0) @ noise)
-        mean = np.divide(
-            counts @ of_blocks["wz"], self._w, out=np.zeros_like(self._w), where=self._w > 0
-        )
-        self._spread = np.maximum(counts @ of_blocks["wz2"] - self._w * mean**2, 0.0)
+        self._noise = wider * (wz - self._wu - centre * self._w - seen)
+        mean = np.divide(wz, self._w, out=np.zeros_like(self._w), where=self._w > 0)
+        self._spread = np.maximum(wz2 - self._w * mean**2, 0.0)
 
     def _revote(self, votes: VoteScatter) -> None:
         """Draws in which rows stay, and shares scatter as votes do."""

@@ -297,12 +297,17 @@ def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Ar
     return out
 
 
-def smooth_errors(grid: UnitGrid, total: float, sigma: float | None) -> list[float]:
-    """smECE of each class: at its fixed point, or at a given bandwidth."""
-    return [_smooth_error(row[None], total, sigma) for row in grid.residual]
+def smooth_errors(
+    grid: UnitGrid, total: float, sigma: float | None, least: float = 0.0
+) -> list[float]:
+    """smECE of each class: at its fixed point, or at a given bandwidth.
+
+    Of a fixed point below `least` no more is told than that: any number below it.
+    """
+    return [_smooth_error(row[None], total, sigma, least) for row in grid.residual]
 
 
-def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
+def _smooth_error(residual: Array, total: float, sigma: float | None, least: float) -> float:
     cosines = _cosines(residual)
     cells = residual.shape[1] - 1
 
@@ -332,37 +337,59 @@ def _smooth_error(residual: Array, total: float, sigma: float | None) -> float:
     high = min(1.0, (1.0 + 1e-6) * at_low)
     if not (at_low > low and error(high) < high):
         low, high = finest, 1.0
+    if high < least:
+        return high
+    if low < least < high:
+        if error(least) < (1.0 - 1e-9) * least:
+            return max(float(error(least)), finest)
+        low = least if error(least) > least else low
     return _fixed_point(error, low, high)
 
 
 def _fixed_point(error: Callable[[float], float], low: float, high: float) -> float:
     """Where a falling function equals its argument, between two ends.
 
-    Secants, the end that stays having its excess halved. The excess falls by at least as much as
-    the argument rises, so it bounds what is left. (SciPy has such a search; to load it takes longer
-    than all smooth errors of a page.)
+    Secants of logarithms, which are all but straight where noise decides; the end that stays has
+    its excess cut by as much as the other one's fell (Anderson and Bjorck, 1973). The logarithm of
+    the excess falls by at least as much as that of the argument rises, so it bounds what is left.
+    (SciPy has such searches; to load them takes longer than all smooth errors of a page.)
     """
-    above, below = error(low) - low, error(high) - high
+
+    def excess(width: float) -> float:
+        return math.log(max(error(width), 1e-300) / width)
+
+    a, b = math.log(low), math.log(high)
+    above, below = excess(low), excess(high)
     kept = 0
-    while high - low > 1e-13 + 1e-12 * low:
-        at = (low * below - high * above) / (below - above)
-        if not low < at < high:
-            at = (low + high) / 2.0
-        excess = error(at) - at
-        if abs(excess) <= 1e-15:
-            return at
-        if excess > 0.0:
-            low, above, below = at, excess, below / 2.0 if kept > 0 else below
-            kept = 1
+    while b - a > 1e-12:
+        at = (a * below - b * above) / (below - above)
+        if not a < at < b:
+            at = (a + b) / 2.0
+        found = excess(math.exp(at))
+        if abs(found) <= 1e-14:
+            return math.exp(at)
+        if found > 0.0:
+            below *= _cut(found / above) if kept > 0 else 1.0
+            a, above, kept = at, found, 1
         else:
-            high, below, above = at, excess, above / 2.0 if kept < 0 else above
-            kept = -1
-    return (low + high) / 2.0
+            above *= _cut(found / below) if kept < 0 else 1.0
+            b, below, kept = at, found, -1
+    return math.exp((a + b) / 2.0)
 
 
-def smooth_ece_of_grid(grid: UnitGrid, total: float, sigma: float | None = None) -> float:
-    """smECE, the mean over classes; `total` is the sum of weights."""
-    return float(np.mean(smooth_errors(grid, total, sigma)))
+def _cut(left: float) -> float:
+    return 1.0 - left if left < 1.0 else 0.5
+
+
+def smooth_ece_of_grid(
+    grid: UnitGrid, total: float, sigma: float | None = None, least: float = 0.0
+) -> float:
+    """smECE, the mean over classes; `total` is the sum of weights.
+
+    Of one class any number below `least`, where the fixed point lies there.
+    """
+    one = grid.residual.shape[0] == 1
+    return float(np.mean(smooth_errors(grid, total, sigma, least if one else 0.0)))
 
 
 # --- curves ---

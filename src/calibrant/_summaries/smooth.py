@@ -133,7 +133,9 @@ class SmoothSummary:
         """smECE at its fixed point or at a bandwidth, on a grid fine enough for it."""
         cells, total = UNIT_CELLS, self.total_weight
         while True:
-            value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma)
+            # What this grid does not resolve is looked for on a finer one, and not here.
+            least = CELLS_PER_SIGMA / cells if cells < MOST_UNIT_CELLS else 0.0
+            value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma, least)
             width = value if sigma is None else sigma
             if is_fine_enough(value, width, cells) or cells >= MOST_UNIT_CELLS:
                 return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -80,18 +81,49 @@ class IsotonicCalibration(OneVsRest):
         return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        from scipy.optimize import isotonic_regression
-
-        weighted = column.weights > 0
-        weights = column.weights[weighted]
-        levels, index = np.unique(column.predictions[weighted], return_inverse=True)
-        mass = np.bincount(index, weights)
-        means = np.bincount(index, weights * column.targets[weighted]) / mass
-        fit = isotonic_regression(means, weights=mass)
-        # Sums of weights may round a hair past the ends.
-        values = np.clip(np.asarray(fit.x, dtype=np.float64), 0.0, 1.0)
-        ends = np.unique(np.concatenate([fit.blocks[:-1], fit.blocks[1:] - 1]))
-        return ColumnFit((levels[ends], values[ends]))
+        blocks = pooled(column)
+        ends = np.stack([blocks.first, blocks.last], axis=1).ravel()
+        thresholds, kept = np.unique(ends, return_index=True)
+        return ColumnFit((thresholds, np.repeat(blocks.values, 2)[kept]))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         return np.interp(values, self.thresholds_[j], self.values_[j])
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Stretches of pooled predictions, in order: the first and the last prediction of each, their
+    weighted mean, their weight, and their mean target.
+    """
+
+    first: FloatArray
+    last: FloatArray
+    centre: FloatArray
+    mass: FloatArray
+    values: FloatArray
+
+
+def pooled(column: Column) -> Blocks:
+    """The isotonic fit to a column, by its blocks; rows of weight 0 have no say."""
+    from scipy.optimize import isotonic_regression
+
+    levels, mass, means = by_level(column)
+    fit = isotonic_regression(means, weights=mass)
+    start, stop = fit.blocks[:-1], fit.blocks[1:]
+    total = np.add.reduceat(mass, start)
+    centre = np.add.reduceat(mass * levels, start) / total
+    # Sums of weights may round a hair past the ends.
+    values = np.clip(np.asarray(fit.x, dtype=np.float64)[start], 0.0, 1.0)
+    return Blocks(levels[start], levels[stop - 1], centre, total, values)
+
+
+def by_level(column: Column) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The distinct predictions of positive weight in order, the weight and the mean target of
+    each: all that a fit of an increasing map reads.
+    """
+    weighted = column.weights > 0
+    weights = column.weights[weighted]
+    levels, index = np.unique(column.predictions[weighted], return_inverse=True)
+    mass: FloatArray = np.bincount(index, weights).astype(np.float64)
+    means: FloatArray = np.bincount(index, weights * column.targets[weighted]) / mass
+    return levels, mass, means

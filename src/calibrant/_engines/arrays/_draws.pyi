@@ -1,8 +1,12 @@
-from numpy import float64, int32, int64, uint16
+from numpy import float64, int32, int64, uint16, uint64
 from numpy.typing import NDArray
 
 _F = NDArray[float64]
 
+def fill_numbers(numbers: NDArray[int32], state: NDArray[uint64]) -> None: ...
+def count_steps(
+    hits: _F, numbers: NDArray[int32], lasts: NDArray[int32], firsts: NDArray[int64]
+) -> None: ...
 def count_outcomes(
     hits: _F, numbers: NDArray[int32], rows: NDArray[int64], lasts: NDArray[int32]
 ) -> None: ...

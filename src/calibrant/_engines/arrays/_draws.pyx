@@ -5,12 +5,62 @@
 A row of each array is one draw, a column a cell. `calibrant._engines.arrays.draws` has the same in
 NumPy, number for number.
 """
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 cdef enum:
     STEP = 256  # rows at a time, so that what belongs to them stays at hand
-    FEW = 24  # classes that are counted rather than searched
+
+
+def fill_numbers(int32_t[::1] numbers, uint64_t[::1] state):
+    """Write whole numbers of 31 bits, two of each 64 of SFC64, the lower half first.
+
+    `state` is that of `numpy.random.SFC64`, and is left where the generator would be.
+    """
+    cdef Py_ssize_t i, size = numbers.shape[0]
+    cdef uint64_t a = state[0], b = state[1], c = state[2], counter = state[3], drawn
+    with nogil:
+        for i from 0 <= i < size by 2:
+            drawn = a + b + counter
+            counter += 1
+            a = b ^ (b >> 11)
+            b = c + (c << 3)
+            c = ((c << 24) | (c >> 40)) + drawn
+            numbers[i] = <int32_t> (<uint32_t> drawn >> 1)
+            if i + 1 < size:
+                numbers[i + 1] = <int32_t> (drawn >> 33)
+    state[0] = a
+    state[1] = b
+    state[2] = c
+    state[3] = counter
+
+
+cdef inline Py_ssize_t how_many_below(int32_t x, const int32_t* lasts, Py_ssize_t k) noexcept nogil:
+    """How many of k rising numbers are below x; without a branch that nobody can foresee."""
+    cdef Py_ssize_t at = 0, half
+    while k > 1:
+        half = k >> 1
+        at += half * (lasts[at + half - 1] < x)
+        k -= half
+    return at + (k == 1 and lasts[at] < x)
+
+
+def count_steps(
+    double[:, ::1] hits, const int32_t[:, ::1] numbers, const int32_t[::1] lasts,
+    const int64_t[::1] firsts,
+):
+    """Write how many of the rising `lasts` of each cell are below its number."""
+    cdef Py_ssize_t d, c, start
+    if lasts.shape[0] == 0:
+        hits[:, :] = 0.0
+        return
+    with nogil:
+        for start from 0 <= start < hits.shape[1] by STEP:
+            for d in range(hits.shape[0]):
+                for c in range(start, min(start + STEP, hits.shape[1])):
+                    hits[d, c] = <double> how_many_below(
+                        numbers[d, c], &lasts[0] + firsts[c], firsts[c + 1] - firsts[c]
+                    )
 
 
 def count_outcomes(
@@ -36,33 +86,35 @@ def count_outcomes(
                 at += n
 
 
-cdef inline uint16_t label_of(int32_t x, const int32_t* lasts, Py_ssize_t k) noexcept nogil:
-    """How many of the k rising `lasts` are below x."""
-    cdef Py_ssize_t r, a = 0, b = k, middle
-    cdef int32_t y = 0
-    if k <= FEW:
-        for r in range(k):
-            y += x > lasts[r]
-        return <uint16_t> y
-    while a < b:
-        middle = (a + b) >> 1
-        if x > lasts[middle]:
-            a = middle + 1
-        else:
-            b = middle
-    return <uint16_t> a
-
-
 def draw_labels(
-    uint16_t[:, ::1] labels, const int32_t[:, ::1] lasts, const int32_t[:, ::1] numbers
+    uint16_t[:, ::1] labels, const int32_t[:, :] lasts, const int32_t[:, ::1] numbers
 ):
-    """Write the class that each number falls into: `lasts` (n, k - 1) are those of each class."""
-    cdef Py_ssize_t d, i, start, n = lasts.shape[0], k = lasts.shape[1]
+    """Write the class that each number falls into: `lasts` (n, k - 1) are those of each class.
+
+    Those of one class side by side are compared many at a time; of a row side by side, searched.
+    """
+    cdef Py_ssize_t d, i, r, start, some, n = lasts.shape[0], k = lasts.shape[1]
+    cdef bint side_by_side = lasts.strides[0] == sizeof(int32_t)
+    cdef int32_t label[STEP]
+    cdef const int32_t* x
+    cdef const int32_t* last
     with nogil:
         for start from 0 <= start < n by STEP:
+            some = min(STEP, n - start)
             for d in range(labels.shape[0]):
-                for i in range(start, min(start + STEP, n)):
-                    labels[d, i] = label_of(numbers[d, i], &lasts[i, 0], k)
+                x = &numbers[d, start]
+                for i in range(some):
+                    label[i] = 0
+                if side_by_side:
+                    for r in range(k):
+                        last = &lasts[start, r]
+                        for i in range(some):
+                            label[i] += x[i] > last[i]
+                elif k > 0:
+                    for i in range(some):
+                        label[i] = <int32_t> how_many_below(x[i], &lasts[start + i, 0], k)
+                for i in range(some):
+                    labels[d, start + i] = <uint16_t> label[i]
 
 
 def count_labels(

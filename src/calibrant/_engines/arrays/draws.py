@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,14 @@ AT_A_TIME = 1 << 18
 KEPT = 1 << 23
 # Classes that a drawn label has room for.
 MOST_LABELS = 1 << 16
+# Classes that each number is compared with rather than searched among.
+FEW_COMPARED = 40
 # A cell's outcomes are counted one by one up to so many, and drawn as a binomial beyond: where the
 # numbers must be made for every call, and where they are kept.
 FEW_ROWS, FEW_KEPT = 24, 140
+# Rows a cell up to which a table has the chances of every number of outcomes, where all draws have
+# the same rows.
+FEW_TABLED = 500
 # Random numbers are whole, from 0 to below this.
 _END = 2.0**31
 
@@ -43,6 +49,12 @@ def _compiled() -> Any:
 def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
     """Random whole numbers of 31 bits: half as dear as any other kind."""
     size = shape[0] * shape[1]
+    compiled = _compiled()
+    if compiled is not None:
+        numbers, state = np.empty(size, dtype=np.int32), bits.state
+        compiled.fill_numbers(numbers, state["state"]["state"])
+        bits.state = state
+        return numbers.reshape(shape)
     raw = bits.random_raw((size + 1) // 2).view(np.uint32)[:size]
     return (raw >> np.uint32(1)).view(np.int32).reshape(shape)
 
@@ -67,6 +79,8 @@ class Outcomes:
     def draw(self, rates: Array) -> Array:
         """How many of the rows of each cell have the outcome 1: (draws, cells)."""
         shape = (self.n_draws, self.rows.shape[1])
+        if len(self.rows) == 1 and self._n <= FEW_TABLED * shape[1]:
+            return _binomials(self.rows[0], rates, self.n_draws, self.seed)
         if not self._one_by_one:
             drawn = np.random.default_rng(self.seed).binomial(self.rows, rates, shape)
             return drawn.astype(np.float64)
@@ -104,6 +118,30 @@ class Outcomes:
             yield _numbers(bits, (min(step, self.n_draws - start), self._n))
 
 
+def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequence[int]) -> Array:
+    """Outcomes of the same rows in every draw, (draws, cells): one number for each cell."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    firsts = np.concatenate([[0], np.cumsum(rows)])
+    # The chances of 0, 1, ... outcomes, but for the last number, which is left over.
+    hits = np.arange(firsts[-1]) - np.repeat(firsts[:-1], rows)
+    n, rate = np.repeat(rows, rows), np.repeat(np.clip(rates, 0.0, 1.0), rows)
+    ways = gammaln(np.arange(1.0, rows.max(initial=0) + 2.0))
+    chances = np.exp(
+        ways[n] - ways[hits] - ways[n - hits] + xlogy(hits, rate) + xlog1py(n - hits, -rate)
+    )
+    through = np.cumsum(np.append(0.0, chances))
+    lasts = _last_below(through[1:] - np.repeat(through[firsts[:-1]], rows))
+    numbers = _numbers(np.random.SFC64(seed), (n_draws, rows.size))
+    out, compiled = np.empty(numbers.shape), _compiled()
+    if compiled is not None:
+        compiled.count_steps(out, numbers, lasts, firsts)
+        return out
+    for c, (start, end) in enumerate(pairwise(firsts)):
+        out[:, c] = np.searchsorted(lasts[start:end], numbers[:, c])
+    return out
+
+
 def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts: Numbers) -> None:
     """Write how many of the numbers of each cell are not above its last."""
     of_cell = np.broadcast_to(rows, hits.shape).ravel()
@@ -118,7 +156,9 @@ def count_outcomes(hits: Array, numbers: Numbers, rows: NDArray[np.int64], lasts
 def draw_labels(rates: Array, n_draws: int, seed: Sequence[int]) -> Labels:
     """Labels of rows of rates (n, k) that add up to 1: (draws, n)."""
     n, k = rates.shape
-    lasts = np.ascontiguousarray(_last_below(np.cumsum(rates, axis=1)[:, : k - 1]))
+    # Few classes are compared with many rows at a time, many are searched in each.
+    lasts = _last_below(np.cumsum(rates, axis=1)[:, : k - 1])
+    lasts = np.asfortranarray(lasts) if k <= FEW_COMPARED else np.ascontiguousarray(lasts)
     labels = np.empty((n_draws, n), dtype=np.uint16)
     bits, step, compiled = np.random.SFC64(seed), max(1, AT_A_TIME // max(1, n)), _compiled()
     for start in range(0, n_draws, step):
