@@ -56,6 +56,7 @@ MAKERS = {
     "test": lambda: cal.truthful_test(Y, P),
     "cox": lambda: cal.cox_calibration(Y, P),
     "windows": monitored,
+    "multilabel": lambda: cal.multilabel([[0, 1], [1, 1]] * 20, [[0.2, 0.7], [0.6, 0.9]] * 20),
     "segments": lambda: cal.find_segments(Y, P, {"side": SIDES}, n_draws=100),
     "decomposition": lambda: cal.decompose(Y, P, recalibrate="platt"),
     "recommendation": lambda: cal.recommend(Y, P, maps=["temperature", "platt"]),

@@ -10,6 +10,7 @@ from typing import Any
 
 from calibrant._measures.catalogue import Shape, find
 from calibrant._measures.cutoffs import Cutoffs
+from calibrant.results._annotators import Annotators
 from calibrant.results._base import Record
 from calibrant.results._conventions import Conventions
 from calibrant.results._decision_curve import DecisionCurve
@@ -335,6 +336,8 @@ class Report(Record):
         What each map does, fitted and measured on the same rows; the suitable one is `chosen`.
     votes : VoteProfile or None
         Predictions beside the votes, where labels come with their numbers of votes.
+    annotators : Annotators or None
+        Each annotator's agreement with the rest, where the table was given.
 
     Examples
     --------
@@ -362,6 +365,7 @@ class Report(Record):
     histogram: tuple[list[float], list[float], list[float]] | None = None
     recalibrations: tuple[BeforeAfter, ...] = ()
     votes: VoteProfile | None = None
+    annotators: Annotators | None = None
 
     @property
     def level(self) -> float:
@@ -399,6 +403,7 @@ class Report(Record):
             "decisions": self.decisions.to_dict() if self.decisions else None,
             "histogram": json_value(self.histogram),
             "votes": self.votes.to_dict() if self.votes else None,
+            "annotators": self.annotators.to_dict() if self.annotators else None,
         }
 
     def to_html(self) -> str:

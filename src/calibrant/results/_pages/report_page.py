@@ -21,7 +21,7 @@ from calibrant.results._pages.sections import (
     ranking_section,
 )
 from calibrant.results._pages.typing import ReportData
-from calibrant.results._pages.votes_section import votes_section
+from calibrant.results._pages.votes_section import annotators_section, votes_section
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
 
@@ -67,6 +67,7 @@ def report_page(report: ReportData) -> str:
         decisions=None if decisions is None else decisions[0],
         histogram=None if histogram is None else histogram[0],
         votes=None if votes is None else votes[0],
+        people=annotators_section(report.annotators),
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
