@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.validation import public
+from calibrant._engines.arrays.draws import fit_isotonic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 
@@ -80,17 +81,17 @@ class IsotonicCalibration(OneVsRest):
         return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        from scipy.optimize import isotonic_regression
-
         weighted = column.weights > 0
         weights = column.weights[weighted]
         levels, index = np.unique(column.predictions[weighted], return_inverse=True)
-        mass = np.bincount(index, weights)
-        means = np.bincount(index, weights * column.targets[weighted]) / mass
-        fit = isotonic_regression(means, weights=mass)
+        mass, total = (
+            np.bincount(index, each).astype(np.float64, copy=False)
+            for each in (weights, weights * column.targets[weighted])
+        )
         # Sums of weights may round a hair past the ends.
-        values = np.clip(np.asarray(fit.x, dtype=np.float64), 0.0, 1.0)
-        ends = np.unique(np.concatenate([fit.blocks[:-1], fit.blocks[1:] - 1]))
+        values = np.clip(fit_isotonic(mass[None], total[None])[0], 0.0, 1.0)
+        steps = np.flatnonzero(np.diff(values))  # the last level of each block but the last
+        ends = np.unique(np.concatenate([[0], steps, steps + 1, [values.size - 1]]))
         return ColumnFit((levels[ends], values[ends]))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
