@@ -284,3 +284,27 @@ class TestPriorShift:
             assert main(command) == 3
         printed = capsys.readouterr()
         assert said in printed.err and printed.err.count("\n") == 1 and printed.out == ""
+
+
+def test_the_rows_choose_a_map_and_the_choice_is_explained(halves, capsys):
+    days, out = np.arange(HALF) // 10, halves / "map.json"
+    fit = csv(halves / "f.csv", {"label": OUTCOMES[:HALF], "p": REPORTS[:HALF], "day": days})
+    said = scaled(capsys, "--fit", fit, "--map", "auto", "-o", out, "--groups", "day")
+    expected = cal.recommend(OUTCOMES[:HALF], REPORTS[:HALF], groups=days.astype(str))
+    choice = said["fit"]["choice"]
+    assert choice == json.loads(expected.to_json())
+    assert said["scaler"]["kind"] == METHODS[expected.best]
+    assert scaling.load(out).to_json() == expected.scaler.to_json()
+    # Clusters are of the fit: rows without the column go through the map all the same.
+    rows = csv(halves / "plain.csv", {"label": OUTCOMES[HALF:], "p": REPORTS[HALF:]})
+    arguments = ("--fit", fit, "--map", "auto", "--groups", "day", "--apply", rows)
+    assert main(["scale", *map(str, arguments), "-o", str(halves / "o.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert expected.why in printed and "above the lowest" in printed
+    assert "\\n" not in printed
+
+
+@pytest.mark.parametrize("arguments", [("--map", "beta"), ()])
+def test_clusters_are_for_the_choice_of_a_map(halves, capsys, arguments):
+    assert main(["scale", "--fit", str(halves / "fit.csv"), "--groups", "site", *arguments]) == 3
+    assert "it needs --fit and --map auto" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from calibrant._data.explain import explained
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_problem
 from calibrant._measures.benchmark_rules import BENCHMARK_RULES
 from calibrant._measures.binned import binned_error
@@ -119,8 +120,15 @@ def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conven
         "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
         "as defined", f"{rule}, as doubles", "This is the definition.",
     )  # fmt: skip
-    threads = n_threads() if u.size >= LANES_FROM else 1
-    rows = in_threads(lambda p: _row(p, u, z, rule.m, findings.soft), ALL_RULES, threads)
+    many = u.size >= LANES_FROM
+    # Many rows are put in order once: bins are found faster, and some rules sort.
+    order = stable_order(u) if many else slice(None)
+    ordered = u[order], z[order]
+
+    def row(peer: PeerRule) -> Convention:
+        return _row(peer, *((u, z) if peer.by_row else ordered), rule.m, findings.soft)
+
+    rows = in_threads(row, ALL_RULES, n_threads() if many else 1)
     return Conventions((own, *rows), rule.m, notion)
 
 

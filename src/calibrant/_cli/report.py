@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
-from calibrant._cli.parsing import add_json, distinct, names, share, whole
+from calibrant._cli.parsing import add_json, at_least_one, distinct, names, share
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
@@ -37,6 +37,11 @@ def add(commands: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
     inputs.add_columns(parser)
+    parser.add_argument(
+        "--multilabel", action="store_true",
+        help="rows may have several labels: every column of --label, with its own of --proba, is a "
+        "problem of its own; empty where a label was not annotated",
+    )  # fmt: skip
     inputs.add_bins(parser)
     parser.add_argument(
         "--measures", type=distinct, metavar="NAME,...", help="evaluate only these measures"
@@ -48,7 +53,7 @@ def add(commands: Any) -> None:
         "are wrong",
     )  # fmt: skip
     parser.add_argument(
-        "--depth", type=whole, help="most columns that segments are crossings of; default 2"
+        "--depth", type=at_least_one, help="most columns that segments are crossings of; default 2"
     )
     parser.add_argument(
         "--tolerance", type=share, default=0.05,
@@ -91,6 +96,11 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.multilabel:
+        from calibrant._cli import multilabel
+
+        multilabel.run(options)
+        return
     check_page_possible(options.out)
     check_writable(options.out, options.files, options.format)
     if options.recalibrate is not None:
@@ -306,7 +316,10 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
     if options.clinical:
         raise InputError("--clinical needs the rows in memory: give fewer rows, or leave it out")
     if options.segments is not None:
-        raise InputError("--segments needs the rows in memory: give fewer rows, or leave it out")
+        raise InputError(
+            "--segments needs the rows in memory: give fewer rows, or leave it out; in Python "
+            "find_segments(..., data=PATH) searches a Parquet file of any size by sums"
+        )
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
     result = evaluate_file(

@@ -130,7 +130,8 @@ def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | 
         return (
             f"y_proba[{shown}] sums to {total!r}: rows must sum to 1 (within "
             f"{samples.row_sum_tolerance:g}). If these are logits, pass from_logits=True; if "
-            "they are one-against-rest scores, measure each column as a binary problem"
+            "they are one-against-rest scores, or labels that a row may have several of, "
+            "multilabel(y_true, y_proba) measures each column as a binary problem"
         )
     return None
 

@@ -117,10 +117,11 @@ def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
 
     moved = parts.moved
     wider = parts.units / max(parts.units - 1.0, 0.5)
-    spread = math.sqrt(float((moved**2).sum()) * wider)
+    squares = moved * moved
+    spread = math.sqrt(float(squares.sum()) * wider)
     if spread == 0.0:
         return 0.0, 0.0, 0.0
-    lean = float((moved**3).sum()) / (6.0 * spread**3)
+    lean = float(squares @ moved) / (6.0 * spread**3)  # a power of 3 takes ten times as long
     # Student's point: of few rows or clusters the spread itself is not well known.
     point = -float(stdtrit(max(1.0, parts.units - 1.0), (1.0 - level) / 2.0))
     return spread * _abc(-point, lean), spread * _abc(point, lean), spread
@@ -168,14 +169,13 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
     log = -np.log(np.maximum(p, LOG_FLOOR))
     c = p.max(axis=1)
 
-    def about(values: Array) -> tuple[Array, Array, Array]:
-        """Of a loss that the outcome r gives the value `values[:, r]`."""
-        mean = np.einsum("ij,ij->i", p, values)
+    def about(values: Array, mean: Array) -> tuple[Array, Array]:
+        """Second and third moments of what the outcome r gives the value `values[:, r]`."""
         away = values - mean[:, None]
         power = away * away
         variance = np.einsum("ij,ij->i", p, power)
         power *= away
-        return mean, variance, np.einsum("ij,ij->i", p, power)
+        return variance, np.einsum("ij,ij->i", p, power)
 
     def hit(right: Array, wrong: Array) -> tuple[Array, Array, Array]:
         """Of a loss that depends on whether the top label is right."""
@@ -183,10 +183,14 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
         spread = c * (1.0 - c)
         return wrong + c * apart, spread * apart**2, spread * (1.0 - 2.0 * c) * apart**3
 
+    # Brier and spherical losses fall with the probability of the outcome, in a straight line.
+    rest = np.einsum("ij,ij->i", p, 1.0 - p)  # 1 less the squares, without cancellation
+    second, third = about(p, squares)
+    mean_log = np.einsum("ij,ij->i", p, log)
     return {
-        "brier": about(1.0 + squares[:, None] - 2.0 * p),
-        "log": about(log),
-        "spherical": about(1.0 - p / size[:, None]),
+        "brier": (rest, 4.0 * second, -8.0 * third),
+        "log": (mean_log, *about(log, mean_log)),
+        "spherical": (rest / (1.0 + size), second / squares, -third / (squares * size)),
         "classification": hit(np.zeros_like(c), np.ones_like(c)),
         "confidence": hit((1.0 - c) ** 2, 1.0 + c * c),
     }

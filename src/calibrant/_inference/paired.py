@@ -19,7 +19,14 @@ from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import summed
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
-from calibrant._inference.cells import Drawn, Problem, drawn_tables, levels_of, problem_of
+from calibrant._inference.cells import (
+    Drawn,
+    Problem,
+    drawn_tables,
+    levels_of,
+    problem_by_class,
+    problem_of,
+)
 from calibrant._inference.means import Influences, mean_limits, row_values
 from calibrant._inference.tails import quantile
 from calibrant._measures.catalogue import Measure
@@ -268,6 +275,8 @@ def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> li
         return None
     if notion == "classwise":
         problems = [problem_of(column, "binary", rule) for column in class_columns(samples)]
+    elif notion == "by class":
+        problems = [problem_by_class(samples, rule)]
     else:
         settled = "confidence" if notion == "confidence" or samples.multiclass else "binary"
         problems = [problem_of(samples, settled, rule)]  # type: ignore[arg-type]

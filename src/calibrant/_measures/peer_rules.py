@@ -208,6 +208,8 @@ class PeerRule:
     bins_of_rows: Callable[[int], int] | None = None
     # With fewer rows it ends in an error.
     fewest_rows: int = 1
+    # Sums in single precision depend on the order of rows.
+    by_row: bool = False
 
     def bins_for(self, n: int) -> int:
         """Its default number of bins for n rows."""
@@ -224,6 +226,7 @@ PEER_RULES: tuple[PeerRule, ...] = (
         "would cancel there add up, and sums are rounded to single precision.",
         soft_targets="refused",
         compute=torchmetrics_ece,
+        by_row=True,
     ),
     PeerRule(
         tool="scikit-learn calibration_curve",

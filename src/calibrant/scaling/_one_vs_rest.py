@@ -58,8 +58,12 @@ class OneVsRest(Scaler):
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         """The map of the j-th class, on what `_read` gave."""
 
+    @staticmethod
+    def _n_maps(k: int) -> int:
+        return k if k > 2 else 1
+
     def _check_learned(self) -> None:
-        n_maps = self.n_classes_ if self.n_classes_ > 2 else 1
+        n_maps = self._n_maps(self.n_classes_)
         for name in self._learned:
             values = getattr(self, name)
             flat = isinstance(values, tuple) or np.ndim(values) == 1

@@ -108,6 +108,10 @@ class PriorShift(Scaler):
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
 
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return k - 1
+
     @public
     def fit_unlabelled(
         self,

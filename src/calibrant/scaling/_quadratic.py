@@ -97,6 +97,10 @@ class QuadraticScaling(OneVsRest):
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
 
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 3 * cls._n_maps(k)
+
     def _check_options(self) -> None:
         super()._check_options()
         if not isinstance(self.increasing, bool | np.bool_):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import warnings
 from abc import ABC, abstractmethod
@@ -89,6 +90,10 @@ class Scaler(ABC):
     _class_by_class: ClassVar[bool] = True
     # Whether the map is fitted to every vote on a row, where there are votes, or to its majority.
     _of_votes: ClassVar[bool] = True
+    # Where the map is tried unasked; for two classes some maps are others under another name.
+    _tried_on: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
+    # Whether a penalty holds the parameters back, so that no number of them is too many.
+    _penalised: ClassVar[bool] = False
     # Whether the map may be fitted without labels, so that its losses are not known.
     _without_labels: ClassVar[bool] = False
     # Whether the map is fitted to logarithms of the predictions.
@@ -105,6 +110,11 @@ class Scaler(ABC):
     @abstractmethod
     def _apply(self, predictions: Predictions) -> FloatArray:
         """Recalibrated probabilities, in the shape of the predictions."""
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        """How many numbers are fitted for k classes; infinity where the rows decide."""
+        return math.inf
 
     def _check_options(self) -> None:
         """An InputError if an option is not what it must be."""

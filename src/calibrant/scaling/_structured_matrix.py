@@ -84,6 +84,8 @@ class StructuredMatrixScaling(Scaler):
     """
 
     _learned = ("temperature_", "uniform_", "coef_", "intercept_")
+    _tried_on = ("multiclass",)
+    _penalised = True
     temperature_: float
     uniform_: float
     coef_: FloatArray
@@ -104,6 +106,10 @@ class StructuredMatrixScaling(Scaler):
         self.l2_off_diagonal = l2_off_diagonal
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 1 + k * k + k
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -80,6 +80,8 @@ class StructuredVectorScaling(Scaler):
     """
 
     _learned = ("temperature_", "uniform_", "coef_", "intercept_")
+    _tried_on = ("multiclass",)
+    _penalised = True
     temperature_: float
     uniform_: float
     coef_: FloatArray
@@ -98,6 +100,10 @@ class StructuredVectorScaling(Scaler):
         self.l2_diagonal = l2_diagonal
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 1 + 2 * k
 
     def _check_options(self) -> None:
         super()._check_options()

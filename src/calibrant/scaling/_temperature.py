@@ -73,6 +73,10 @@ class TemperatureScaling(Scaler):
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
 
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 1
+
     def _check_learned(self) -> None:
         if not isinstance(self.temperature_, float) or not LOWEST <= self.temperature_ <= HIGHEST:
             raise ValueError(f"a temperature outside [{LOWEST}, {HIGHEST:.0f}]")

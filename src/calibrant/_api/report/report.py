@@ -261,11 +261,15 @@ def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> Decisi
 
 def _histogram(samples: Samples) -> tuple[list[float], list[float], list[float]]:
     """Weights by prediction and outcome; a soft label is both outcomes in part."""
-    u, z, w, _ = whole_problem(samples, resolve_notion(samples, None))
-    weights = np.ones(u.size) if w is None else w
+    u, z, w, findings = whole_problem(samples, resolve_notion(samples, None))
     edges = np.linspace(0.0, 1.0, PLACES + 1)
-    events, rest = (np.histogram(u, edges, weights=x)[0] for x in (weights * z, weights * (1 - z)))
-    return edges.tolist(), events.tolist(), rest.tolist()
+    if w is None and not findings.soft:  # rows are counted, which takes no order
+        parts = [np.histogram(u[z == label], edges)[0].astype(np.float64) for label in (1.0, 0.0)]
+    else:
+        weights = np.ones(u.size) if w is None else w
+        both = (weights * z, weights * (1 - z))
+        parts = [np.histogram(u, edges, weights=each)[0] for each in both]
+    return edges.tolist(), parts[0].tolist(), parts[1].tolist()
 
 
 def _with_ece(measures: Iterable[str] | None) -> list[str] | None:
