@@ -27,7 +27,7 @@ class SplineScaling(OneVsRest):
     scaling is the limit of a large lambda. Knots are dense where there are many rows whose outcome
     is open; beyond the outer ones f is a line, and from four times their distance on constant.
 
-    lambda is one of 13 values from 1 to 1e-8: the largest whose log loss, cross-validated, is
+    lambda is a power of ten from 1 to 1e-8: the largest whose log loss, cross-validated, is
     within half a standard error of the least. The five folds are every fifth of the distinct
     predictions in order, each with all rows that have it, so that nothing is drawn at random, and
     neither the scale of the weights nor the number of votes on a row matters to the choice. If the
@@ -77,6 +77,7 @@ class SplineScaling(OneVsRest):
     [0.32, 0.5]
     """
 
+    _penalised = True
     _learned = ("knots_", "values_", "smoothing_")
     knots_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]
@@ -95,6 +96,10 @@ class SplineScaling(OneVsRest):
         self.smoothing = smoothing
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 10 * cls._n_maps(k)
 
     def _check_options(self) -> None:
         super()._check_options()
