@@ -15,6 +15,9 @@ from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._spline_fit import Levels, Spline, fit_spline, place_knots
 
+# A search that starts with probabilities nearer to 0 or 1 than this logit's gets nowhere.
+STEEP = 100.0
+
 
 class SplineScaling(OneVsRest):
     r"""Spline scaling: a smooth, increasing curve over the logit of a prediction.
@@ -127,13 +130,16 @@ class SplineScaling(OneVsRest):
         line = fit_logistic(h[:, None], targets, shares)
         # As many knots as there is to be learnt: few where the outcome is certain anyway.
         q = sigmoid(h * line.slopes[0] + line.intercept)
-        knots = place_knots(h, mass * np.sqrt(q * (1.0 - q)), int(self.n_knots))
+        knots = place_knots(h, mass * (np.sqrt(q * (1.0 - q)) + 1e-6), int(self.n_knots))
         # Where there is one level, what it becomes is known, and no slope.
         start = line.slopes[0] * (knots if h.size > 1 else np.full(2, h[0])) + line.intercept
         if h.size == 1 or line.separable or not 0 < shares @ targets < 1:
             # A line is as much as there is to find.
             smoothing = 1.0 if self.smoothing is None else float(self.smoothing)
             return ColumnFit((knots, start, smoothing), line.n_iter, line.reached, line.separable)
+        if not np.abs(start).max() < STEEP:  # logits so wild that no line was found
+            rate = float(shares @ targets)
+            start = np.full(knots.size, np.log(rate) - np.log1p(-rate))
         levels = Levels(_on_unit(h, knots), shares, targets)
         fit = fit_spline(Spline(_on_unit(knots, knots)), levels, start, self.smoothing)
         return ColumnFit((knots, fit.values, fit.smoothing), line.n_iter + fit.n_iter, fit.reached)
