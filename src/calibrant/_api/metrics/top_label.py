@@ -24,6 +24,7 @@ def top_label_ece(
     bins: Bins = 15,
     norm: str = "l1",
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -56,6 +57,8 @@ def top_label_ece(
         How gaps are put together: their mean, the root of their mean square, or the largest.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row of shares; counts carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits, to which a softmax is applied.
     from_logprobs : bool, default False
@@ -92,7 +95,7 @@ def top_label_ece(
     (0.0, 0.25)
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     if not samples.multiclass:
         raise InputError(
             "top_label_ece needs y_proba of the shape (n, k), a column per class; it is (n,). Give "
