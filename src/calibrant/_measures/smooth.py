@@ -341,7 +341,7 @@ def _smooth_error(residual: Array, total: float, sigma: float | None, least: flo
         return high
     if low < least < high:
         if error(least) < (1.0 - 1e-9) * least:
-            return max(float(error(least)), finest)
+            return float(max(error(least), finest))
         low = least if error(least) > least else low
     return _fixed_point(error, low, high)
 
