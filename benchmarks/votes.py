@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 import calibrant as cal
 from calibrant._core.distances import distances, entropy
-from calibrant._inference.votes import VoteModel, dirichlet, drawn_counts, some_votes
+from calibrant._inference.vote_model import VoteModel
+from calibrant._inference.votes import dirichlet, drawn_counts, some_votes
 from calibrant._measures.catalogue import find
 
 Array = NDArray[Any]

@@ -221,6 +221,19 @@ def debiased_square(problem: Problem, rule: Rule) -> float:
     return math.fsum(terms) / math.fsum(problem.w)
 
 
+def top_label_error(p: Rows, q: Rows, w: Sequence[float], rule: Rule, norm: str = "l1") -> float:
+    """The error of the confidence given the predicted class: bins are those of all confidences, and
+    each is taken apart by class.
+    """
+    problem, top = confidence_problem(p, q, w), [argmax(row) for row in p]
+
+    def by_class(u: Sequence[float], weights: Sequence[float]) -> Bins:
+        pairs = zip(top, rule(u, weights), strict=True)
+        return [None if name is None else (r, name) for r, name in pairs]
+
+    return binned_error(problem, by_class, norm)
+
+
 def debiased_l2(problems: Sequence[Problem], rule: Rule) -> float:
     squares = [debiased_square(problem, rule) for problem in problems]
     return math.sqrt(max(0.0, math.fsum(squares) / len(squares)))
@@ -576,6 +589,10 @@ def twin_of_cutoff_ce(case: Case) -> float:
 
 def twin_of_atb(case: Case) -> float:
     return atb(case.scalar)
+
+
+def twin_of_top_label_ece(case: Case) -> float:
+    return top_label_error(case.p, case.q, case.w, WIDTH)
 
 
 def twin_of_classwise_ece(case: Case) -> float:

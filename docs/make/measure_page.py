@@ -37,6 +37,7 @@ SYMBOLS = {
     "H": "the entropy, in nats",
 }
 _OF_ROWS = {
+    "confidence by class": "the top label, given the class that it is",
     "classwise": "every class against the rest, averaged",
     "full": "all classes at once, as a vector",
     "loss": "the whole row",

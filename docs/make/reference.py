@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
 from tables import table
@@ -34,6 +36,8 @@ INTEGRATIONS = (
     "calibrant.integrations.inspect_ai",
     "calibrant.integrations.lm_eval",
 )
+# The losses need torch, which the site is built without: their names are read and not imported.
+LOSSES = "calibrant.losses"
 # A path through a room that is not public.
 _INTERNAL = re.compile(r"\bcalibrant(?:\.\w+)*?\._\w+(?:\.\w+)+")
 ORDER = (
@@ -53,9 +57,18 @@ def public() -> dict[str, Any]:
     return found
 
 
+def losses() -> list[str]:
+    """The public paths of the losses for training."""
+    source = Path(cal.__file__).parent / "losses" / "__init__.py"
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return [f"{LOSSES}.{name}" for name in ast.literal_eval(node.value)]
+    raise LookupError("calibrant.losses has no __all__")
+
+
 def public_paths(html: str) -> str:
     """A page on which a public name goes by its public path, wherever it is defined."""
-    known = {path.rpartition(".")[2]: path for path in public()}
+    known = {path.rpartition(".")[2]: path for path in [*public(), *losses()]}
 
     def path_of(found: re.Match[str]) -> str:
         """The path of the class, or else of the last name, that is public; of none, its name."""
@@ -80,13 +93,16 @@ def pages() -> dict[str, str]:
     for page, things in named.items():
         shown = [f"::: {path}" for path in things]
         found[f"reference/{page}.md"] = "\n\n".join([f"# {PAGES[page][0]}", *shown]) + "\n"
+    shown = [f"::: {path}" for path in losses()]
+    found["reference/losses.md"] = "\n\n".join(["# Losses for training", *shown]) + "\n"
     shown = [f"::: {module}\n    options: {{show_root_full_path: true}}" for module in INTEGRATIONS]
     found["reference/integrations.md"] = "\n\n".join(["# Integrations", *shown]) + "\n"
     return found
 
 
 def nav() -> list[dict[str, str]]:
-    titles = [(PAGES[page][0], page) for page in ORDER] + [("Integrations", "integrations")]
+    titles = [(PAGES[page][0], page) for page in ORDER]
+    titles += [("Losses for training", "losses"), ("Integrations", "integrations")]
     return [{title: f"reference/{page}.md"} for title, page in titles]
 
 
@@ -119,6 +135,12 @@ def _index(named: dict[str, dict[str, Any]]) -> str:
         parts.append(f"## [{PAGES[page][0]}]({page}.md)")
         rows = [(f"[`{_short(path)}`][{path}]", _sentence(thing)) for path, thing in things.items()]
         parts.append(table(["name", "what it is"], rows))
+    parts.append("## [Losses for training](losses.md)")
+    parts.append(
+        "`calibrant.losses`, for torch: "
+        + ", ".join(f"[`{path.rpartition('.')[2]}`][{path}]" for path in losses())
+        + "."
+    )
     parts.append(
         "Of scikit-learn, torchmetrics, Hugging Face's `evaluate`, Inspect AI, lm-eval: "
         "[integrations]"

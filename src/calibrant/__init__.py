@@ -51,8 +51,11 @@ if TYPE_CHECKING:
         truthful_test,
     )
     from calibrant._api.metrics.smooth import ls_ece, smooth_ece, smooth_reliability
+    from calibrant._api.metrics.top_label import top_label_ece
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
     from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
+    from calibrant._api.multilabel import multilabel
+    from calibrant._api.recommend import recommend
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
     from calibrant._api.report.report import report
@@ -84,6 +87,8 @@ if TYPE_CHECKING:
     from calibrant.results._decision_curve import DecisionCurve
     from calibrant.results._evaluation import Estimate, Evaluation
     from calibrant.results._loss_decomposition import LossDecomposition
+    from calibrant.results._multilabel import Multilabel
+    from calibrant.results._recommendation import Recommendation
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._risk_coverage import RiskCoverage
@@ -143,11 +148,13 @@ __all__ = [
     "MatrixScaling",
     "MissingExtra",
     "Monitor",
+    "Multilabel",
     "NoiseFloor",
     "NotDefined",
     "PlattScaling",
     "Quantile",
     "RankRobustness",
+    "Recommendation",
     "ReliabilityCurve",
     "ReliabilityTable",
     "RiskCoverage",
@@ -208,10 +215,12 @@ __all__ = [
     "lin_ce",
     "log_loss",
     "ls_ece",
+    "multilabel",
     "noise_floor",
     "rank_cs",
     "rank_robustness",
     "read_file",
+    "recommend",
     "reliability",
     "reliability_curve",
     "report",
@@ -224,6 +233,7 @@ __all__ = [
     "spiegelhalter",
     "sweep_ece",
     "tace",
+    "top_label_ece",
     "truthful_test",
     "verdict",
     "vote_noise",
@@ -291,6 +301,7 @@ _NAMES = {
         "smooth_ece",
         "smooth_reliability",
     ),
+    "calibrant._api.metrics.top_label": ("top_label_ece",),
     "calibrant._api.metrics.truthful": (
         "classwise_ce",
         "confidence_ce",
@@ -302,6 +313,8 @@ _NAMES = {
         "verdict",
         "vote_noise",
     ),
+    "calibrant._api.multilabel": ("multilabel",),
+    "calibrant._api.recommend": ("recommend",),
     "calibrant._api.reliability": (
         "classwise_reliability",
         "reliability",
@@ -347,6 +360,8 @@ _NAMES = {
         "Evaluation",
     ),
     "calibrant.results._loss_decomposition": ("LossDecomposition",),
+    "calibrant.results._multilabel": ("Multilabel",),
+    "calibrant.results._recommendation": ("Recommendation",),
     "calibrant.results._reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "calibrant.results._reliability_curve": ("ReliabilityCurve",),
     "calibrant.results._risk_coverage": ("RiskCoverage",),
@@ -377,7 +392,7 @@ _NAMES = {
     ),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
-_SUBMODULES = ("examples", "integrations", "plots", "results", "scaling")
+_SUBMODULES = ("examples", "integrations", "losses", "plots", "results", "scaling")
 
 
 def __getattr__(name: str) -> Any:

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
         SmoothReliabilityDisplay,
         WindowsDisplay,
     )
+    from calibrant.results._plots.annotators import AnnotatorsDisplay
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
     from calibrant.results._plots.robustness import RankRobustnessDisplay
     from calibrant.results._plots.slices import SlicesDisplay
     from calibrant.results._plots.vote_profile import VoteProfileDisplay
 
 __all__ = [
+    "AnnotatorsDisplay",
     "BinSensitivityDisplay",
     "ClasswiseDisplay",
     "ComparisonDisplay",
@@ -45,6 +47,7 @@ __all__ = [
 
 # Drawn from their results alone; the others have constructors for predictions too.
 _OF_RESULTS = {
+    "AnnotatorsDisplay": "calibrant.results._plots.annotators",
     "DecisionCurveDisplay": "calibrant.results._plots.decision_curve",
     "RankRobustnessDisplay": "calibrant.results._plots.robustness",
     "SlicesDisplay": "calibrant.results._plots.slices",

@@ -244,3 +244,67 @@ class TestWhatIsWrong:
         arguments = ["--apply", halves / "named.csv", "--scaler", halves / "m.json"]
         assert main(["scale", *map(str, arguments), "-o", str(halves / "o.csv")]) == 3
         assert "as in fit" in capsys.readouterr().err and not (halves / "o.csv").exists()
+
+
+class TestPriorShift:
+    def test_a_prevalence_is_given(self, halves, capsys):
+        said = scaled(
+            capsys, "--fit", halves / "fit.csv", "--method", "prior-shift", "--prior", "0.02",
+            "--apply", halves / "test.csv", "-o", halves / "out.npz",
+        )  # fmt: skip
+        expected = scaling.PriorShift(prior=0.02).fit(OUTCOMES[:HALF], REPORTS[:HALF])
+        assert said["scaler"]["options"]["prior"] == 0.02
+        np.testing.assert_array_equal(
+            np.load(halves / "out.npz")["y_proba"], expected.transform(REPORTS[HALF:])
+        )
+
+    def test_of_several_classes(self, tmp_path, capsys):
+        said = scaled(
+            capsys, "--fit", named(tmp_path), "--method", "prior-shift", "--prior", ".2,.3,.5",
+            "--source-prior", "0.4,0.4,0.2",
+        )  # fmt: skip
+        assert said["scaler"]["learned"]["prior_"] == [0.2, 0.3, 0.5]
+        assert said["scaler"]["learned"]["source_prior_"] == [0.4, 0.4, 0.2]
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--prior", "0.02"], "need --fit FILE --method prior-shift"),
+            (["--method", "prior-shift", "--prior", "2"], "If it is a percentage, divide"),
+            (["--method", "prior-shift", "--prior", ".2,.3,.5"], "the 2 classes of y_proba"),
+            (["--method", "prior-shift", "--prior", "few"], "'few' is no share: give one such as"),
+        ],
+    )
+    def test_what_is_wrong_is_one_sentence(self, halves, capsys, arguments, said):
+        command = ["scale", "--fit", str(halves / "fit.csv"), *arguments]
+        if "few" in arguments:  # the parser's own error
+            with pytest.raises(SystemExit, match="3"):
+                main(command)
+        else:
+            assert main(command) == 3
+        printed = capsys.readouterr()
+        assert said in printed.err and printed.err.count("\n") == 1 and printed.out == ""
+
+
+def test_the_rows_choose_a_map_and_the_choice_is_explained(halves, capsys):
+    days, out = np.arange(HALF) // 10, halves / "map.json"
+    fit = csv(halves / "f.csv", {"label": OUTCOMES[:HALF], "p": REPORTS[:HALF], "day": days})
+    said = scaled(capsys, "--fit", fit, "--map", "auto", "-o", out, "--groups", "day")
+    expected = cal.recommend(OUTCOMES[:HALF], REPORTS[:HALF], groups=days.astype(str))
+    choice = said["fit"]["choice"]
+    assert choice == json.loads(expected.to_json())
+    assert said["scaler"]["kind"] == METHODS[expected.best]
+    assert scaling.load(out).to_json() == expected.scaler.to_json()
+    # Clusters are of the fit: rows without the column go through the map all the same.
+    rows = csv(halves / "plain.csv", {"label": OUTCOMES[HALF:], "p": REPORTS[HALF:]})
+    arguments = ("--fit", fit, "--map", "auto", "--groups", "day", "--apply", rows)
+    assert main(["scale", *map(str, arguments), "-o", str(halves / "o.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert expected.why in printed and "above the lowest" in printed
+    assert "\\n" not in printed
+
+
+@pytest.mark.parametrize("arguments", [("--map", "beta"), ()])
+def test_clusters_are_for_the_choice_of_a_map(halves, capsys, arguments):
+    assert main(["scale", "--fit", str(halves / "fit.csv"), "--groups", "site", *arguments]) == 3
+    assert "it needs --fit and --map auto" in capsys.readouterr().err

@@ -288,6 +288,12 @@ def test_integrations_are_documented_in_full(module, package):
         assert bool(found) == (name in UNWRITTEN), "\n".join([name, *found])
 
 
+def test_losses_are_documented_in_full():
+    need("torch")
+    for name in cal.losses.__all__:
+        assert not problems(getattr(cal.losses, name)), name
+
+
 def _right(count: int, names: list[str] | None = None, *, tie: str = "low") -> float:
     """Say something about a number.
 

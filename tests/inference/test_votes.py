@@ -12,13 +12,13 @@ import pytest
 import calibrant as cal
 from calibrant import InputError
 from calibrant._inference.means import row_functions
+from calibrant._inference.vote_means import recalibrated_mean
+from calibrant._inference.vote_model import VoteModel
+from calibrant._inference.vote_moves import SPREADS
 from calibrant._inference.votes import (
-    SPREADS,
-    VoteModel,
     dirichlet,
     drawn_counts,
     log_chances,
-    recalibrated_mean,
     some_votes,
     vote_residuals,
 )
@@ -136,9 +136,9 @@ def test_the_likelihood_of_votes_is_a_mean_over_the_law(spread):
 
 def test_the_mean_is_a_recalibration():
     p, q, counts, _ = world(3000, m=3)
-    fitted = recalibrated_mean(p, counts / 3, np.ones(len(p)))
+    fitted = recalibrated_mean(p, counts / 3, np.ones(len(p))).mean
     assert np.abs(fitted - q).mean() < 0.8 * np.abs(p - q).mean()
-    right = recalibrated_mean(q, counts / 3, np.ones(len(p)))
+    right = recalibrated_mean(q, counts / 3, np.ones(len(p))).mean
     assert np.abs(right - q).mean() < 0.02
 
 
@@ -332,4 +332,4 @@ def test_the_model_is_repeated_by_its_seed():
     values_of = row_functions("distribution", multiclass=True)
     found = [VoteModel(p, counts / 5, votes, np.ones(150), values_of, 1) for _ in range(2)]
     assert found[0].estimate("distribution") == found[1].estimate("distribution")
-    assert found[0].table["distribution"].shape == (SPREADS.size, 150)
+    assert found[0].table("distribution").shape == (SPREADS.size, 150)

@@ -32,6 +32,7 @@ INFERENCE = {
     "hosmer_lemeshow",
     "interval",
     "noise_floor",
+    "recommend",
     "spiegelhalter",
     "truthful_test",
     "verdict",

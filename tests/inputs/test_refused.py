@@ -901,8 +901,10 @@ def test_messages_read_as_sentences() -> None:
     )
     assert refusal(cal.ece, P, Y) == (
         "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be swapped. "
-        "The order is (y_true, y_proba)"
+        "The order is (y_true, y_proba). If y_true holds shares of votes, say with votes= of how "
+        "many, or give their counts"
     )
+    assert cal.ece(P, Y, votes=5) > 0
 
 
 @pytest.mark.parametrize("name", OF_VOTES)

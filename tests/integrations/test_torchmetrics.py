@@ -290,7 +290,7 @@ def test_mistakes_are_named():
         CalibrationMetric("ecee")
     with pytest.raises(InputError, match="fixed before the data"):
         CalibrationMetric("ece", bins=cal.Quantile(10))
-    for wrong in (1, 0, True):
+    for wrong in (0, -1, True):
         with pytest.raises(InputError, match="num_classes"):
             CalibrationMetric("ece", num_classes=wrong)
     with pytest.raises(InputError, match="not defined for binary"):

@@ -137,17 +137,18 @@ def test_every_name_has_one_value(shape, kind, weighted, tmp_path):
         np.testing.assert_array_equal(found.reliability.table.n, expected.reliability.table.n)
 
 
+@pytest.mark.parametrize("shape", ["binary", "multiclass"])
 @pytest.mark.parametrize("kind", ["hard", "soft"])
-def test_measures_on_request_have_one_value(kind, tmp_path):
-    asked = [m for m in cal.catalogue("binary") if m.on_request]
+def test_measures_on_request_have_one_value(kind, shape, tmp_path):
+    asked = [m for m in cal.catalogue(shape) if m.on_request]
     names = [m.name for m in asked if kind == "soft" or not m.soft_only]
     assert names
-    y, p, w = rows("binary", kind, True)
+    y, p, w = rows(shape, kind, True)
     expected = cal.evaluate(y, p, sample_weight=w, measures=names)
     for door in ("csv", "parquet", "polars", "duckdb"):
         found = through(door, y, p, w, tmp_path, measures=names)
         for name in names:
-            assert same(by_its_function(name, "binary", y, p, w), expected[name]), name
+            assert same(by_its_function(name, shape, y, p, w), expected[name]), name
             assert same(found[name], expected[name]), (door, name)
 
 

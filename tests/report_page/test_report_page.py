@@ -130,6 +130,26 @@ def test_curve_and_intervals_can_be_left_out(visit, fashion):
     assert curve.outside
 
 
+def test_the_interval_of_the_largest_gap_is_shaded(visit, fashion):
+    page = visit(fashion.path).page
+    found = fashion.report.views[0].cutoffs
+    words = page.inner_text("#cutoffs-words")
+    assert f"from {shown(found.lower)} to {shown(found.upper)}" in words
+    assert shown(abs(found.gap)) in words and page.is_visible("#cutoffs-key")
+    box = "all => all.map(p => p.getAttribute('d')).filter(Boolean)"
+    (path,) = page.eval_on_selector_all("#diagram .mark-rect path", box)
+    left, _, width = [float(part) for part in re.findall(r"-?[\d.]+", path)[:3]]
+    # The diagonal goes from 0 to 1.
+    diagonal = page.eval_on_selector_all("#diagram .mark-line path", box)[0]
+    zero, _, one, _ = [float(part) for part in re.findall(r"-?[\d.]+", diagonal)]
+    ends = [(x - zero) / (one - zero) for x in (left, left + width)]
+    assert ends == pytest.approx([found.lower, found.upper], abs=2e-3)
+    page.uncheck("#show-cutoffs")
+    page.wait_for_timeout(100)
+    assert page.eval_on_selector_all("#diagram .mark-rect path", box) == []
+    assert not page.is_visible("#cutoffs-key") and page.inner_text("#cutoffs-words") == ""
+
+
 def test_measures_have_values_intervals_and_floors(look, fashion):
     page = look(fashion.path).page
     page.click("text=Every measure")

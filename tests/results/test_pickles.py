@@ -56,8 +56,10 @@ MAKERS = {
     "test": lambda: cal.truthful_test(Y, P),
     "cox": lambda: cal.cox_calibration(Y, P),
     "windows": monitored,
+    "multilabel": lambda: cal.multilabel([[0, 1], [1, 1]] * 20, [[0.2, 0.7], [0.6, 0.9]] * 20),
     "segments": lambda: cal.find_segments(Y, P, {"side": SIDES}, n_draws=100),
     "decomposition": lambda: cal.decompose(Y, P, recalibrate="platt"),
+    "recommendation": lambda: cal.recommend(Y, P, maps=["temperature", "platt"]),
     "votes": lambda: cal.vote_profile(VOTES, ROWS),
     "ceiling": lambda: cal.annotator_ceiling(VOTES, {"a": ROWS}, measures=["dist_ce"]),
     "annotators": lambda: cal.annotators(

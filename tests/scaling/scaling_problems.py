@@ -54,3 +54,5 @@ KINDS = sorted(SCALERS)
 PARAMETRIC = [name for name in KINDS if name not in ("IsotonicCalibration", "HistogramBinning")]
 # Maps that need no class in particular: one number for all of them.
 TEMPERATURES = [name for name in KINDS if not SCALERS[name]._class_by_class]
+# Maps that a penalty holds to temperature scaling, the more the fewer rows there are.
+PENALISED = [name for name in KINDS if name.startswith("Structured")]

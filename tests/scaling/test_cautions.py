@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scaling_problems import BINARY, KINDS, MULTICLASS, SHAPES, TEMPERATURES
+from scaling_problems import BINARY, KINDS, MULTICLASS, PENALISED, SHAPES, TEMPERATURES, softmax
 
 from calibrant._core.binning import EqualWidth, LevelSets, Quantile
 from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption
@@ -22,6 +22,8 @@ from calibrant.scaling import (
     VectorScaling,
 )
 
+# Maps that take no logarithm of the predictions.
+NOT_MISLED = ("IsotonicCalibration", "CentredIsotonic", "VennAbers", "HistogramBinning")
 EASY = np.array([[4.0, 1, 0], [0, 3, 1], [1, 0, 2], [2, 1, 0], [0, 2, 1], [0, 1, 5]])
 RIGHT = EASY.argmax(axis=1)
 
@@ -60,7 +62,7 @@ class TestWarnings:
         p = 1 / (1 + np.exp(-h))
         rounded = np.where(abs(h) > 3, np.round(p), p)
         wrong = int((((rounded == 0) & (y == 1)) | ((rounded == 1) & (y == 0))).sum())
-        misled = kind not in ("IsotonicCalibration", "HistogramBinning")
+        misled = kind not in NOT_MISLED
         said = rf"{wrong} rows had a prediction of 0 for what happened.*makes \d\d% of the loss"
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -89,7 +91,15 @@ class TestWarnings:
                 MULTICLASS.hard[rows], MULTICLASS.logits[rows], classes=["a", "b", "cat", "d"]
             )
         out = scaler.transform(MULTICLASS.logits[:50])
-        assert np.isfinite(out).all() and out[:, 2].max() < 0.05
+        before = softmax(MULTICLASS.logits[:50])[:, 2]
+        # A penalty lets it go a part of the way; Venn-Abers tries the label on the row itself, much
+        # beyond all other rows.
+        if kind in PENALISED:
+            low = out[:, 2].mean() < 0.5 * before.mean()
+        else:
+            most = 1.0 if kind == "VennAbers" else 0.05
+            low = out[:, 2].max() < most and out[:, 2].mean() < 0.05
+        assert np.isfinite(out).all() and low
 
     @pytest.mark.parametrize("kind", TEMPERATURES)
     def test_temperature_needs_no_class_in_particular(self, kind):

@@ -56,6 +56,13 @@ def _comparison():
     return cal.compare(y, predictions, measures=["ece", "brier"], n_resamples=60)
 
 
+def _votes():
+    item, who = np.divmod(np.arange(40 * len(NASTY)), len(NASTY))
+    label = np.random.default_rng(3).integers(0, 3, item.size)
+    long = {"item": item, "who": np.array(NASTY, dtype=object)[who], "vote": label}
+    return cal.count_votes(long, item="item", label="vote", annotator="who")
+
+
 @pytest.fixture(scope="module")
 def results():
     """One result of each kind that can be drawn, with names that are hard to draw."""
@@ -75,6 +82,7 @@ def results():
         "slices": cal.evaluate(y, p, measures=["ece"], by=by).slices,
         "windows": monitor.evaluate(baseline=3),
         "evaluation": cal.evaluate(y, p, measures=["ece"]),
+        "annotators": cal.annotators(_votes()),
         "votes": cal.vote_profile(np.random.default_rng(2).multinomial(5, rows[1]), rows[1]),
     }
 

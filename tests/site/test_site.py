@@ -110,6 +110,13 @@ def test_figures_are_drawn_by_the_examples(site, pages):
     assert all((site / load).stat().st_size > 5_000 for load in shown)
 
 
+def test_pages_are_made_by_the_examples(site, pages):
+    shown = [load for load in pages["gallery.html"].loads if re.match(r"assets/.*\.html", load)]
+    assert shown == ["assets/gallery-report.html", "assets/gallery-models.html"]
+    for load, title in zip(shown, ("Shirt or not", "Before and after recalibration"), strict=True):
+        assert f"<title>{title}" in (site / load).read_text(encoding="utf-8")
+
+
 def test_formulas_are_drawn_by_the_browser(pages):
     assert len(pages["measures/lin_ce.html"].formulas) == 1
     assert len(pages["reference/measures.html"].formulas) >= 20

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calibrant as cal
 from calibrant import InputError
 from calibrant._inference.vote_splits import halves, one_against_rest, without_replacement
+from shell_lines import run_main
 
 COUNTS = np.array([[3, 1, 0], [0, 2, 2], [5, 0, 0], [1, 1, 1]])
 
@@ -143,3 +146,62 @@ def test_what_cannot_be_read(given, options, message) -> None:
         cal.annotator_ceiling(given, **options)
     with pytest.raises(InputError, match="no line 'nobody'"):
         cal.annotator_ceiling(COUNTS, measures=["jsd"])["nobody"]
+
+
+MODELS = {"a": COUNTS[:, ::-1] / 5 + 0.01, "b": COUNTS + 1.0}
+MODELS = {name: p / p.sum(axis=1, keepdims=True) for name, p in MODELS.items()}
+QUICK = {"measures": ["dist_ce", "smooth_ece", "ece"], "n_resamples": 50, "bin_counts": (5,)}
+
+
+def test_a_comparison_has_the_annotators_in_the_same_table() -> None:
+    found = cal.compare(COUNTS, MODELS, ceiling=True, **QUICK)
+    alone = cal.annotator_ceiling(COUNTS, measures=QUICK["measures"])
+    shown = found.display_columns()
+    assert shown["predictor"] == ["a", "b", *(line.name for line in alone)]
+    assert found.columns()["predictor"] == ["a", "b"]
+    for measure in QUICK["measures"]:  # one annotator is every vote: nothing is drawn
+        assert shown[measure][2] == alone["one annotator"].values[measure]
+    assert "one annotator" in repr(found) and "Dirichlet population" in repr(found)
+    assert "half of the votes" in found._repr_html_()
+    again = json.loads(found.to_json())
+    assert again["ceiling"]["predictors"]["kind"] == ["annotators"] * 3
+    assert found._page(None, None).count('<tr class="people">') == 3
+    without = cal.compare(COUNTS, MODELS, **QUICK)
+    assert without.ceiling is None and "ceiling" not in without.to_dict()
+    assert '<tr class="people">' not in without._page(None, None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        (COUNTS / COUNTS.sum(axis=1, keepdims=True), {}, "give counts of votes"),
+        (COUNTS.argmax(axis=1), {}, "give counts of votes"),
+        (COUNTS, {"sample_weight": [1, 2, 1, 1]}, "no weights"),
+        (np.eye(3)[[0, 1, 2, 0]], {"votes": 1}, "every row has one"),
+        (np.full((4, 3), 1 / 3), {"votes": 2}, "no shares of so many votes"),
+        ({"a": COUNTS, "b": COUNTS[::-1]}, {}, "each has its own"),
+    ],
+)
+def test_a_ceiling_needs_votes_that_models_share(labels, options, message) -> None:
+    with pytest.raises(InputError, match=message):
+        cal.compare(labels, MODELS, ceiling=True, **QUICK, **options)
+
+
+def test_a_model_cannot_have_the_name_of_an_annotators_line() -> None:
+    with pytest.raises(InputError, match="already"):
+        cal.compare(COUNTS, {**MODELS, "one annotator": MODELS["a"]}, ceiling=True, **QUICK)
+
+
+def test_the_command_has_the_ceiling_too(tmp_path) -> None:
+    frame = pd.DataFrame(COUNTS, columns=["x", "y", "z"])
+    for name, p in MODELS.items():
+        for j in range(3):
+            frame[f"{name}_{j}"] = p[:, j]
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    line = (
+        "compare votes.csv --counts x,y,z --models a=a_0,a_1,a_2 b=b_0,b_1,b_2 --measures dist_ce "
+        "--ceiling"
+    )
+    out, err = io.StringIO(), io.StringIO()
+    assert run_main(line.split(), tmp_path, out, err) == 0, err.getvalue()
+    assert "as many annotators again" in out.getvalue()

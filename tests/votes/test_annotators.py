@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from itertools import permutations, product
@@ -12,6 +13,8 @@ import pytest
 import calibrant as cal
 from calibrant import InputError
 from calibrant._inference.annotators import _single_moments, agreement_with_rest
+from needs import need
+from shell_lines import run_main
 
 
 def table(item, label, who, classes=(0, 1, 2)):
@@ -156,3 +159,36 @@ def test_votes_need_names_and_company() -> None:
         cal.annotators(nameless)
     with pytest.raises(InputError, match="no rest to agree with"):
         cal.annotators(table([1, 2], [0, 1], ["a", "a"]))
+
+
+def test_the_page_and_the_command_have_the_annotators(tmp_path) -> None:
+    votes, p = simulated(40)
+    people = cal.annotators(votes, p, n_resamples=50)
+    found = cal.report(votes.counts, p, measures=["ece"], annotators=people)
+    page = found.to_html()
+    assert 'id="annotator-table"' in page and people.title in page
+    assert found.to_dict()["annotators"]["by"] == "annotator"
+    with pytest.raises(InputError, match=r"the table that cal\.annotators"):
+        cal.report(votes.counts, p, annotators=votes)
+    names = [f"p_{j}" for j in range(3)]
+    rows = ["item,who,vote," + ",".join(names)]
+    for i, who, label in zip(votes.item_index, votes.annotator, votes.class_index, strict=True):
+        rows.append(f"{i},{who},{label}," + ",".join(map(str, p[i])))
+    (tmp_path / "long.csv").write_text("\n".join(rows))
+    line = f"report long.csv --item item --annotator who --label vote --proba {','.join(names)}"
+    out, err = io.StringIO(), io.StringIO()
+    assert run_main([*line.split(), "--measures", "ece"], tmp_path, out, err) == 0, err.getvalue()
+    assert "5 annotators on 40 items" in out.getvalue()
+    out = io.StringIO()
+    assert run_main([*line.split(), "--measures", "ece", "--json"], tmp_path, out, err) == 0
+    assert len(json.loads(out.getvalue())["annotators"]["annotators"]["agreement"]) == 5
+
+
+def test_the_agreement_is_drawn() -> None:
+    need("matplotlib")
+    votes, _ = simulated(30)
+    people = cal.annotators(votes)
+    drawn = people.plot(cap=4)
+    assert len(drawn.dots_.get_offsets()) == 4
+    assert drawn.dots_.get_offsets()[0][0] == pytest.approx(people.rows[0].agreement)
+    assert drawn.expected_.get_offsets()[0][0] == pytest.approx(people.rows[0].expected)

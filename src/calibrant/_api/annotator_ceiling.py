@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._data.vote_rows import VoteRows, read_vote_rows
+from calibrant._data.vote_rows import read_vote_rows
 from calibrant._engines.protocol import Findings
-from calibrant._inference.means import influences, mean_limits, row_values
+from calibrant._inference.means import (
+    distribution_rows,
+    influences,
+    mean_limits,
+    row_values,
+)
 from calibrant._inference.vote_splits import Split, grown, halves, one_against_rest
+from calibrant._inference.voted_rows import whole_counts
 from calibrant._measures.catalogue import Measure, Shape, find, listed
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
@@ -26,6 +33,8 @@ from calibrant.results._annotator_ceiling import AnnotatorCeiling, Predictor
 Array = NDArray[np.float64]
 
 ONE, HALF, AGAIN = "one annotator", "half of the votes", "as many annotators again"
+# Splits into halves beside models, where measures may be slow.
+_SPLITS_BESIDE = 5
 _WHAT = (
     f"{ONE}: a vote, as a certain prediction, against the shares of the item's other votes",
     f"{HALF}: shares of half of the votes against those of the other half",
@@ -132,17 +141,48 @@ def annotator_ceiling(
     models = _models(y_true, y_proba, votes, given, classes)
     binary = rows.binary or any(not each.multiclass for each in models.values())
     shape: Shape = "binary" if binary else "multiclass"
-    chosen = _chosen(measures, shape)
-    scored = _Scored(chosen, binary, level, len(rows.shares))
-    lines = [*_annotators(rows, scored, n_splits, seed)]
-    lines += [scored.model(name, each) for name, each in models.items()]
-    one = int(np.count_nonzero(~several))
+    scored = _Scored(_chosen(measures, shape), binary, level, len(rows.shares))
+    found = _ceiling(rows.counts, scored, n_splits, seed)
+    lines = tuple(scored.model(name, each) for name, each in models.items())
+    return replace(found, rows=(*found.rows, *lines))
+
+
+def ceiling_beside(
+    models: Mapping[str, Samples], measures: tuple[Measure, ...], rules: tuple[Rule, Rule],
+    level: float, seed: int,
+) -> AnnotatorCeiling:  # fmt: skip
+    """The annotators' lines for the rows of models, which share their labels, in the same bins."""
+    _check_names(models)
+    samples = next(iter(models.values()))
+    if samples.votes is None:
+        raise InputError(
+            "ceiling=True holds votes against votes: give counts of votes as y_true, or votes= "
+            "beside their shares"
+        )
+    if samples.weights is not None:
+        raise InputError("ceiling=True has no weights: leave out sample_weight, or the ceiling")
+    z = distribution_rows(samples)[1]
+    counts = whole_counts(z, np.broadcast_to(samples.votes, (samples.n,)).astype(np.int64))
+    if counts is None:
+        raise InputError("ceiling=True needs votes: the labels are no shares of so many votes")
+    if not (counts.sum(axis=1) > 1).any():
+        raise InputError("ceiling=True needs items of two votes or more: every row has one")
+    scored = _Scored(measures, not samples.multiclass, level, samples.n, rules)
+    return _ceiling(counts, scored, _SPLITS_BESIDE, seed)
+
+
+def _ceiling(
+    counts: NDArray[np.int64], scored: _Scored, n_splits: int, seed: int
+) -> AnnotatorCeiling:
+    """The annotators' lines, and what to know about them."""
+    votes = counts.sum(axis=1)
+    one = int(np.count_nonzero(votes < 2))
     dropped = f"{one} items have one vote, and are left out of the annotators' lines"
-    kept = rows.votes[several]
+    kept = votes[votes > 1]
     return AnnotatorCeiling(
-        tuple(lines),
-        {m.name: _described(m) for m in chosen},
-        len(kept), (int(kept.min()), int(kept.max())), level,
+        tuple(_annotators(counts, scored, n_splits, seed)),
+        {m.name: _described(m) for m in scored.measures},
+        len(kept), (int(kept.min()), int(kept.max())), scored.level,
         (*_WHAT, *([dropped] if one else [])),
     )  # fmt: skip
 
@@ -155,14 +195,17 @@ def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> 
     if y_proba is None:
         return {}
     named = y_proba if isinstance(y_proba, Mapping) else {"model": y_proba}
-    names = [str(name) for name in named]
-    clash = next((name for name in names if name in (ONE, HALF, AGAIN)), None)
-    if clash is not None:
-        raise InputError(f"y_proba calls a model {clash!r}, a line that the table has already")
+    _check_names(str(name) for name in named)
     return {
         str(name): to_samples(y_true, each, None, given, classes, votes=votes)
         for name, each in named.items()
     }
+
+
+def _check_names(names: Iterable[str]) -> None:
+    clash = next((name for name in names if name in (ONE, HALF, AGAIN)), None)
+    if clash is not None:
+        raise InputError(f"y_proba calls a model {clash!r}, a line that the table has already")
 
 
 def _chosen(names: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
@@ -181,6 +224,8 @@ class _Scored:
     binary: bool
     level: float
     n_items: int
+    # Bins of a fixed width, and of quantiles.
+    rules: tuple[Rule, Rule] = (EqualWidth(15), Quantile(15))
 
     def _samples(self, split: Split) -> Samples:
         p, q = split.predicted, split.target
@@ -189,7 +234,7 @@ class _Scored:
         return to_samples(q, p, split.weight)
 
     def model(self, name: str, samples: Samples) -> Predictor:
-        summary = Summary(samples)
+        summary = Summary(samples, *self.rules)
         values = {m.name: m.compute(summary) for m in self.measures}
         rows = _of_rows(samples, self.measures)
         limits = {each: _limits(values[each], own, self.level) for each, own in rows.items()}
@@ -198,7 +243,7 @@ class _Scored:
     def each(self, split: Split) -> dict[str, float]:
         """Every measure of one split."""
         # A vote is a certain prediction, which elsewhere looks like swapped arguments.
-        summary = Summary(self._samples(split), findings=Findings(soft=True))
+        summary = Summary(self._samples(split), *self.rules, findings=Findings(soft=True))
         return {m.name: m.compute(summary) for m in self.measures}
 
     def line(self, name: str, splits: list[Split]) -> Predictor:
@@ -244,8 +289,9 @@ def _limits(value: float, rows: Array, level: float) -> tuple[float, float]:
     return value + low, value + high
 
 
-def _annotators(rows: VoteRows, scored: _Scored, n_splits: int, seed: int) -> Iterable[Predictor]:
-    counts = rows.counts
+def _annotators(
+    counts: NDArray[np.int64], scored: _Scored, n_splits: int, seed: int
+) -> Iterable[Predictor]:
     yield scored.line(ONE, [one_against_rest(counts)])
     rng = np.random.default_rng(seed)
     half = scored.line(HALF, [halves(counts, rng) for _ in range(n_splits)])

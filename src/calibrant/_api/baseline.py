@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import slice_labels
-from calibrant._core.errors import InputError, check_some_left, nearest
+from calibrant._core.errors import InputError, about, check_some_left, nearest
 from calibrant._data.align_rows import align, row_of_id
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
@@ -126,15 +126,13 @@ def _old_side(
     data: Any, *, own_labels: bool,
 ) -> Side:  # fmt: skip
     frame = given.get("data", data if not own_labels or isinstance(given["y_proba"], str) else None)
-    try:
+    with about("baseline"):
         return side_of(
             given["y_true"] if own_labels else y_true, given["y_proba"], reading,
             sample_weight=given.get("sample_weight", None if own_labels else sample_weight),
             groups=given.get("groups"), by=given.get("by"), ids=given.get("ids"),
             votes=given.get("votes", None if own_labels else votes), data=frame,
         )  # fmt: skip
-    except InputError as error:
-        raise type(error)(f"baseline: {error}") from error
 
 
 def _matched(new: Side, old: Side, paired: bool | None, *, drop: bool) -> Pair:

@@ -26,6 +26,7 @@ def bin_sensitivity(
     bins: Iterable[int] = range(1, 101),
     measures: Iterable[str] | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -50,6 +51,9 @@ def bin_sensitivity(
         Those without bins are the same throughout.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -85,7 +89,7 @@ def bin_sensitivity(
     """
     counts = _whole_counts(bins)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
     shape = samples.shape
     chosen = choose(measures, shape)
     if measures is None:

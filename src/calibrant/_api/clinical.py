@@ -51,6 +51,7 @@ def clinical_summary(
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -79,6 +80,9 @@ def clinical_summary(
         Seed of all random draws; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -127,7 +131,7 @@ def clinical_summary(
     check_level(level)
     check_resamples(n_resamples, seed)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     if samples.multiclass:
         raise InputError(
             f"clinical_summary is of one outcome, with y_proba of the shape (n,); it is (n, "

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant._api.annotator_ceiling import ceiling_beside
 from calibrant._api.compare_resampled import Resampling, pair_limits, resampled
-from calibrant._api.compare_rows import about, n_differing, own_note, samples_of_models
+from calibrant._api.compare_rows import n_differing, own_note, samples_of_models
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
@@ -17,9 +18,9 @@ from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.model_rows import model_set
 from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import Judging, sliced
-from calibrant._core.binning import Bins, EqualWidth, Quantile, both_rules
+from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import InputError, NotDefined
+from calibrant._core.errors import InputError, NotDefined, about
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
@@ -30,6 +31,7 @@ from calibrant._inference.robustness import rank_robustness
 from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._summaries.samples import Summary
+from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._comparison import Comparison
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._robustness import RankRobustness
@@ -55,6 +57,7 @@ def compare(
     resample: str | None = None,
     scale_on: Mapping[str, Any] | None = None,
     scaler: str = "temperature",
+    ceiling: bool = False,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
@@ -114,6 +117,10 @@ def compare(
     scaler : str, default "temperature"
         Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
         "dirichlet" or "label-smoothing".
+    ceiling : bool, default False
+        Whether the table has rows of how well annotators predict each other, as
+        `annotator_ceiling` has them: one annotator, half of the votes, and as many annotators
+        again. Needs votes.
     n_resamples : int, default 1000
         Number of resamples behind each interval and noise floor.
     seed : int, default 0
@@ -194,6 +201,7 @@ def compare(
                    n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
     )  # fmt: skip
     drawn = [each.drawn for each in resamples]
+    people = _people(samples, chosen, (fixed, quantile), level, seed, n_own) if ceiling else None
     slices: dict[str, Slices] | None = None
     if by is not None:
         judging = Judging(checked_tolerance(tolerance), float(level), int(n_resamples))
@@ -238,7 +246,18 @@ def compare(
             **({} if scale_on is None else {"scaler": scaler}),
         },
         tuple(_table(summary) for summary in summaries.values()),
+        people,
     )
+
+
+def _people(
+    samples: Mapping[str, Samples], chosen: tuple[Measure, ...], rules: tuple[Rule, Rule],
+    level: float, seed: int, n_own: int,
+) -> AnnotatorCeiling:  # fmt: skip
+    """How well annotators predict each other on the rows of the predictors."""
+    if n_own:
+        raise InputError("ceiling=True needs labels that all predictors share: each has its own")
+    return ceiling_beside(samples, chosen, rules, float(level), int(seed))
 
 
 def _values(

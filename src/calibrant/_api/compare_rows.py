@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from calibrant._api.model_rows import ModelSet
-from calibrant._core.errors import CalibrantError, InputError
+from calibrant._core.errors import InputError, about
 from calibrant._data.align_rows import rows_in_order
 from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-
-
-@contextmanager
-def about(name: str) -> Iterator[None]:
-    """Errors of one predictor, or of one argument, begin with its name."""
-    try:
-        yield
-    except CalibrantError as error:
-        raise type(error)(f"{name}: {error}") from error
 
 
 def samples_of_models(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.reliability_curve import scalar_problem
-from calibrant._core.errors import CalibrantError, InputError, one_of
+from calibrant._core.errors import CalibrantError, InputError, about, one_of
 from calibrant._core.validation import check_count, check_level, public
 from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
@@ -44,6 +43,7 @@ def decision_curve(
     groups: ArrayLike | None = None,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -76,6 +76,9 @@ def decision_curve(
         Seed of the folds; the same seed gives the same result.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -121,7 +124,7 @@ def decision_curve(
     places = _thresholds(thresholds)
     given = dict(y_proba) if isinstance(y_proba, Mapping) else {"model": y_proba}
     how = given_as(from_logits, from_logprobs)
-    samples = _samples(y_true, given, sample_weight, how, classes, data)
+    samples = _samples(y_true, given, sample_weight, how, classes, data, votes)
     first = next(iter(samples.values()))
     return curve_of_samples(
         samples, places, recalibration, float(level), group_index(groups, first, data), int(seed)
@@ -139,7 +142,7 @@ def curve_of_samples(
     """The curves of models on the same rows; `groups` as numbers."""
     problems, index = {}, groups
     for name, each in samples.items():
-        with _about(name):
+        with about(name):
             problems[name], index = scalar_problem(each, "binary", groups)
     some = next(iter(problems.values()))
     outcomes = Outcomes(some.z, some.w, index)
@@ -236,15 +239,6 @@ def _cross_fitted(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
     return out
 
 
-@contextmanager
-def _about(name: str) -> Iterator[None]:
-    """Errors of one model begin with its name."""
-    try:
-        yield
-    except CalibrantError as error:
-        raise type(error)(f"{name}: {error}") from error
-
-
 def _thresholds(given: Any) -> Array:
     """The thresholds, increasing; at 1 nothing is worth a false alarm."""
     if given is None:
@@ -271,6 +265,7 @@ def _samples(
     how: Given,
     classes: Sequence[Any] | None,
     data: Any,
+    votes: Any,
 ) -> dict[str, Samples]:
     """Every model's samples, all of one binary outcome."""
     if not given:
@@ -279,8 +274,8 @@ def _samples(
     for name, predictions in given.items():
         if str(name) in (ALL, NONE):
             raise InputError(f"{name!r} is what acting on {name} is called: name the model apart")
-        with _about(str(name)):
-            each = to_samples(y_true, predictions, sample_weight, how, classes, data)
+        with about(str(name)):
+            each = to_samples(y_true, predictions, sample_weight, how, classes, data, votes=votes)
         if each.multiclass:
             raise InputError(
                 f"{name}: a decision curve is of one outcome, with predictions of the shape (n,); "

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.cross_fitting import (
+    FOLDS,
+    ROWS_A_CLASS,
+    cross_fitted,
+    fitted_onto,
+    fold_of,
+    proper_loss_field,
+    row_losses,
+    weighted_mean,
+)
 from calibrant._api.metrics.uncertainty import group_index
-from calibrant._core.errors import InputError, one_of
+from calibrant._core.errors import one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.explain import explained
@@ -19,19 +27,15 @@ from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.means import influences, mean_limits, row_values
-from calibrant._measures.catalogue import catalogue, find
 from calibrant._summaries.samples import Summary
 from calibrant.results._loss_decomposition import LossDecomposition
-from calibrant.scaling import SCALERS
 from calibrant.scaling._predictions import to_predictions
 
 Array = NDArray[np.float64]
 
-# Maps that are tried where none is named, and rows a class that one with many parameters needs.
+# Maps that are tried where none is named.
 _BINARY = ("platt", "beta", "isotonic")
 _MULTICLASS = ("temperature", "vector")
-ROWS_A_CLASS = 20
-FOLDS = 5
 
 
 @public
@@ -136,31 +140,18 @@ def decompose(
     check_count("folds", folds, 2)
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
-    field, maps = _field(loss, samples), _maps(recalibrate, samples)
+    field, maps = proper_loss_field(loss, samples), _maps(recalibrate, samples)
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
     index = group_index(groups, samples, data)
-    units = np.arange(samples.n) if index is None else index
-    n_units = int(units.max()) + 1
-    if n_units < folds:
-        what = "rows" if index is None else "clusters"
-        raise InputError(f"folds={folds} needs as many {what}; got {n_units}")
-    fold = np.random.default_rng((int(seed), 19)).permutation(n_units)[units] % folds
+    fold = fold_of(samples, index, int(folds), seed)
     tried: dict[str, tuple[float, Array, Array]] = {}
     for name in maps:
-        mapped = _cross_fitted(name, samples, fold, int(folds))
-        rows = _rows(samples, mapped, field)
-        tried[name] = (_mean(rows, samples), mapped, rows)
+        mapped = cross_fitted(name, samples, fold, int(folds))
+        rows = row_losses(samples, mapped, field)
+        tried[name] = (weighted_mean(rows, samples), mapped, rows)
     best = min(tried, key=lambda name: tried[name][0])
     return _taken_apart(samples, index, loss, field, level, best, tried)
-
-
-def _field(loss: str, samples: Samples) -> str:
-    """The field of `LossSums` that a proper loss is the mean of."""
-    proper = [m.name for m in catalogue(samples.shape) if m.loss and m.claims.continuous
-              and m.claims.truthful and m.group == "losses"]  # fmt: skip
-    known = {**{name: name for name in proper}, "brier_score": "brier", "nll": "log_loss"}
-    return find(known[one_of("loss", loss, known)], samples.shape).loss
 
 
 def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
@@ -171,35 +162,6 @@ def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str
         return list(_BINARY)
     enough = samples.n >= ROWS_A_CLASS * samples.n_classes
     return list(_MULTICLASS if enough else _MULTICLASS[:1])
-
-
-def _cross_fitted(name: str, samples: Samples, fold: NDArray[np.intp], folds: int) -> Array:
-    """Each row's prediction through a map that was fitted to the other folds."""
-    out = np.zeros(samples.predictions.shape)
-    for j in range(folds):
-        here = fold == j
-        out[here] = _fitted(name, samples.take(~here), samples.take(here))
-    return out
-
-
-def _fitted(name: str, fit: Samples, onto: Samples) -> Array:
-    """Predictions of some rows through a map that was fitted to others."""
-    scaler = SCALERS[METHODS[name]](from_logits=fit.from_logits)  # type: ignore[call-arg]
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        scaler.fit(fit.targets, fit.predictions, sample_weight=fit.weights, votes=fit.votes)
-        return np.asarray(scaler.transform(onto.predictions), dtype=np.float64)
-
-
-def _rows(samples: Samples, predictions: Array, field: str) -> Array:
-    """The loss of each row under other predictions."""
-    other = replace(samples, predictions=predictions, from_logits=False)
-    return row_values(other, distribution=False)[field]
-
-
-def _mean(values: Array, samples: Samples) -> float:
-    w = np.ones(values.size) if samples.weights is None else samples.weights.astype(np.float64)
-    return float(w @ values) / float(w.sum())
 
 
 def _taken_apart(
@@ -218,14 +180,14 @@ def _taken_apart(
         "underconfidence": np.where(lowered, 0.0, gain),
         "refinement": after,
     }
-    values = {name: _mean(part, samples) for name, part in parts.items()}
+    values = {name: weighted_mean(part, samples) for name, part in parts.items()}
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     intervals = {}
     for name, part in parts.items():
         low, high, _ = mean_limits(influences(part, weights, groups), level)
         intervals[name] = (values[name] + low, values[name] + high)
-    whole = _rows(samples, _fitted(best, samples, samples), field)
-    in_sample = values["loss"] - _mean(whole, samples)
+    whole = row_losses(samples, fitted_onto(best, samples, samples), field)
+    in_sample = values["loss"] - weighted_mean(whole, samples)
     return LossDecomposition(
         loss, values["loss"], values["loss"] - refinement, refinement, values["overconfidence"],
         values["underconfidence"], in_sample, intervals, best,

@@ -254,6 +254,7 @@ def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
         **dict.fromkeys(equal_mass_names(), str(equal_mass_rule(quantile))),
         "bins": str(fixed),
         "class_bins": str(fixed),
+        "confidence_by_class": f"top class x {fixed}",
         "quantile_bins": str(quantile),
         "class_quantile_bins": str(quantile),
         "confidence_bins": str(quantile),

@@ -30,6 +30,7 @@ def reliability(
     notion: str | None = None,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -55,6 +56,9 @@ def reliability(
         many clusters allow.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -86,7 +90,7 @@ def reliability(
     """
     validate: Any = to_samples_in_place if groups is None else to_samples
     given = given_as(from_logits, from_logprobs)
-    samples = validate(y_true, y_proba, sample_weight, given, classes, data)
+    samples = validate(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
@@ -111,6 +115,7 @@ def classwise_reliability(
     *,
     bins: Bins = 15,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -131,6 +136,9 @@ def classwise_reliability(
         `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -163,7 +171,7 @@ def classwise_reliability(
       c              0.2000       0.2500  0.0500
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(

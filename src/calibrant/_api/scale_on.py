@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, nearest, one_of
+from calibrant._core.errors import InputError, about, nearest, one_of
 from calibrant._core.map_names import METHODS
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
@@ -32,7 +32,7 @@ def recalibrated(
     notes = []
     for name, predictions in y_proba.items():
         scaler = _new(method, from_logits)
-        try:
+        with about(f"scale_on, {name}"):
             labels, seen, weights, votes = _to_fit(given, name)
             if data is not None:
                 predictions = pick(data, predictions, "y_proba")
@@ -40,8 +40,6 @@ def recalibrated(
                 seen, predictions = (_from_logprobs(each) for each in (seen, predictions))
             scaler.fit(labels, seen, classes=classes, sample_weight=weights, votes=votes)
             out[name] = np.asarray(scaler.transform(predictions))
-        except InputError as error:
-            raise type(error)(f"scale_on, {name}: {error}") from error
         notes.append(f"{name}: recalibrated by {scaler}")
     if data is not None:
         return y_proba, _replaced(data, y_proba, out), tuple(notes)

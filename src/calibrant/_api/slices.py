@@ -66,33 +66,73 @@ def sliced(
         if subset.weights is not None and not (subset.weights > 0).any():
             notes.append(no_weight_note(label, rows.size))
             continue
-        summary = Summary(subset, fixed, quantile, together=not asked)
-        values = _values_of(shown, headline, summary)
-        own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
-        n_clusters = None if own is None else int(own.max()) + 1
-        plain = Slice(label, subset.n, values, math.nan, math.nan, math.nan, n_clusters=n_clusters)
-        plain = _with_means(plain, summary.bins)
-        if n_clusters == 1:
-            notes.append(f"{label}: one cluster alone has no noise floor and no interval")
-            slices.append(plain)
-            continue
-        level, draws = (0.95, 1000) if judging is None else (judging.level, judging.n_resamples)
-        uncertainty = Uncertainty(
-            subset, fixed, quantile, (headline,), level, draws, seed, groups=own, votes=subset.votes
-        )
-        slices.append(_with_chance(plain, headline, uncertainty, judging, len(names)))
+        own = None if groups is None else groups[rows]
+        one, note = slice_of_rows(
+            label, subset, own, fixed, quantile, headline, shown, asked=asked, seed=seed,
+            judging=judging, n_slices=len(names),
+        )  # fmt: skip
+        slices.append(one)
+        notes += note
+    return judged_slices(name, headline, slices, notes, judging, len(names))
+
+
+def slice_of_rows(
+    label: str,
+    subset: Samples,
+    groups: Any,
+    fixed: Rule,
+    quantile: Rule,
+    headline: Measure,
+    shown: Sequence[Measure],
+    *,
+    asked: bool,
+    seed: int,
+    judging: Judging | None,
+    n_slices: int,
+) -> tuple[Slice, list[str]]:
+    """One of several slices: its values, noise floor and, if it is to be judged, its interval; and
+    notes on it.
+    """
+    summary = Summary(subset, fixed, quantile, together=not asked)
+    values = _values_of(shown, headline, summary)
+    own = None if groups is None else np.unique(groups, return_inverse=True)[1]
+    n_clusters = None if own is None else int(own.max()) + 1
+    plain = Slice(label, subset.n, values, math.nan, math.nan, math.nan, n_clusters=n_clusters)
+    plain = _with_means(plain, summary.bins)
+    if n_clusters == 1:
+        return plain, [f"{label}: one cluster alone has no noise floor and no interval"]
+    level, draws = (0.95, 1000) if judging is None else (judging.level, judging.n_resamples)
+    uncertainty = Uncertainty(
+        subset, fixed, quantile, (headline,), level, draws, seed, groups=own, votes=subset.votes
+    )
+    return _with_chance(plain, headline, uncertainty, judging, n_slices), []
+
+
+def judged_slices(
+    by: str,
+    headline: Measure,
+    slices: Sequence[Slice],
+    notes: list[str],
+    judging: Judging | None,
+    n_slices: int,
+    *,
+    each: str = "slice",
+) -> Slices:
+    """The slices with corrected p-values and, where they are judged, with verdicts; `each` is what
+    a slice is called.
+    """
     if judging is None:
-        return ranked_slices(name, headline, slices, notes)
+        return ranked_slices(by, headline, slices, notes)
     if len(slices) > 1:
-        strict = percent(_joint_level(judging.level, len(names)))
+        strict = percent(_joint_level(judging.level, n_slices))
         notes.append(
-            f"low and high are at {percent(judging.level)} for each slice; beyond the tolerance is "
-            f"what is so at {strict}, for the number of slices"
+            f"low and high are at {percent(judging.level)} for each {each}; beyond the tolerance "
+            f"is what is so at {strict}, for the number of {each}s"
         )
-    ranked = ranked_slices(name, headline, slices, notes)
+    ranked = ranked_slices(by, headline, slices, notes)
     return replace(
         ranked,
-        rows=tuple(_with_verdict(each, 1.0 - judging.level) for each in ranked),
+        rows=tuple(_with_verdict(row, 1.0 - judging.level) for row in ranked),
         level=judging.level,
         tolerance=judging.tolerance,
     )

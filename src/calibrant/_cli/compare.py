@@ -78,6 +78,11 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--method", choices=METHODS, help="the map of --scale-on; default temperature"
     )
+    parser.add_argument(
+        "--ceiling", action="store_true",
+        help="rows of how well annotators predict each other, in the same table; needs votes "
+        "(--counts, or --votes beside shares)",
+    )  # fmt: skip
     inputs.add_chance(parser)
     parser.add_argument(
         "--table", metavar="FILE", help="also write the table for a paper (.tex or .md)"
@@ -145,7 +150,7 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
         sample_weight=first.sample_weight, votes=first.votes, from_logits=options.from_logits,
         classes=first.class_names,
         scale_on=None if validation is None else _to_fit(validation),
-        scaler=options.method or "temperature",
+        scaler=options.method or "temperature", ceiling=options.ceiling,
     )  # fmt: skip
     slices = comparison.slices
     if slices is not None:
@@ -178,7 +183,8 @@ def _show(comparison: Comparison) -> None:
 
     n = comparison.recipe["n"]
     print_styled(f"{len(comparison.names)} models on {n:,} rows", "bold", file=sys.stdout)
-    for line in (*comparison.inferred, *comparison.notes):
+    people = comparison.ceiling.notes if comparison.ceiling else ()
+    for line in (*comparison.inferred, *comparison.notes, *people):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
     print_table(comparison.display_columns(), "Measures")

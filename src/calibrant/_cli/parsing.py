@@ -70,6 +70,17 @@ def distinct(text: str) -> list[str]:
     return list(dict.fromkeys(names(text)))
 
 
+def shares(text: str) -> float | list[float]:
+    """The share of class 1, or of every class with commas between them."""
+    try:
+        parsed = [float(each) for each in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no share: give one such as 0.02, or those of all classes such as .5,.3,.2"
+        ) from None
+    return parsed[0] if len(parsed) == 1 else parsed
+
+
 def bins(text: str) -> Any:
     """A count, edges, quantile:COUNT, or a count that follows from the rows: cbrt, auto."""
     from calibrant._core.bin_counts import is_by_rows

@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._cli.inputs import groups_of
 from calibrant._core.errors import InputError, StateError
+from calibrant._core.map_names import METHODS
 from calibrant._data.readers.columns import choose_columns, has_usual
 from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
 from calibrant._inference.budget import COMPARED_PREDICTIONS
 from calibrant._measures.catalogue import listed
+from calibrant.results._recommendation import Recommendation
 from calibrant.results._rendering import Columns
 from calibrant.scaling import SCALERS, SameRows, Scaler, load
 from calibrant.scaling._predictions import to_predictions
@@ -25,11 +28,14 @@ from calibrant.scaling._predictions import to_predictions
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A map, the order of the classes it was fitted to, and a summary of the fit."""
+    """A map, the order of the classes it was fitted to, a summary of the fit, and why this map,
+    where it was chosen by the rows.
+    """
 
     scaler: Scaler
     classes: tuple[str, ...] | None
     summary: dict[str, Any] = field(default_factory=dict)
+    choice: Recommendation | None = None
 
     def to_dict(self) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self.scaler.to_json())
@@ -40,12 +46,25 @@ class Fitted:
         return json.dumps(self.to_dict(), allow_nan=False)
 
 
-def fitted(request: ReadRequest, kind: str, bins: Any) -> Fitted:
-    """The map of a kind that fits a file's rows best."""
+def fitted(
+    request: ReadRequest,
+    kind: str | None,
+    bins: Any,
+    *,
+    groups: str | None = None,
+    priors: tuple[Any, Any] = (None, None),
+) -> Fitted:
+    """The map of a kind that fits a file's rows best; without a kind, of the one they choose."""
     rows = read_rows(request)
+    choice = None
+    if kind is None:
+        choice = _choice(rows, request.from_logits, groups_of(rows, groups))
+        kind = METHODS[choice.best]
     scaler = SCALERS[kind](from_logits=request.from_logits)  # type: ignore[call-arg]
     if kind == "HistogramBinning":
         scaler.set_params(bins=bins)
+    if any(prior is not None for prior in priors):
+        scaler.set_params(prior=priors[0], source_prior=priors[1])
     fit = scaler.fit_transform(
         rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
         classes=rows.class_names,
@@ -58,7 +77,23 @@ def fitted(request: ReadRequest, kind: str, bins: Any) -> Fitted:
         "inferred": [*rows.messages, *_about_votes(rows, scaler)],
         "measures": before_and_after(rows, fit, fit_result, bins),
     }
-    return replace(fit_result, summary=summary)
+    if choice is not None:
+        summary["choice"] = choice.to_dict()
+    return replace(fit_result, summary=summary, choice=choice)
+
+
+def _choice(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
+    from calibrant._api.cross_fitting import FOLDS
+    from calibrant._api.recommend import recommend
+
+    n_units = rows.n if groups is None else len(np.unique(groups))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the map is fitted once more, and warns then
+        return recommend(
+            rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
+            classes=rows.class_names, from_logits=from_logits, groups=groups,
+            folds=max(2, min(FOLDS, n_units)),
+        )  # fmt: skip
 
 
 def _about_votes(rows: Rows, scaler: Scaler) -> tuple[str, ...]:

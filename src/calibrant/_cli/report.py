@@ -16,10 +16,13 @@ from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
+    from calibrant.results._annotators import Annotators
     from calibrant.results._evaluation import Evaluation
 
 # Predictions that are kept in memory by default, (n, k) counted as n k; for a page, and at all.
 HELD, HELD_FOR_PAGE = 10_000_000, 200_000_000
+# Annotators that are printed, and up to which predictions are held against the votes of each.
+MOST_PEOPLE, JUDGED_PEOPLE = 20, 60
 
 
 def add(commands: Any) -> None:
@@ -34,6 +37,11 @@ def add(commands: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
     inputs.add_columns(parser)
+    parser.add_argument(
+        "--multilabel", action="store_true",
+        help="rows may have several labels: every column of --label, with its own of --proba, is a "
+        "problem of its own; empty where a label was not annotated",
+    )  # fmt: skip
     inputs.add_bins(parser)
     parser.add_argument(
         "--measures", type=distinct, metavar="NAME,...", help="evaluate only these measures"
@@ -88,6 +96,11 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.multilabel:
+        from calibrant._cli import multilabel
+
+        multilabel.run(options)
+        return
     check_page_possible(options.out)
     check_writable(options.out, options.files, options.format)
     if options.recalibrate is not None:
@@ -103,6 +116,7 @@ def run(options: argparse.Namespace) -> None:
         _of_state(state, options)
         return
     streamed = options.stream or options.one_pass
+    options.people = None
     options.taken = inputs.take_from_logs(options, by=True, held=not streamed)
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
@@ -111,12 +125,17 @@ def run(options: argparse.Namespace) -> None:
         result = _streamed(options)
     if options.out is not None:
         tell(f"written: {options.out}")
+    people = options.people
     if options.json:
-        print_json(result.to_dict())
+        more = {} if people is None else {"annotators": people.to_dict()}
+        print_json({**result.to_dict(), **more})
         return
-    from calibrant._cli.tables import print_evaluation
+    from calibrant._cli.tables import print_evaluation, print_table
 
     print_evaluation(result, f"{inputs.format_files(options.files)}: {result.recipe['n']:,} rows")
+    if people is not None:
+        shown = {name: values[:MOST_PEOPLE] for name, values in people.display_columns().items()}
+        print_table(shown, people.title)
 
 
 def _of_state(path: str, options: argparse.Namespace) -> None:
@@ -158,9 +177,28 @@ def _in_memory(options: argparse.Namespace) -> Evaluation | None:
                 "without -o they are summed as they are read"
             ) from None
         return None
+    options.people = _people(rows, options)
     with working("intervals"):
         result = _written(rows, options) if page else _with_intervals(rows, options)
     return _with_file_info(result, rows, options)
+
+
+def _people(rows: Rows, options: argparse.Namespace) -> Annotators | None:
+    """Who agrees with the rest how far, where rows say who gave a vote."""
+    from calibrant._api.annotators import annotators
+    from calibrant._cli.terminal import working
+
+    votes = rows.vote_table
+    if votes is None or votes.annotator is None:
+        return None
+    several = len(set(votes.annotator.tolist()))
+    if several < 2:
+        return None
+    with working("annotators"):
+        return annotators(
+            votes, rows.y_proba if several <= JUDGED_PEOPLE else None, level=options.level,
+            seed=options.seed, from_logits=options.from_logits,
+        )  # fmt: skip
 
 
 def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
@@ -215,7 +253,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
         name=options.title or inputs.without_folders(options, options.files)["files"],
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
-        votes=rows.votes,
+        votes=rows.votes, annotators=options.people,
         from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
         level=options.level, seed=options.seed, recalibrate=options.recalibrate,
         source=_source(rows, options), **_segments(rows, options),

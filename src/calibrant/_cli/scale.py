@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
-from calibrant._cli.parsing import add_json, names
+from calibrant._cli.parsing import add_json, names, shares
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
 from calibrant._core.map_names import METHODS
@@ -16,6 +16,7 @@ from calibrant._core.map_names import METHODS
 if TYPE_CHECKING:
     from calibrant._cli.recalibration import Fitted
 
+AUTO = "auto"
 ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good there"
 
 
@@ -29,8 +30,25 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--fit", metavar="FILE", help="held-out rows to fit a map to")
     parser.add_argument(
-        "--method", choices=METHODS, default="temperature", help="the map; default temperature"
-    )
+        "--map", "--method", dest="method", choices=(*METHODS, AUTO), default="temperature",
+        help="the map; default temperature. auto: the simplest of those whose log loss, on rows of "
+        "the fit that a map was not fitted to, is within one standard error of the lowest",
+    )  # fmt: skip
+    parser.add_argument(
+        "--groups", metavar="COLUMN",
+        help="column that names the cluster of each row (patient, day): --map auto keeps a cluster "
+        "together",
+    )  # fmt: skip
+    parser.add_argument(
+        "--prior", type=shares, metavar="SHARE",
+        help="with --method prior-shift: the share of class 1 where the map is used (of all "
+        "classes: a,b,c)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--source-prior", type=shares, metavar="SHARE",
+        help="with --method prior-shift: the share at which the predictions are calibrated; by "
+        "default that of the labels, if --prior is given",
+    )  # fmt: skip
     parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
     parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
     parser.add_argument(
@@ -54,9 +72,12 @@ def run(options: argparse.Namespace) -> None:
     written_map = None if options.fit is None else map_file
     _check_nothing_lost(options, written_map)
     if options.fit is not None:
+        request = inputs.request_of(options, options.fit)
+        kind = None if options.method == AUTO else METHODS[options.method]
         fit_result = fitted(
-            inputs.request_of(options, options.fit), METHODS[options.method], options.bins
-        )
+            request, kind, options.bins, groups=options.groups,
+            priors=(options.prior, options.source_prior),
+        )  # fmt: skip
         if written_map is not None:
             with atomic_write(written_map) as temp:
                 temp.write_text(fit_result.to_json() + "\n", encoding="utf-8")
@@ -79,8 +100,13 @@ def run(options: argparse.Namespace) -> None:
 def _check_clear(options: argparse.Namespace) -> None:
     if options.fit is None and options.apply is None:
         raise InputError("there is nothing to do: say --fit FILE, --apply FILE, or both")
+    shifts = options.fit is not None and options.method == "prior-shift"
+    if not shifts and (options.prior is not None or options.source_prior is not None):
+        raise InputError("--prior and --source-prior need --fit FILE --method prior-shift")
     if options.fit is None and options.scaler is None:
         raise InputError("--apply needs a map: name its file with --scaler, or fit one with --fit")
+    if options.groups is not None and (options.fit is None or options.method != AUTO):
+        raise InputError("--groups is for the choice of a map: it needs --fit and --map auto")
     if options.apply is not None:
         from calibrant._cli.written_rows import format_of
 
@@ -112,7 +138,8 @@ def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     from calibrant._cli.recalibration import before_and_after, mapped, rows_to_map
     from calibrant._cli.written_rows import write_rows
 
-    request = inputs.request_of(options, options.apply)
+    own = argparse.Namespace(**{**vars(options), "groups": None})  # clusters are of the fit
+    request = inputs.request_of(own, options.apply)
     rows, labelled = rows_to_map(request, fit_result)
     after, share = mapped(rows, fit_result)
     with atomic_write(options.out) as temp:
@@ -132,6 +159,10 @@ def _show(fit_result: Fitted, result: dict[str, Any]) -> None:
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
+    if fit_result.choice is not None:
+        for line in str(fit_result.choice).splitlines():
+            say(line)
+        say()
     for line in str(fit_result.scaler).splitlines():
         say(line)
     for section in (result.get("fit"), result.get("apply")):

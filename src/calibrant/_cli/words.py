@@ -23,6 +23,8 @@ _OPTIONS = (
     (r"\by_true could be (.*): say which", r"the labels could be \1: say which with --label"),
     (r"\by_proba could be (.*): say which", r"the predictions could be \1: say which with --proba"),
     (r"y_proba='([^']*)', from_logits=True", r"--proba \1 --from-logits"),
+    (r"(?<![-\w])columns names the column", "--label or --groups names the column"),
+    (r"\bmultilabel\(y_true, y_proba\)", "report --multilabel"),
     (r"from_logits=True", "--from-logits"),
     (r"from_logprobs=True", "--from-logprobs"),
     (r"leave out from_logprobs\b", "leave out --from-logprobs"),

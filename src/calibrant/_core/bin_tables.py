@@ -48,6 +48,11 @@ class BinTable:
         """The table of one class, as a scalar problem."""
         return BinTable(self.sums[r : r + 1], self.dropped[r : r + 1], self.has_squares)
 
+    def as_one(self) -> BinTable:
+        """The bins of all classes as those of one problem: for classes that share out the rows."""
+        sums = self.sums.reshape(1, -1, len(FIELDS))
+        return BinTable(sums, self.dropped.sum(axis=0)[None], self.has_squares)
+
     def stretches(self) -> Iterator[BinTable]:
         """The bins in order, a cache's worth at a time; dropped samples are in none of them."""
         for start in range(0, self.n_bins, STRETCH):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 NO_WEIGHT = "sample_weight is 0 in every row: at least one must be positive"
 NO_ROW_LEFT = (
@@ -156,6 +157,22 @@ for _kind in (
     CalibrantWarning,
 ):  # fmt: skip
     _kind.__module__ = "calibrant"
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Errors begin with a name: of one predictor among several, or of an argument.
+
+    They stay what they are to a caller; kinds that are made of more than a message become the next
+    kind above that is not.
+    """
+    try:
+        yield
+    except CalibrantError as error:
+        kind: type = type(error)
+        while "__init__" in vars(kind):
+            kind = kind.__mro__[1]
+        raise kind(f"{name}: {error}") from error
 
 
 def check_weight_total(weight: float, n_rows: float = 1) -> None:

@@ -6,11 +6,17 @@ Apart from the classes, so that the command line knows its choices before anythi
 METHODS = {
     "temperature": "TemperatureScaling",
     "platt": "PlattScaling",
+    "quadratic": "QuadraticScaling",
     "isotonic": "IsotonicCalibration",
+    "centred-isotonic": "CentredIsotonic",
+    "venn-abers": "VennAbers",
     "beta": "BetaCalibration",
     "histogram": "HistogramBinning",
     "vector": "VectorScaling",
     "matrix": "MatrixScaling",
+    "structured-vector": "StructuredVectorScaling",
+    "structured-matrix": "StructuredMatrixScaling",
     "dirichlet": "DirichletCalibration",
     "label-smoothing": "LabelSmoothingTemperature",
+    "prior-shift": "PriorShift",
 }

@@ -79,7 +79,7 @@ def checked_predictions(predictions: NDArray[Any]) -> NDArray[Any]:
     if predictions.ndim not in (1, 2):
         raise InputError(
             f"y_proba must have the shape (n,) for binary or (n, k) for multiclass predictions; "
-            f"got {predictions.shape}"
+            f"got {predictions.shape}{_flattened(predictions)}"
         )
     if predictions.ndim == 2 and predictions.shape[1] == 0:
         raise InputError(
@@ -95,6 +95,18 @@ def checked_predictions(predictions: NDArray[Any]) -> NDArray[Any]:
     if predictions.dtype.kind == "f" and predictions.dtype.itemsize > 8:
         return predictions.astype(np.float64)
     return predictions
+
+
+def _flattened(predictions: NDArray[Any]) -> str:
+    """How a map of predictions becomes rows: which axis the classes are on is not guessed."""
+    if predictions.ndim < 3:
+        return ""
+    return (
+        ". Of a map, put its classes last and its positions into rows: (B, C, ...) by "
+        f"np.moveaxis(y_proba, 1, -1).reshape(-1, {predictions.shape[1]}), (B, ..., C) by "
+        f"y_proba.reshape(-1, {predictions.shape[-1]}), a binary one by ravel(); and "
+        "y_true.ravel()"
+    )
 
 
 def checked_targets(targets: NDArray[Any], predictions: NDArray[Any]) -> NDArray[Any]:

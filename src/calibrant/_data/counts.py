@@ -145,7 +145,7 @@ def _shares_of_rows(
         raise BadCount(
             _first(none),
             f"y_true[#] has no votes{more}: counts need at least one in every row. Drop rows "
-            "without votes",
+            f"without votes{_several_labels(counts)}",
         )
     if (totals > MOST_VOTES).any():
         row = _first(totals > MOST_VOTES)
@@ -159,6 +159,13 @@ def _shares_of_rows(
         check_same_votes(votes, own)
     shares = counts[:, 1] / totals if binary else counts / totals[:, None]
     return Labels(shares, own, COUNTED)
+
+
+def _several_labels(counts: NDArray[Any]) -> str:
+    """A hint where nothing but 0 and 1 is there, as of labels that a row may have several of."""
+    if counts.max(initial=0) > 1:
+        return ""
+    return "; where a row may have several labels, or none, use multilabel(y_true, y_proba)"
 
 
 def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labels:

@@ -34,12 +34,13 @@ def explained(samples: Source) -> Iterator[None]:
 
 def check_not_swapped(samples: Source) -> None:
     """An error if every prediction is 0 or 1; to be asked where targets are known to be
-    fractions.
+    fractions. Votes are no predictions, and what is sure of itself may be held against them.
     """
-    if samples.every_prediction_is_zero_or_one():
+    if not samples.voted and samples.every_prediction_is_zero_or_one():
         raise InputError(
             "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
-            "swapped. The order is (y_true, y_proba)"
+            "swapped. The order is (y_true, y_proba). If y_true holds shares of votes, say with "
+            "votes= of how many, or give their counts"
         )
 
 
@@ -129,7 +130,8 @@ def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | 
         return (
             f"y_proba[{shown}] sums to {total!r}: rows must sum to 1 (within "
             f"{samples.row_sum_tolerance:g}). If these are logits, pass from_logits=True; if "
-            "they are one-against-rest scores, measure each column as a binary problem"
+            "they are one-against-rest scores, or labels that a row may have several of, "
+            "multilabel(y_true, y_proba) measures each column as a binary problem"
         )
     return None
 

@@ -45,6 +45,8 @@ class FrameSamples:
     # as shares; and a column that must say the same number.
     vote_columns: tuple[str, ...] = ()
     stated_votes: str | None = None
+    # Whether it is known how many votes the targets are of.
+    voted: bool = False
 
     engine: ClassVar[str] = "calibrant._engines.frames"
 

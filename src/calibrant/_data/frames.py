@@ -94,6 +94,7 @@ def frame_to_samples(
         label_sum_tolerance=_tolerance([schema[name] for name in targets]),
         vote_columns=counts.votes,
         stated_votes=counts.stated,
+        voted=bool(counts.votes) or votes is not None,
     )
 
 

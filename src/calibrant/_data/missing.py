@@ -45,6 +45,13 @@ def own_rows(votes: Any, kept: NDArray[np.bool_] | None) -> Any:
 
 def with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The values as an array, and which rows have a gap."""
+    array, gaps = with_gaps_by_entry(value, argument)
+    rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
+    return array, np.asarray(rows, dtype=np.bool_)
+
+
+def with_gaps_by_entry(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The values as an array, and which of its entries are gaps."""
     if isinstance(value, np.ma.MaskedArray):
         array, gaps = value.data, np.ma.getmaskarray(value)
     else:
@@ -54,8 +61,7 @@ def with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_
     elif array.dtype.kind == "O":
         gaps = gaps | np.array([_is_gap(x) for x in array.ravel()]).reshape(array.shape)
         array = _narrowed(array, gaps)
-    rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
-    return array, np.asarray(rows, dtype=np.bool_)
+    return array, np.asarray(gaps, dtype=np.bool_)
 
 
 def _is_gap(value: Any) -> bool:

@@ -97,6 +97,10 @@ class RowSamples(Generic[Values]):
     def soft_rows(self) -> bool:
         return bool(self.targets.ndim == 2)
 
+    @property
+    def voted(self) -> bool:
+        return self.votes is not None
+
     def take(self, rows: Any) -> Self:
         """Some rows: a slice, row numbers, or a mask.
 

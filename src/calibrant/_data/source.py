@@ -57,6 +57,10 @@ class Source(Protocol):
         """Whether targets are rows of class probabilities."""
 
     @property
+    def voted(self) -> bool:
+        """Whether it is known how many votes the targets are of."""
+
+    @property
     def n_missing(self) -> int:
         """Rows dropped already because something in them was missing."""
 

@@ -54,6 +54,11 @@ class Engine(Protocol):
     ) -> tuple[BinTable, Findings]:
         """The table of every class against the rest, each with its own bins."""
 
+    def top_class_table(self, samples: Any, rule: Rule) -> tuple[BinTable, Findings]:
+        """The table of the top label's problem, the rows of each predicted class for
+        themselves.
+        """
+
     def vector_table(
         self, samples: Any, rule: Rule, phi: NDArray[np.float64] | None = None
     ) -> tuple[VectorTable, Findings]:

@@ -64,6 +64,9 @@ MOST_CLASSES = 100
 QUICK_ENTRIES = 300_000
 # Predictions up to which `calibrant scale` gives the differences limits.
 COMPARED_PREDICTIONS = 200_000
+# Predictions on which `recommend` tries maps, and rows times parameters of a map that it tries.
+TRIED_PREDICTIONS = 1_000_000
+TRIED_WORK = 200_000_000
 # Classes up to which full calibration (k numbers in each of k m cells) is evaluated unasked.
 FULL_CLASSES = 200
 # Slices up to which an evaluation has a clinical summary of each.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from calibrant._engines.arrays.draws import fit_isotonic, rising_bins
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._engines.arrays.top_classes import top_classes
 from calibrant._inference.blocks import summed
 
 Array = NDArray[np.float64]
@@ -32,6 +33,8 @@ COARSE = 1.0 / 2.0
 FEW_ROWS, FINEST = 1000, 1.0 / 4096.0
 # Up to so many cells a product with a matrix sums them faster than a loop over each draw.
 FEW_CELLS = 128
+# Bins that classes may have between them: every member of a family keeps draws of all cells.
+MOST_BINS = 1500
 # Beyond this logit all predictions share a cell.
 CELL_LIMIT = 14.0
 
@@ -106,6 +109,21 @@ def problem_of(samples: Samples, notion: Notion, rule: Rule) -> Problem | None:
     else:
         bins = cuts.find(u)
     return Problem(u, z, w, bins, cuts.m, not findings.soft)
+
+
+def problem_by_class(samples: Samples, rule: Rule) -> Problem | None:
+    """The top label's problem, the rows of each predicted class in bins of their own; None where
+    the rule drops rows, or where there are too many bins to draw them all.
+    """
+    plain = problem_of(samples, "confidence", rule)
+    if plain is None:
+        return None
+    top, _, _, _ = top_classes(samples)
+    # Bins without rows stay so in every draw: those that have some are numbered.
+    used, bins = np.unique(top * plain.m + plain.bins, return_inverse=True)
+    if used.size > MOST_BINS:
+        return None
+    return replace(plain, bins=bins.reshape(-1).astype(np.intp), m=int(used.size))
 
 
 def table_of(problem: Problem) -> BinTable:

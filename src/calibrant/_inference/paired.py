@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,14 @@ from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import summed
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
-from calibrant._inference.cells import Drawn, Problem, drawn_tables, levels_of, problem_of
+from calibrant._inference.cells import (
+    Drawn,
+    Problem,
+    drawn_tables,
+    levels_of,
+    problem_by_class,
+    problem_of,
+)
 from calibrant._inference.means import Influences, mean_limits, row_values
 from calibrant._inference.tails import quantile
 from calibrant._measures.catalogue import Measure
@@ -48,8 +55,10 @@ class Scatter:
     # The predictions, where a measure has a kink at a gap of 0: which way a small change of them
     # moves it depends on the sign of gaps that may be noise.
     predictions: Array | None = None
-    # What the noise of votes adds to the value, where it is taken out of a mean.
+    # What the noise of votes adds to the value, where it is taken out.
     excess: float = 0.0
+    # Errors under each law of what may be behind votes, where these cannot tell which it is.
+    by_law: dict[str, Array] = field(default_factory=dict)
 
     def at(self, t: float) -> Array:
         """The errors in the member t."""
@@ -87,6 +96,8 @@ def difference_limits(
         low, high, _ = mean_limits(Influences(moved, first.influences.units), level)
         value -= first.excess - second.excess
         return value + low, value + high, value
+    if first.by_law and second.by_law:
+        return _law_limits(value, first, second, level)
     tail = (1.0 - level) / 2.0
     a, b = first.at(first.best), second.at(second.best)
     spread = float(np.hypot(a.std(), b.std()))
@@ -101,6 +112,22 @@ def difference_limits(
     if first.predictions is not None and second.predictions is not None:
         room = 2.0 * (1.0 - unlike) * float(np.abs(first.predictions - second.predictions).mean())
     return min(lows) - room, max(highs) + room, value - float(np.median(a - b))
+
+
+def _law_limits(
+    value: float, first: Scatter, second: Scatter, level: float
+) -> tuple[float, float, float]:
+    """Limits of a difference under every law that the votes of both allow. The votes are the same,
+    and so is what is behind them: one law holds for both, and what it adds to both cancels.
+    """
+    tail = (1.0 - level) / 2.0
+    both = [law for law in first.by_law if law in second.by_law]
+    pairs = [(law, law) for law in both] or [(a, b) for a in first.by_law for b in second.by_law]
+    errors = [first.by_law[a] - second.by_law[b] for a, b in pairs]
+    low = min(value - quantile(each, 1.0 - tail) for each in errors)
+    high = max(value - quantile(each, tail) for each in errors)
+    estimate = value - (first.excess - second.excess)
+    return low, high, min(max(estimate, low), high)
 
 
 def independent_limits(
@@ -118,10 +145,14 @@ def independent_limits(
     n = min(first.errors.shape[1], second.errors.shape[1])
     return difference_limits(
         value,
-        replace(first, errors=first.errors[:, :n], predictions=None),
-        replace(second, errors=second.errors[:, :n], predictions=None),
+        replace(first, errors=first.errors[:, :n], predictions=None, by_law=_first(first, n)),
+        replace(second, errors=second.errors[:, :n], predictions=None, by_law=_first(second, n)),
         level,
     )
+
+
+def _first(scatter: Scatter, n: int) -> dict[str, Array]:
+    return {law: errors[:n] for law, errors in scatter.by_law.items()}
 
 
 def _together(first: Influences, second: Influences) -> Influences:
@@ -244,6 +275,8 @@ def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> li
         return None
     if notion == "classwise":
         problems = [problem_of(column, "binary", rule) for column in class_columns(samples)]
+    elif notion == "by class":
+        problems = [problem_by_class(samples, rule)]
     else:
         settled = "confidence" if notion == "confidence" or samples.multiclass else "binary"
         problems = [problem_of(samples, settled, rule)]  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from calibrant._data.counts import check_same_votes, votes_per_row
 from calibrant._data.missing import own_rows
 from calibrant._data.samples import Notion, Samples
 from calibrant._inference.blocks import Blocks, blocks_of
-from calibrant._inference.cells import Problem, problem_of
+from calibrant._inference.cells import Problem, problem_by_class, problem_of
 from calibrant._measures.catalogue import THRESHOLD, Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
@@ -103,7 +103,10 @@ class Resampler:
             rules = {"fixed": self.fixed, "quantile": self.quantile}
             rule = rules.get(key[1]) or equal_mass_rule(self.quantile)
             samples = self._above if key[0] == "above" else self.samples
-            self.problems[key] = problem_of(samples, notion, rule)
+            by_class = key[0] == "by class"
+            self.problems[key] = (
+                problem_by_class(samples, rule) if by_class else problem_of(samples, notion, rule)
+            )
         return self.problems[key]
 
     def binned(self, measure: Measure) -> tuple[tuple[str, str], Problem] | None:
@@ -118,7 +121,8 @@ class Resampler:
             return None
         if measure.equal_mass and equal_mass_rule(self.quantile) != self.quantile:
             key = (key[0], "equal mass")
-        if self.samples.multiclass:  # the scalar problem is that of the top label: one for both
+        if self.samples.multiclass and key[0] != "by class":
+            # The scalar problem is that of the top label: one for both.
             key = ("scalar", key[1])
         problem = self.problem(key)
         return None if problem is None else (key, problem)

@@ -364,7 +364,7 @@ class Uncertainty(Resampler):
         """
         by_votes = self.resampling == "votes" and measure.interval_method != "inversion"
         if by_votes or (self._takes_out_votes(measure) and measure.vote_model):
-            return Scatter(None, self.voted.errors(measure, value, rows_too=not by_votes)[None])
+            return self.voted.scatter(measure, value, rows_too=not by_votes)
         if measure.interval_method in ("mean", "influence"):
             mean = measure.interval_method == "mean"
             parts = self._influences(measure) if mean else self._moved(measure)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.means import influences, mean_limits
+from calibrant._inference.paired import Scatter
 from calibrant._inference.tails import quantile
 from calibrant._inference.voted_rows import VotedRows, is_mean
-from calibrant._inference.votes import LAWS
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
 
@@ -27,8 +27,8 @@ VOTES_UNKNOWN = (
     "votes= takes it out"
 )
 _FEW = (
-    "so few votes do not tell how the distributions behind them are spread: the limits hold "
-    "whether all rows are a little off or some entirely"
+    "so few votes do not tell how the distributions behind them are spread: the limits are bounds "
+    "that hold whether all rows are a little off or some entirely"
 )
 
 
@@ -41,7 +41,7 @@ def note_on_votes(measure: Measure, rows: VotedRows | None, resampled: str) -> s
     notes = []
     if rows.singles and resampled != "rows":
         notes.append(f"rows of one vote ({rows.singles}) are taken to scatter as the others do")
-    if measure.vote_model and resampled == "both" and rows.few:
+    if measure.vote_model and resampled == "both" and rows.few(measure):
         notes.append(_FEW)
     return "; ".join(notes)
 
@@ -88,15 +88,14 @@ class VoteLimits:
     def modelled(self, measure: Measure, floor: NoiseFloor | None) -> Found:
         """Limits of a distance from the distributions behind the votes."""
         drawn, tail = self._resampled(measure), self._tail
-        laws = LAWS if self.rows.few else LAWS[:1]
-        low = min(quantile(drawn[law], tail) for law in laws)
-        high = max(quantile(drawn[law], 1.0 - tail) for law in laws)
+        low = min(quantile(each, tail) for each in drawn.values())
+        high = max(quantile(each, 1.0 - tail) for each in drawn.values())
         if floor is not None and min(floor.p_value, floor.p_low) > tail:
             # Predictions that are right row by row could have shown as much.
             low, high = (low, measure.high) if measure.higher_is_better else (measure.low, high)
         method = f"bootstrap of {self._kind} with their votes, by a model of what is behind these"
         estimate = self.rows.model(measure).estimate(measure.loss)
-        return low, high, method, float(drawn[LAWS[0]].std(ddof=1)), estimate
+        return low, high, method, max(float(each.std(ddof=1)) for each in drawn.values()), estimate
 
     def of_scattered(self, measure: Measure, value: float, z: Array, w: Array | None) -> Found:
         """Limits of how true targets, and not their votes, scatter about the mean target."""
@@ -105,14 +104,16 @@ class VoteLimits:
         centre = self.estimate(measure, value)
         return centre + low, centre + high, f"BCa limits of a mean of {self._kind}", error, centre
 
-    def errors(self, measure: Measure, value: float, *, rows_too: bool) -> Array:
+    def scatter(self, measure: Measure, value: float, *, rows_too: bool) -> Scatter:
         """How the value errs about the true one, in resamples of rows with their votes or in other
         votes of the same rows.
         """
-        if rows_too:
-            # So that limits are quantiles of the estimates themselves: near 0 these are one-sided.
-            return value - self._resampled(measure)[LAWS[0]]
-        return self._vote_errors(measure) + (value - self.estimate(measure, value))
+        excess = value - self.estimate(measure, value)
+        if not rows_too:
+            return Scatter(None, (self._vote_errors(measure) + excess)[None], excess=excess)
+        # So that limits are quantiles of the estimates themselves: near 0 these are one-sided.
+        by_law = {law: value - drawn for law, drawn in self._resampled(measure).items()}
+        return Scatter(None, next(iter(by_law.values()))[None], excess=excess, by_law=by_law)
 
     def _vote_errors(self, measure: Measure) -> Array:
         key = ("votes", measure.name)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from calibrant._data.samples import Samples
 from calibrant._inference.family import VoteScatter
 from calibrant._inference.means import distribution_rows, row_functions
-from calibrant._inference.votes import VoteModel, vote_residuals
+from calibrant._inference.vote_model import VoteModel
+from calibrant._inference.votes import vote_residuals
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._measures.votes import vote_variances
@@ -22,8 +23,8 @@ Array = NDArray[np.float64]
 
 # Shares may be rounded, to two digits or so: this far from whole numbers of votes.
 ROUNDED = 0.06
-# Votes a row up to which only mean and spread of what is behind them show.
-FEW_VOTES = 3
+# Votes a row up to which little but mean and spread of what is behind them shows.
+FEW_VOTES = 5
 
 
 def is_mean(measure: Measure) -> bool:
@@ -86,10 +87,9 @@ class VotedRows:
         """How many rows have one vote."""
         return int((self.m == 1).sum())
 
-    @property
-    def few(self) -> bool:
+    def few(self, measure: Measure) -> bool:
         """Whether votes are too few to show how the distributions behind them are spread."""
-        return float(np.median(self.m)) <= FEW_VOTES
+        return float(np.median(self.m)) <= FEW_VOTES and len(self.model(measure).laws) > 1
 
     def method(self, measure: Measure) -> str:
         """How the noise of votes is taken out of a measure."""

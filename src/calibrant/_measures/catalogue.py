@@ -222,6 +222,14 @@ _ENTRIES: tuple[Measure, ...] = (
             "levels", 0, 1, Claims(False, None, None, None), _AUSTIN, "ici(part='emax')",
             lambda s: emax(s.levels), of_cells=emaxs, group="unbinned", rank=8, gaps="largest",
             label="Emax", on_request=True, listed=Listed(clinical=6)),
+    # Of each class in turn: measured on request, for it takes a read of its own.
+    Measure("top_label_ece", "top-label calibration error, given the class",
+            "(1/W) sum_r sum_B |R_B| of the rows whose top label is r", "confidence by class",
+            _MULTI, "confidence_by_class", 0, 1, _BINNED,
+            "Gupta and Ramdas (2022), ICLR, arXiv:2107.08353", "top_label_ece",
+            lambda s: binned_error(s.confidence_by_class.as_one()), of_tables=binned_errors,
+            group="classwise", rank=2, label="TL-ECE", on_request=True, cost="medium",
+            aliases=("TL-ECE", "tl_ece", "top_label_calibration_error")),
     # --- over all classes ---
     Measure("classwise_ece", "classwise calibration error", "(1/k) sum_r (1/W) sum_B |R_{B,r}|",
             "classwise", _MULTI, "class_bins", 0, 1, _BINNED,

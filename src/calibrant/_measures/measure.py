@@ -119,8 +119,8 @@ class Measure:
     name, title, formula : str
         Its name in code, its name in full, and its formula in short.
     notion : str
-        The kind of calibration: "scalar" (P(y = 1), or the top label), "confidence", "classwise",
-        "full", "loss" or "distribution".
+        The kind of calibration: "scalar" (P(y = 1), or the top label), "confidence", "confidence by
+        class" (given the class that is predicted), "classwise", "full", "loss" or "distribution".
     shapes : tuple of {"binary", "multiclass"}
         The shapes of predictions that it is defined for: (n,), (n, k), or both.
     statistic : str

@@ -58,6 +58,11 @@ class Statistics(Protocol):
         ...
 
     @property
+    def confidence_by_class(self) -> BinTable:
+        """The top-label problem in the ordinary bins, the rows of each predicted class apart."""
+        ...
+
+    @property
     def full_bins(self) -> VectorTable:
         """The whole distribution as a vector prediction, by cell."""
         ...
@@ -126,6 +131,10 @@ class NoStatistics:
         self._refuse("class_equal_mass_bins")
 
     @property
+    def confidence_by_class(self) -> BinTable:
+        self._refuse("confidence_by_class")
+
+    @property
     def full_bins(self) -> VectorTable:
         self._refuse("full_bins")
 
@@ -187,6 +196,10 @@ class OneTable(NoStatistics):
     def class_equal_mass_bins(self) -> BinTable:
         return self._table
 
+    @property
+    def confidence_by_class(self) -> BinTable:
+        return self._table
+
     def above(self, threshold: float) -> BinTable:
         return self._table
 
@@ -202,7 +215,7 @@ class OnlyLosses(NoStatistics):
         return self._losses
 
 
-Problem = Literal["scalar", "confidence", "classwise", "full", "rows"]
+Problem = Literal["scalar", "confidence", "by class", "classwise", "full", "rows"]
 Binning = Literal["fixed", "quantile", "levels", ""]
 
 
@@ -212,9 +225,9 @@ class Statistic:
 
     Parameters
     ----------
-    problem : {"scalar", "confidence", "classwise", "full", "rows"}
-        P(y = 1) or the top label; always the top label; each class against the rest; the whole
-        distribution; or row by row.
+    problem : {"scalar", "confidence", "by class", "classwise", "full", "rows"}
+        P(y = 1) or the top label; always the top label; the top label, the rows of each predicted
+        class apart; each class against the rest; the whole distribution; or row by row.
     binning : {"fixed", "quantile", "levels", ""}
         The rule of the ordinary measures, that of the truthful ones, a bin for each distinct
         prediction, or no bins.
@@ -258,6 +271,7 @@ STATISTICS = {
     "bins": Statistic("scalar", "fixed", merges=True),
     "quantile_bins": Statistic("scalar", "quantile", merges=True),
     "confidence_bins": Statistic("confidence", "quantile", "top_cells", merges=True),
+    "confidence_by_class": Statistic("by class", "fixed", "by_class", merges=True),
     "levels": Statistic("scalar", "levels"),
     "class_bins": Statistic("classwise", "fixed", "classwise", merges=True),
     "class_quantile_bins": Statistic("classwise", "quantile", "classwise", merges=True),

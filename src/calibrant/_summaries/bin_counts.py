@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,10 +63,14 @@ class BinCounts:
         """Whether the cells of all classes fit."""
         return self.samples.n_classes * self.edges.size <= MOST_CELLS
 
-    def fixed_table(self, notion: Notion, m: int) -> BinTable:
+    def fixed_table(self, notion: Notion | Literal["by class"], m: int) -> BinTable:
         """m equal-width bins of a notion, put together from cells."""
         if notion not in self._cells:
-            self._cells[notion] = self.summary.table(notion, Edges(self.edges.tolist()))
+            rule = Edges(self.edges.tolist())
+            if notion == "by class":
+                self._cells[notion] = self.summary.top_class_table(rule)
+            else:
+                self._cells[notion] = self.summary.table(notion, rule)
         cells = self._cells[notion]
         starts = np.searchsorted(self.edges, np.arange(m) / m)
         return BinTable(merged(cells.sums, starts), has_squares=cells.has_squares)
@@ -185,6 +189,12 @@ class _AtCount(Summary):
         if not self._counts.together:
             return self.table("classwise", self.fixed)
         return self._counts.fixed_table("classwise", self._m)
+
+    @cached_property
+    def confidence_by_class(self) -> BinTable:
+        if not self._counts.together:
+            return super().confidence_by_class
+        return self._counts.fixed_table("by class", self._m)
 
     @cached_property
     def quantile_bins(self) -> BinTable:

@@ -123,6 +123,12 @@ class FrameSummary(StreamSummary):
         return frames.classwise_table(self.samples, self.fixed)[0]
 
     @cached_property
+    def confidence_by_class(self) -> BinTable:
+        if self.fixed.is_fixed:
+            return super().confidence_by_class
+        return frames.top_class_table(self.samples, self.fixed)[0]
+
+    @cached_property
     def class_quantile_bins(self) -> BinTable:
         if self.truthful == self.fixed:
             return self.class_bins

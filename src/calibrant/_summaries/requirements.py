@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from calibrant._core.binning import LevelSets, Rule
 from calibrant._core.errors import InputError
-from calibrant._engines.arrays.streams import HOLDINGS
 from calibrant._measures.catalogue import Measure, Shape, canonical, catalogue, nearest_measure
 from calibrant._measures.statistics import STATISTICS
 
@@ -40,12 +39,12 @@ def needs_fine_cells(names: tuple[str, ...] | None) -> bool:
 
 
 def holdings(names: tuple[str, ...] | None, multiclass: bool) -> frozenset[str]:
-    """The arrays to sum for these measures; None means all."""
+    """The arrays to sum for these measures; None means all but those on request."""
     if names is None:
-        sums = set(HOLDINGS)
+        needed = {STATISTICS[m.statistic].sums for m in catalogue() if not m.on_request}
     else:
         needed = {STATISTICS[s].sums for s in _statistics(names, multiclass)}
-        sums = {"cells", *needed} - {""}
+    sums = {"cells", *needed} - {""}
     return frozenset(sums - ({"top_cells"} if multiclass else {"classwise"}))
 
 

@@ -123,6 +123,16 @@ class Summary:
         self._note(findings)
         return self._checked(table)
 
+    def top_class_table(self, rule: Rule) -> BinTable:
+        """The table of the top label, the rows of each predicted class apart."""
+        if not self.samples.multiclass:
+            raise NotDefined("its classes are those of predictions (n, k); these are (n,)")
+        with explained(self.samples):
+            table, findings = self.engine.top_class_table(self.samples, rule)
+        self._note(findings)
+        check_weight_total(table.total_weight.sum(), self._n_rows)
+        return table
+
     def table_with_cuts(self, notion: Notion, rule: Rule) -> tuple[BinTable, Cuts]:
         """The bin table of a scalar notion and a rule, with the cuts that were used."""
         if self._fused and notion == self.scalar and rule == self.fixed:
@@ -243,6 +253,11 @@ class Summary:
             return self._checked(BinTable(table, has_squares=squared(table)))
         return self.table("classwise", self.fixed)
 
+    @cached_property
+    def confidence_by_class(self) -> BinTable:
+        """The top-label problem in the ordinary bins, the rows of each predicted class apart."""
+        return self.top_class_table(self.fixed)
+
     @property
     def _shared(self) -> bool:
         """Whether the columns of all classes are put in order once, for all that needs it."""
@@ -342,7 +357,7 @@ class Summary:
     @cached_property
     def logit_grid(self) -> LogitGrid:
         """The scalar problem on the logit grid."""
-        smooth = SmoothSummary(*self._problem)
+        smooth = SmoothSummary(*self._problem, findings=self.findings)
         grid = smooth.logit_grid(LS_SIGMA)
         self._note(smooth.findings)
         self.n_logits_clipped = smooth.n_logits_clipped
@@ -351,7 +366,7 @@ class Summary:
     @cached_property
     def smooth(self) -> float:
         """smECE of the scalar problem, at its fixed point."""
-        smooth = SmoothSummary(*self._problem)
+        smooth = SmoothSummary(*self._problem, findings=self.findings)
         value = smooth.smooth_ece(None)
         self._note(smooth.findings)
         return value

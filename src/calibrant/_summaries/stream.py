@@ -13,6 +13,7 @@ from calibrant._core.errors import NotDefined
 from calibrant._core.grid import STREAM_SPACING, LogitGrid, UnitGrid
 from calibrant._core.loss_sums import LossSums
 from calibrant._data.samples import Notion
+from calibrant._engines.arrays.counting import without_dropped
 from calibrant._engines.cells import Cells
 from calibrant._engines.protocol import Findings
 from calibrant._measures.catalogue import Measure
@@ -82,6 +83,10 @@ class StreamSummary(NoStatistics):
         if self.cells.rule.drops_one:
             return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), squared(sums))
         return BinTable(sums.copy(), has_squares=squared(sums))
+
+    @cached_property
+    def confidence_by_class(self) -> BinTable:
+        return without_dropped(self.sums["by_class"].copy(), self.cells.rule, True)
 
     @cached_property
     def logit_grid(self) -> LogitGrid:

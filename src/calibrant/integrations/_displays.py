@@ -71,6 +71,8 @@ class ReliabilityDisplay(FromPredictions, ReliabilityDiagram):
         The band of the curve.
     intervals_ : matplotlib LineCollection or None
         The bars.
+    cutoff_ : matplotlib Rectangle or None
+        The shaded interval of predictions.
     counts_ax_ : matplotlib Axes or None
         The strip on top.
 

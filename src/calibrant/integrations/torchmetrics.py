@@ -18,6 +18,7 @@ from calibrant._core.errors import InputError, MissingExtra, StateError
 from calibrant._core.validation import public
 from calibrant._data.tensor_samples import holds_float64
 from calibrant._measures.catalogue import Shape, canonical, find
+from calibrant.integrations._dense import rows_of_batch
 
 try:
     from torchmetrics import Metric
@@ -41,7 +42,9 @@ class CalibrationMetric(Metric):
         gives a dict. Measures that need the samples themselves are refused; with
         ``approximate=True`` those that need them in order come from fine cells.
     num_classes : int, optional
-        The columns of preds; None for binary preds of the shape (n,).
+        The columns of preds, (n, num_classes), or their channels, (B, num_classes, ...), where
+        every position is a row: a pixel, a token. None for binary preds of the shape (n,); 1 for
+        binary preds of any shape, (B, ...) or (B, 1, ...).
     bins : int, EqualWidth or Edges, default 15
         Bins that are fixed before data are seen.
     from_logits : bool, default False
@@ -55,7 +58,8 @@ class CalibrationMetric(Metric):
     approximate : bool, default False
         Whether measures that need all predictions in order may come from fine cells.
     ignore_index : int, optional
-        Rows with this target are dropped, as is done for padding.
+        Rows with this target are dropped before anything else is looked at, as is done for
+        padding and unlabelled pixels; of soft labels, rows with it in every class.
     dist_sync_on_step : bool, default False
         An option of `torchmetrics.Metric`.
     process_group : process group, optional
@@ -74,6 +78,15 @@ class CalibrationMetric(Metric):
     >>> metric.update(torch.tensor([0.9, 0.4]), torch.tensor([1, 0]))
     >>> round(metric.compute().item(), 6)
     0.25
+
+    A segmentation map: every pixel is a row, and those labelled 255 are none.
+
+    >>> pixels = CalibrationMetric("ece", num_classes=3, from_logits=True, ignore_index=255)
+    >>> logits, labels = torch.zeros(2, 3, 4, 4), torch.zeros(2, 4, 4, dtype=torch.long)
+    >>> labels[0] = 255
+    >>> pixels.update(logits, labels)
+    >>> pixels.accumulator().n_rows
+    16
     """
 
     is_differentiable = False
@@ -106,10 +119,10 @@ class CalibrationMetric(Metric):
             sync_on_compute=sync_on_compute,
             compute_with_cache=compute_with_cache,
         )
-        if num_classes is not None and (isinstance(num_classes, bool) or num_classes < 2):
+        if num_classes is not None and (isinstance(num_classes, bool) or num_classes < 1):
             raise InputError(
-                "num_classes must be None for binary preds (n,), or at least 2; got "
-                f"{num_classes!r}"
+                "num_classes must be None for binary preds (n,), 1 for binary preds of any shape, "
+                f"or the number of classes; got {num_classes!r}"
             )
         self.measure = measure if isinstance(measure, str) else tuple(measure)
         self.num_classes = num_classes
@@ -130,7 +143,7 @@ class CalibrationMetric(Metric):
     @property
     def higher_is_better(self) -> bool | None:  # type: ignore[override]
         """What the catalogue says of the measure; None for several that differ."""
-        shape: Shape = "binary" if self.num_classes is None else "multiclass"
+        shape: Shape = "binary" if self._columns == 1 else "multiclass"
         directions = {find(name, shape).higher_is_better for name in self._names}
         return directions.pop() if len(directions) == 1 else None
 
@@ -139,35 +152,30 @@ class CalibrationMetric(Metric):
 
         Parameters
         ----------
-        preds : tensor of shape (n,) or (n, num_classes)
+        preds : tensor of shape (n,), (n, num_classes) or (B, num_classes, ...)
             Predicted probabilities; logits with ``from_logits=True``, log-probabilities with
-            ``from_logprobs=True``.
-        target : tensor of shape (n,) or (n, num_classes)
+            ``from_logprobs=True``. Maps of them (pixels, tokens) have the classes second, and every
+            position is a row; with ``num_classes=1``, (B, ...) or (B, 1, ...).
+        target : tensor of shape (n,), (n, num_classes), (B, ...) or (B, num_classes, ...)
             Labels, hard or soft, or counts of votes of shape (n, num_classes); (n, 2) without it.
-        sample_weight : tensor of shape (n,), optional
-            Weight of each row.
+        sample_weight : tensor of shape (n,) or (B, ...), optional
+            Weight of each row, or of each position.
 
         Raises
         ------
         InputError
             If the batch cannot be taken as labels and predictions.
         """
-        if self.ignore_index is not None:
-            preds, target = torch.as_tensor(preds), torch.as_tensor(target)
-            kept = target != self.ignore_index
-            preds, target = preds[kept.to(preds.device)], target[kept]
-            if sample_weight is not None:
-                sample_weight = torch.as_tensor(sample_weight)
-                sample_weight = sample_weight[kept.to(sample_weight.device)]
-            if not len(target):
-                return
+        rows = rows_of_batch(preds, target, sample_weight, self.num_classes, self.ignore_index)
+        if self.ignore_index is not None and not len(rows.target):
+            return
         batch = self._blank.copy()
         try:
-            batch.update(target, preds, sample_weight=sample_weight)
+            batch.update(rows.target, rows.preds, sample_weight=rows.sample_weight)
         except InputError as error:
             message = str(error).replace("(y_true, y_proba)", "(preds, target)")
             message = message.replace("y_true", "target").replace("y_proba", "preds")
-            raise InputError(message) from None
+            raise InputError(message + rows.note) from None
         if batch.columns != self._columns:
             raise InputError(
                 f"preds has {_shape_of(batch.columns)}; this metric was made with "
@@ -225,7 +233,7 @@ class CalibrationMetric(Metric):
     def _probe(self) -> Accumulator:
         """One row's sums: they have the shapes of any, and show whether the measures can be had."""
         row = np.full((1, self._columns), 1.0 / max(2, self._columns))
-        row = row if self.num_classes else row[:, 0]
+        row = row if self._columns > 1 else row[:, 0]
         blank = self._blank
         probe = Accumulator(
             bins=blank.rule if blank.own_bins else blank.rule.m, from_logits=blank.from_logits,

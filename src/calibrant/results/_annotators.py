@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant.results._base import Result, Rows
 from calibrant.results._rendering import json_value
+
+if TYPE_CHECKING:
+    from calibrant.results._plots.annotators import AnnotatorsDisplay
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +146,27 @@ class Annotators(Rows[Annotator], Result):
         """
         hidden = ("n_shared", "p_agreement", "p_calibration")
         return {name: values for name, values in self.columns().items() if name not in hidden}
+
+    def plot(self, *, cap: int = 30, ax: Any = None, color: Any = None) -> AnnotatorsDisplay:
+        """Draw how far each agrees with the rest, beside what any votes would. Needs matplotlib.
+
+        Parameters
+        ----------
+        cap : int, default 30
+            The largest number of annotators shown.
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        color : matplotlib color, optional
+            Color of the dots.
+
+        Returns
+        -------
+        AnnotatorsDisplay
+            The diagram; its `save` writes it to a file.
+        """
+        from calibrant.results._plots.annotators import AnnotatorsDisplay
+
+        return AnnotatorsDisplay(self).plot(cap=cap, ax=ax, color=color)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the table as JSON has it.

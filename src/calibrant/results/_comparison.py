@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import Shape, canonical, find
+from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
 from calibrant.results._difference import Difference
 from calibrant.results._notebook import boxed, folded, html_table, notes
@@ -65,6 +66,9 @@ class Comparison(PaperTables, WithPage, Result):
         The options that give the same numbers again.
     tables : tuple of ReliabilityTable
         The bins of each predictor.
+    ceiling : AnnotatorCeiling or None
+        How well annotators predict each other by the same measures, with ``ceiling=True``; its
+        lines are rows of what is printed.
 
     Examples
     --------
@@ -90,6 +94,7 @@ class Comparison(PaperTables, WithPage, Result):
     notes: tuple[str, ...]
     recipe: dict[str, Any]
     tables: tuple[ReliabilityTable, ...] = ()
+    ceiling: AnnotatorCeiling | None = None
 
     def value(self, name: str, measure: str) -> float:
         """Give one predictor's value of a measure.
@@ -262,9 +267,15 @@ class Comparison(PaperTables, WithPage, Result):
         -------
         dict of str to list
             `columns`, where a measure whose values are all below 0.001 has a name such as
-            ``lin_ce (1e-6)`` and its values in that unit.
+            ``lin_ce (1e-6)`` and its values in that unit; below the predictors the annotators,
+            where their ceiling is known.
         """
-        return scaled_columns(self.columns())
+        columns = self.columns()
+        for line in self.ceiling or ():
+            columns["predictor"].append(line.name)
+            for measure in self.measures:
+                columns[measure].append(line.values[measure])
+        return scaled_columns(columns)
 
     def to_frame(self, backend: str | None = None, *, intervals: bool = False) -> Any:
         """Give the table as a frame, with intervals and ranks if asked for.
@@ -312,7 +323,7 @@ class Comparison(PaperTables, WithPage, Result):
         -------
         dict
             `values`, `rankings`, `differences`, `robustness`, `slices`, `inferred`, `notes` and
-            `recipe`.
+            `recipe`; `ceiling`, where it was asked for.
         """
         return {
             "values": json_value(self.columns()),
@@ -328,6 +339,7 @@ class Comparison(PaperTables, WithPage, Result):
             "inferred": list(self.inferred),
             "notes": list(self.notes),
             "recipe": json_value(self.recipe),
+            **({} if self.ceiling is None else {"ceiling": self.ceiling.to_dict()}),
         }  # fmt: skip
 
     def plot(
@@ -430,7 +442,7 @@ class Comparison(PaperTables, WithPage, Result):
         return f"Comparison of {len(self.names)} predictors on {self.recipe['n']} rows"
 
     def _messages(self) -> tuple[str, ...]:
-        return (*self.inferred, *self.notes)
+        return (*self.inferred, *self.notes, *(self.ceiling.notes if self.ceiling else ()))
 
     def __repr__(self) -> str:
         messages = "\n".join(f"  {line}" for line in self._messages())

@@ -25,6 +25,7 @@ from calibrant.results._sketch import reliability_sketch
 if TYPE_CHECKING:
     from calibrant.results._plots.classwise import ClasswiseDisplay
     from calibrant.results._plots.reliability import ReliabilityDisplay
+    from calibrant.results._uncertainty import CalibrationTest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,6 +241,7 @@ class ReliabilityTable(Result):
         name: str | None = None,
         level: float | None = 0.95,
         curve: str | None = "default",
+        cutoff: CalibrationTest | tuple[float, float] | None = None,
     ) -> ReliabilityDisplay:
         """Draw the reliability diagram: a curve of the rows, and the bins. Needs matplotlib.
 
@@ -254,6 +256,8 @@ class ReliabilityTable(Result):
         curve : {"default", "isotonic", "local"} or None, default "default"
             The curve of the rows: isotonic by default, where rows are in memory. None joins the
             bins by a line.
+        cutoff : CalibrationTest or tuple of two floats, optional
+            The interval of predictions to shade: the result of `cutoff_test`, or two predictions.
 
         Returns
         -------
@@ -262,9 +266,17 @@ class ReliabilityTable(Result):
         """
         from calibrant.results._plots.reliability import ReliabilityDisplay
 
-        return ReliabilityDisplay(self, name=name).plot(ax=ax, level=level, curve=curve)
+        return ReliabilityDisplay(self, name=name).plot(
+            ax=ax, level=level, curve=curve, cutoff=cutoff
+        )
 
-    def chart(self, *, level: float = 0.95, curve: str | None = "default") -> Any:
+    def chart(
+        self,
+        *,
+        level: float = 0.95,
+        curve: str | None = "default",
+        cutoff: CalibrationTest | tuple[float, float] | None = None,
+    ) -> Any:
         """Draw an interactive reliability diagram, for notebooks. Needs Altair.
 
         Parameters
@@ -273,6 +285,8 @@ class ReliabilityTable(Result):
             Level of the intervals and of the curve's band.
         curve : {"default", "isotonic", "local"} or None, default "default"
             The curve of the rows, as in `plot`.
+        cutoff : CalibrationTest or tuple of two floats, optional
+            The interval of predictions to shade: the result of `cutoff_test`, or two predictions.
 
         Returns
         -------
@@ -281,7 +295,7 @@ class ReliabilityTable(Result):
         """
         from calibrant.results._plots.notebook_charts import reliability_chart
 
-        return reliability_chart(self, level=level, curve=curve)
+        return reliability_chart(self, level=level, curve=curve, cutoff=cutoff)
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
         """Give the table as JSON has it.

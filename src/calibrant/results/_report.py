@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._measures.catalogue import Shape, find
+from calibrant._measures.cutoffs import Cutoffs
+from calibrant.results._annotators import Annotators
 from calibrant.results._base import Record
 from calibrant.results._conventions import Conventions
 from calibrant.results._decision_curve import DecisionCurve
@@ -82,6 +84,9 @@ class BinView:
         The smoothed curve of the smooth calibration error.
     curves : dict of str to ReliabilityCurve
         Curves that follow the rows: "isotonic", which is drawn by default, and "local".
+    cutoffs : Cutoffs or None
+        The interval of predictions, from `lower` to `upper`, whose gaps add up to most, and that
+        sum over all rows, `gap`: its size is the cutoff error.
 
     Examples
     --------
@@ -97,6 +102,7 @@ class BinView:
     values: dict[str, dict[str, list[float]]]
     curve: SmoothCurve
     curves: dict[str, ReliabilityCurve]
+    cutoffs: Cutoffs | None = None
 
     def table(self, rule: str, m: int) -> ReliabilityTable:
         """Give the table of a rule and a number of bins.
@@ -126,7 +132,7 @@ class BinView:
         Returns
         -------
         dict
-            `labels`, `counts`, `tables`, `values`, `curve` and `curves`.
+            `labels`, `counts`, `tables`, `values`, `curve`, `curves` and `cutoffs`.
         """
         return {
             "labels": self.labels,
@@ -138,6 +144,7 @@ class BinView:
             "values": json_value(self.values),
             "curve": self.curve.to_dict(),
             "curves": {name: curve.to_dict() for name, curve in self.curves.items()},
+            "cutoffs": None if self.cutoffs is None else json_value(vars(self.cutoffs)),
         }
 
 
@@ -329,6 +336,8 @@ class Report(Record):
         What each map does, fitted and measured on the same rows; the suitable one is `chosen`.
     votes : VoteProfile or None
         Predictions beside the votes, where labels come with their numbers of votes.
+    annotators : Annotators or None
+        Each annotator's agreement with the rest, where the table was given.
 
     Examples
     --------
@@ -356,6 +365,7 @@ class Report(Record):
     histogram: tuple[list[float], list[float], list[float]] | None = None
     recalibrations: tuple[BeforeAfter, ...] = ()
     votes: VoteProfile | None = None
+    annotators: Annotators | None = None
 
     @property
     def level(self) -> float:
@@ -393,6 +403,7 @@ class Report(Record):
             "decisions": self.decisions.to_dict() if self.decisions else None,
             "histogram": json_value(self.histogram),
             "votes": self.votes.to_dict() if self.votes else None,
+            "annotators": self.annotators.to_dict() if self.annotators else None,
         }
 
     def to_html(self) -> str:

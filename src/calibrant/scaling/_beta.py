@@ -63,6 +63,10 @@ class BetaCalibration(OneVsRest):
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
 
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 3 * cls._n_maps(k)
+
     def _read(self, predictions: Predictions) -> FloatArray:
         return predictions.log_odds()
 

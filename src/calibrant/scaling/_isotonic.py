@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -81,18 +82,48 @@ class IsotonicCalibration(OneVsRest):
         return predictions.probabilities()
 
     def _fit_column(self, column: Column) -> ColumnFit:
-        weighted = column.weights > 0
-        weights = column.weights[weighted]
-        levels, index = np.unique(column.predictions[weighted], return_inverse=True)
-        mass, total = (
-            np.bincount(index, each).astype(np.float64, copy=False)
-            for each in (weights, weights * column.targets[weighted])
-        )
-        # Sums of weights may round a hair past the ends.
-        values = np.clip(fit_isotonic(mass[None], total[None])[0], 0.0, 1.0)
-        steps = np.flatnonzero(np.diff(values))  # the last level of each block but the last
-        ends = np.unique(np.concatenate([[0], steps, steps + 1, [values.size - 1]]))
-        return ColumnFit((levels[ends], values[ends]))
+        blocks = pooled(column)
+        ends = np.stack([blocks.first, blocks.last], axis=1).ravel()
+        thresholds, kept = np.unique(ends, return_index=True)
+        return ColumnFit((thresholds, np.repeat(blocks.values, 2)[kept]))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         return np.interp(values, self.thresholds_[j], self.values_[j])
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Stretches of pooled predictions, in order: the first and the last prediction of each, their
+    weighted mean, their weight, and their mean target.
+    """
+
+    first: FloatArray
+    last: FloatArray
+    centre: FloatArray
+    mass: FloatArray
+    values: FloatArray
+
+
+def pooled(column: Column) -> Blocks:
+    """The isotonic fit to a column, by its blocks; rows of weight 0 have no say."""
+    levels, mass, means = by_level(column)
+    fit = fit_isotonic(mass[None], (mass * means)[None])[0]
+    inner = np.flatnonzero(np.diff(fit)) + 1
+    start, stop = np.append(0, inner), np.append(inner, levels.size)
+    total = np.add.reduceat(mass, start)
+    centre = np.add.reduceat(mass * levels, start) / total
+    # Sums of weights may round a hair past the ends.
+    values = np.clip(fit[start], 0.0, 1.0)
+    return Blocks(levels[start], levels[stop - 1], centre, total, values)
+
+
+def by_level(column: Column) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The distinct predictions of positive weight in order, the weight and the mean target of
+    each: all that a fit of an increasing map reads.
+    """
+    weighted = column.weights > 0
+    weights = column.weights[weighted]
+    levels, index = np.unique(column.predictions[weighted], return_inverse=True)
+    mass: FloatArray = np.bincount(index, weights).astype(np.float64)
+    means: FloatArray = np.bincount(index, weights * column.targets[weighted]) / mass
+    return levels, mass, means

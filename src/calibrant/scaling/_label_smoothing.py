@@ -81,6 +81,7 @@ class LabelSmoothingTemperature(TemperatureScaling):
 
     _learned: ClassVar[tuple[str, ...]] = ("temperature_", "smoothing_")
     _of_votes = False
+    _tried_on = ()
     smoothing_: float
 
     @public

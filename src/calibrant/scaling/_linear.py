@@ -36,8 +36,8 @@ def fit_vector(problem: Problem, scores: FloatArray) -> Solution:
     ).minimum(np.concatenate([deviation, mean - mean.mean()]))
     factors = minimum.at[:k] / deviation
     bias = minimum.at[k:] - factors * mean
-    cautions = _cautions(minimum, scores * factors + bias, problem, "TemperatureScaling")
-    return Solution({"coef_": factors, "intercept_": _centred(bias)}, cautions, minimum.n_iter)
+    cautions = about_search(minimum, scores * factors + bias, problem, "TemperatureScaling")
+    return Solution({"coef_": factors, "intercept_": centred(bias)}, cautions, minimum.n_iter)
 
 
 def fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
@@ -67,8 +67,8 @@ def fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
     matrix = minimum.at[k:].reshape(k, k) @ whitening
     bias = minimum.at[:k] - matrix @ mean
     instead = "" if l2 else "l2=..."
-    cautions = _cautions(minimum, scores @ matrix.T + bias, problem, instead)
-    return Solution({"coef_": matrix, "intercept_": _centred(bias)}, cautions, minimum.n_iter)
+    cautions = about_search(minimum, scores @ matrix.T + bias, problem, instead)
+    return Solution({"coef_": matrix, "intercept_": centred(bias)}, cautions, minimum.n_iter)
 
 
 class _ClassScales:
@@ -144,7 +144,7 @@ def penalty_gradients(
     return 2 * l2 * off / (k * (k - 1)), 2 * l2 * bias / k
 
 
-def _centred(bias: FloatArray) -> FloatArray:
+def centred(bias: FloatArray) -> FloatArray:
     """The same number added to every class changes nothing; the one chosen makes the mean 0."""
     out: FloatArray = bias - bias.mean()
     return out
@@ -166,7 +166,9 @@ def _whitening(centred: FloatArray, mean: FloatArray, shares: FloatArray, l2: fl
     return out
 
 
-def _cautions(minimum: Minimum, eta: FloatArray, problem: Problem, instead: str) -> tuple[str, ...]:
+def about_search(
+    minimum: Minimum, eta: FloatArray, problem: Problem, instead: str
+) -> tuple[str, ...]:
     """What to warn of; `instead` is what separable data need, empty where they do no harm."""
     if instead and problem.hard and _right_everywhere(eta, problem):
         return (SEPARABLE.format(instead=instead),)
@@ -180,8 +182,8 @@ def _right_everywhere(eta: FloatArray, problem: Problem) -> bool:
     return bool((margin[problem.weights > 0] > 0).all())
 
 
-def check_l2(l2: object) -> None:
-    """An InputError unless l2 is a finite number that is not negative."""
+def check_l2(l2: object, name: str = "l2") -> None:
+    """An InputError unless a penalty is a finite number that is not negative."""
     number = isinstance(l2, int | float | np.floating | np.integer) and not isinstance(l2, bool)
     if not number or not 0 <= float(l2) < np.inf:  # type: ignore[arg-type]
-        raise InputError(f"l2 must be a finite number, at least 0; got {l2!r}")
+        raise InputError(f"{name} must be a finite number, at least 0; got {l2!r}")

@@ -11,6 +11,7 @@ import numpy as np
 from calibrant._core.errors import StateError, nearest
 from calibrant._core.state_file import shortened, whole_number
 from calibrant.scaling._beta import BetaCalibration
+from calibrant.scaling._centred_isotonic import CentredIsotonic
 from calibrant.scaling._dirichlet import DirichletCalibration
 from calibrant.scaling._histogram import HistogramBinning
 from calibrant.scaling._isotonic import IsotonicCalibration
@@ -18,11 +19,16 @@ from calibrant.scaling._label_smoothing import LabelSmoothingTemperature
 from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._predictions import LARGEST_LOGIT, Predictions
+from calibrant.scaling._prior_shift import PriorShift
+from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._same_rows import FittedRows
 from calibrant.scaling._saved import COUNTS, LOSSES, decode_learned, decode_option, from_text
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._structured_matrix import StructuredMatrixScaling
+from calibrant.scaling._structured_vector import StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
+from calibrant.scaling._venn_abers import VennAbers
 
 # A list, not a hook on subclasses: a class of a caller that has one of these names must not be
 # what a file is read as, and the order is that of messages and of the command line.
@@ -32,12 +38,18 @@ SCALERS: dict[str, type[Scaler]] = {
         TemperatureScaling,
         VectorScaling,
         MatrixScaling,
+        StructuredVectorScaling,
+        StructuredMatrixScaling,
         PlattScaling,
+        QuadraticScaling,
         BetaCalibration,
         IsotonicCalibration,
+        CentredIsotonic,
+        VennAbers,
         HistogramBinning,
         DirichletCalibration,
         LabelSmoothingTemperature,
+        PriorShift,
     )
 }
 # More classes than any map has: beyond it, a number of columns is a damaged one.
@@ -133,7 +145,8 @@ def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
     for name in COUNTS:
         setattr(scaler, name, whole_number(content[name], name))
     for name in LOSSES:
-        setattr(scaler, name, float(content[name]))
+        unknown = kind._without_labels and content[name] is None
+        setattr(scaler, name, float("nan") if unknown else float(content[name]))
     k = content["columns"]
     scaler._columns = None if k is None else whole_number(k, "columns")
     if scaler.n_classes_ != (scaler._columns or 2) or scaler.n_classes_ > MOST_COLUMNS:

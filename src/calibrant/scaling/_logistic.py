@@ -1,4 +1,4 @@
-"""Logistic regression of soft targets on a few features: shared by Platt and beta calibration."""
+"""Logistic regression of soft targets on a few features: shared by maps of one probability."""
 
 from __future__ import annotations
 
@@ -29,9 +29,17 @@ class LogisticFit:
         return (*self.slopes.tolist(), self.intercept)
 
 
-def fit_logistic(features: FloatArray, targets: FloatArray, shares: FloatArray) -> LogisticFit:
-    """The best slopes and intercept of sigmoid(features . slopes + intercept), from slopes 1."""
+def fit_logistic(
+    features: FloatArray,
+    targets: FloatArray,
+    shares: FloatArray,
+    start: FloatArray | None = None,
+) -> LogisticFit:
+    """The best slopes and intercept of sigmoid(features . slopes + intercept), from slopes 1 or
+    from `start`.
+    """
     d = features.shape[1]
+    start = np.ones(d) if start is None else start
     mean, deviation = spread(features, shares)
     unit = np.column_stack([(features - mean) / deviation, np.ones(len(targets))])
     halves = np.array([-0.5, 0.5])  # a logit as a pair of scores
@@ -41,7 +49,7 @@ def fit_logistic(features: FloatArray, targets: FloatArray, shares: FloatArray) 
         targets=np.stack([1.0 - targets, targets], axis=1),
         shares=shares,
     )
-    minimum = loss.minimum(np.append(deviation, mean.sum()))
+    minimum = loss.minimum(np.append(deviation * start, mean @ start))
     slopes = minimum.at[:d] / deviation
     intercept = float(minimum.at[d] - slopes @ mean)
     eta, weighted = features @ slopes + intercept, shares > 0

@@ -62,6 +62,7 @@ class MatrixScaling(Scaler):
     """
 
     _learned = ("coef_", "intercept_")
+    _tried_on = ("multiclass",)
     coef_: FloatArray
     intercept_: FloatArray
 
@@ -72,6 +73,10 @@ class MatrixScaling(Scaler):
         self.l2 = l2
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return k * k + k
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -58,8 +58,12 @@ class OneVsRest(Scaler):
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         """The map of the j-th class, on what `_read` gave."""
 
+    @staticmethod
+    def _n_maps(k: int) -> int:
+        return k if k > 2 else 1
+
     def _check_learned(self) -> None:
-        n_maps = self.n_classes_ if self.n_classes_ > 2 else 1
+        n_maps = self._n_maps(self.n_classes_)
         for name in self._learned:
             values = getattr(self, name)
             flat = isinstance(values, tuple) or np.ndim(values) == 1
@@ -67,7 +71,7 @@ class OneVsRest(Scaler):
                 raise ValueError(f"{name} is not of {n_maps} maps")
 
     def _solve(self, problem: Problem) -> Solution:
-        read = _as_columns(self._read(problem.predictions))
+        read = as_columns(self._read(problem.predictions))
         targets = problem.targets[:, 1:] if problem.n_classes == 2 else problem.targets
         fits = [
             self._fit_column(
@@ -88,7 +92,7 @@ class OneVsRest(Scaler):
         return Solution(learned, cautions, n_iter)
 
     def _apply(self, predictions: Predictions) -> FloatArray:
-        read = _as_columns(self._read(predictions))
+        read = as_columns(self._read(predictions))
         mapped = np.stack(
             [self._map(j, read[:, j], predictions.precision) for j in range(read.shape[1])], axis=1
         )
@@ -102,7 +106,8 @@ class OneVsRest(Scaler):
         return out
 
 
-def _as_columns(values: FloatArray) -> FloatArray:
+def as_columns(values: FloatArray) -> FloatArray:
+    """A column for each map: of two classes the second alone."""
     if values.ndim == 1:
         return values[:, None]
     return values[:, 1:] if values.shape[1] == 2 else values

@@ -76,6 +76,10 @@ class PlattScaling(OneVsRest):
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
 
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 2 * cls._n_maps(k)
+
     def _check_options(self) -> None:
         super()._check_options()
         if not isinstance(self.smooth_targets, bool | np.bool_):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import warnings
 from abc import ABC, abstractmethod
@@ -89,6 +90,12 @@ class Scaler(ABC):
     _class_by_class: ClassVar[bool] = True
     # Whether the map is fitted to every vote on a row, where there are votes, or to its majority.
     _of_votes: ClassVar[bool] = True
+    # Where the map is tried unasked; for two classes some maps are others under another name.
+    _tried_on: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
+    # Whether a penalty holds the parameters back, so that no number of them is too many.
+    _penalised: ClassVar[bool] = False
+    # Whether the map may be fitted without labels, so that its losses are not known.
+    _without_labels: ClassVar[bool] = False
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
     _columns: int | None
@@ -103,6 +110,11 @@ class Scaler(ABC):
     @abstractmethod
     def _apply(self, predictions: Predictions) -> FloatArray:
         """Recalibrated probabilities, in the shape of the predictions."""
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        """How many numbers are fitted for k classes; infinity where the rows decide."""
+        return math.inf
 
     def _check_options(self) -> None:
         """An InputError if an option is not what it must be."""
@@ -495,7 +507,8 @@ class Scaler(ABC):
                 "columns": self._columns,
                 "fitted_on": self._fitted_on,
                 "fitted_rows": None if rows is None else rows.to_dict(),
-                **{name: getattr(self, name) for name in (*COUNTS, *LOSSES)},
+                **{name: getattr(self, name) for name in COUNTS},
+                **{name: encode_learned(getattr(self, name)) for name in LOSSES},
             }
         )
 
@@ -534,6 +547,8 @@ class Scaler(ABC):
         if not hasattr(self, "loss_"):
             return call
         learned = ", ".join(f"{name}={short(getattr(self, name))}" for name in self._learned)
+        if np.isnan(self.loss_):
+            return f"<{call}: {learned}; from {self.n_rows_} rows without labels>"
         return (
             f"<{call}: {learned}; log loss {self.loss_before_:.4f} -> {self.loss_:.4f} on the "
             f"{self.n_rows_} rows of the fit>"

@@ -68,11 +68,11 @@ class _AsTheyAre:
 
 @dataclass(eq=False)
 class SoftmaxLoss:
-    """Log loss of softmax(forward(theta)), plus a quadratic penalty theta . pull(theta) / 2.
+    """Log loss of softmax(offset + forward(theta)), plus a penalty theta . pull(theta) / 2.
 
-    `forward` is linear, `back` its transpose and `pull` the penalty's gradient. `many` says that
-    there are many parameters, and that `forward` and `back` take single precision too; `scales_at`
-    are the coordinates to search in around the probabilities of a theta.
+    `forward` is linear, `back` its transpose and `pull` the gradient of the quadratic penalty.
+    `scales_at` are the coordinates to search in around the probabilities of a theta; with them
+    `forward` and `back` take single precision too.
     """
 
     forward: Callable[[FloatArray], FloatArray]
@@ -81,13 +81,18 @@ class SoftmaxLoss:
     shares: FloatArray
     pull: Callable[[FloatArray], FloatArray] | None = None
     scales_at: Callable[[FloatArray], Scales] | None = None
+    offset: FloatArray | None = None
 
     def __post_init__(self) -> None:
         self._precision: type[np.floating[Any]] = np.float64
         self._last: tuple[FloatArray, NDArray[Any], NDArray[Any]] | None = None
 
+    def logits(self, theta: FloatArray) -> FloatArray:
+        moved = self.forward(theta)
+        return moved if self.offset is None else moved + self.offset
+
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        shifted = self.forward(theta)
+        shifted = self.logits(theta)
         shifted -= shifted.max(axis=1, keepdims=True)
         at_target = np.einsum("ij,ij->i", self.targets, shifted)
         p = np.exp(shifted, out=shifted)
@@ -107,7 +112,7 @@ class SoftmaxLoss:
         """The Hessian at theta times a direction."""
         # The optimiser tries many directions at one theta.
         if self._last is None or not np.array_equal(self._last[0], theta):
-            p = softmax(self.forward(theta))
+            p = softmax(self.logits(theta))
             weighed = self.shares[:, None] * p
             self._last = (
                 theta.copy(), p.astype(self._precision), weighed.astype(self._precision)
@@ -145,7 +150,7 @@ class SoftmaxLoss:
         self._precision, self._last = precision, None
         scales: Scales = _AsTheyAre()
         if self.scales_at is not None:
-            scales = self.scales_at(softmax(self.forward(start)))
+            scales = self.scales_at(softmax(self.logits(start)))
 
         def value_and_gradient(phi: FloatArray) -> tuple[float, FloatArray]:
             value, gradient = self.value_and_gradient(scales.turn(phi))

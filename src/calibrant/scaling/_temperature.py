@@ -73,17 +73,16 @@ class TemperatureScaling(Scaler):
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
 
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 1
+
     def _check_learned(self) -> None:
         if not isinstance(self.temperature_, float) or not LOWEST <= self.temperature_ <= HIGHEST:
             raise ValueError(f"a temperature outside [{LOWEST}, {HIGHEST:.0f}]")
 
     def _solve(self, problem: Problem) -> Solution:
-        scores = problem.predictions.class_scores()
-        # Equal scores become exact zeros: a prediction that says nothing leaves T where it is.
-        scores = scores - scores.max(axis=1, keepdims=True)
-        if not scores.any():
-            return Solution({"temperature_": 1.0})
-        return _solution(lambda slope: derivatives(slope, scores, problem.targets, problem.shares))
+        return fit_temperature(problem)
 
     def _fit_on_device(
         self, y_true: Any, y_proba: Any, sample_weight: Any, classes: Sequence[Any] | None
@@ -109,6 +108,16 @@ class TemperatureScaling(Scaler):
     def _apply(self, predictions: Predictions) -> FloatArray:
         out = softmax(predictions.class_scores() / self.temperature_)
         return out if predictions.columns else out[:, 1]
+
+
+def fit_temperature(problem: Problem) -> Solution:
+    """The temperature of class scores at which the log loss of a problem is least."""
+    scores = problem.predictions.class_scores()
+    # Equal scores become exact zeros: a prediction that says nothing leaves T where it is.
+    scores = scores - scores.max(axis=1, keepdims=True)
+    if not scores.any():
+        return Solution({"temperature_": 1.0})
+    return _solution(lambda slope: derivatives(slope, scores, problem.targets, problem.shares))
 
 
 def _solution(derivative: Derivative) -> Solution:

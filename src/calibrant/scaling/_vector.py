@@ -53,6 +53,7 @@ class VectorScaling(Scaler):
     """
 
     _learned = ("coef_", "intercept_")
+    _tried_on = ("multiclass",)
     coef_: FloatArray
     intercept_: FloatArray
 
@@ -60,6 +61,10 @@ class VectorScaling(Scaler):
     def __init__(self, *, from_logits: bool = True, from_logprobs: bool = False) -> None:
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 2 * k
 
     def _solve(self, problem: Problem) -> Solution:
         return fit_vector(problem, problem.predictions.class_scores())

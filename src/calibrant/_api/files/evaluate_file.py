@@ -213,7 +213,8 @@ def _check_not_empty(tally: Tally, rows: FileRows) -> None:
     if tally.total.soft and tally.like_labels:
         raise InputError(
             "y_true holds fractions while every y_proba is 0 or 1: the columns seem to be swapped. "
-            f"y_true is {rows.chosen.y_true.names[0]!r}, y_proba {rows.chosen.y_proba.names[0]!r}"
+            f"y_true is {rows.chosen.y_true.names[0]!r}, y_proba {rows.chosen.y_proba.names[0]!r}. "
+            "If the labels are shares of votes, name the column of their numbers as votes"
         )
 
 

@@ -127,7 +127,9 @@ class Tally:
         self._add_classes(by_class)
         if self.example is None:
             self.example, self.file = samples.row(0), batch.file
-        self.like_labels = self.like_labels and samples.every_prediction_is_zero_or_one()
+        self.like_labels = (
+            self.like_labels and not samples.voted and samples.every_prediction_is_zero_or_one()
+        )
         if batch.by:
             self._slices(samples).add(batch.by, samples)
 

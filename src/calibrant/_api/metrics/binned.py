@@ -49,6 +49,7 @@ def ece(
     norm: str = "l1",
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -80,6 +81,9 @@ def ece(
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -111,7 +115,7 @@ def ece(
     0.25
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
@@ -127,6 +131,7 @@ def soft_ece(
     norm: str = "l1",
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -159,6 +164,9 @@ def soft_ece(
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -191,7 +199,8 @@ def soft_ece(
     """
     return ece(
         y_true, y_proba, bins=bins, norm=norm, notion=notion, sample_weight=sample_weight,
-        from_logits=from_logits, from_logprobs=from_logprobs, classes=classes, data=data,
+        votes=votes, from_logits=from_logits, from_logprobs=from_logprobs, classes=classes,
+        data=data,
     )  # fmt: skip
 
 
@@ -204,6 +213,7 @@ def ace(
     norm: str = "l1",
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -233,6 +243,9 @@ def ace(
         default) or the top label (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -264,7 +277,7 @@ def ace(
     0.25
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion or ("classwise" if samples.multiclass else None))
     _no_full(resolved)
     rule = _equal_mass(bins, "ace", samples)
@@ -280,6 +293,7 @@ def tace(
     bins: int | Quantile = 15,
     norm: str = "l1",
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -309,6 +323,9 @@ def tace(
         How gaps are put together: their mean, the root of their mean square, or the largest.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -342,7 +359,7 @@ def tace(
     if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = _equal_mass(bins, "tace", samples)
     return binned_error(Summary(samples, quantile=rule).above(float(threshold)), norm)
 
@@ -355,6 +372,7 @@ def debiased_l2(
     bins: Bins = Quantile(15),
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -383,6 +401,9 @@ def debiased_l2(
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -414,7 +435,7 @@ def debiased_l2(
     0.0
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
@@ -429,6 +450,7 @@ def sweep_ece(
     norm: str = "l1",
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -454,6 +476,9 @@ def sweep_ece(
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -485,7 +510,7 @@ def sweep_ece(
     0.25
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     levels = Summary(samples).table(resolved, LevelSets())
@@ -500,6 +525,7 @@ def ks_error(
     *,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -522,6 +548,9 @@ def ks_error(
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -553,7 +582,7 @@ def ks_error(
     0.15
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     return ks_of(Summary(samples).table(resolved, LevelSets()))

@@ -22,6 +22,7 @@ def ici(
     *,
     part: str = "mean",
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -44,6 +45,9 @@ def ici(
         The mean distance (ICI), its median, its 90% quantile, or its maximum.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -84,7 +88,7 @@ def ici(
     parts = _parts()
     one_of("part", part, parts)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     if samples.multiclass:
         raise InputError(
             f"ici is of one outcome, with y_proba of the shape (n,); it is (n, {samples.n_classes})"

@@ -37,6 +37,7 @@ def atb(
     root: bool = False,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -71,6 +72,9 @@ def atb(
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -121,7 +125,7 @@ def atb(
     if root and norm == "l1":
         raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
     given = given_as(from_logits, from_logprobs)
-    levels = _levels(y_true, y_proba, sample_weight, given, classes, data, notion)
+    levels = _levels(y_true, y_proba, sample_weight, votes, given, classes, data, notion)
     value = averaged_two_bin_error(levels, norm)
     return math.sqrt(value) if root else value
 
@@ -133,6 +137,7 @@ def cutoff_ce(
     *,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -156,6 +161,9 @@ def cutoff_ce(
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -193,7 +201,9 @@ def cutoff_ce(
     0.15
     """
     given = given_as(from_logits, from_logprobs)
-    return cutoff_error(_levels(y_true, y_proba, sample_weight, given, classes, data, notion))
+    return cutoff_error(
+        _levels(y_true, y_proba, sample_weight, votes, given, classes, data, notion)
+    )
 
 
 @public
@@ -293,10 +303,17 @@ def _where(found: Cutoffs) -> str:
 
 
 def _levels(
-    y_true: Any, y_proba: Any, weight: Any, given: Given, classes: Any, data: Any, notion: Any
+    y_true: Any,
+    y_proba: Any,
+    weight: Any,
+    votes: Any,
+    given: Given,
+    classes: Any,
+    data: Any,
+    notion: Any,
 ) -> BinTable:
     """The level sets of what is judged: a scalar problem, or each class against the rest."""
-    samples = to_samples_in_place(y_true, y_proba, weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no order: use lin_ce(...), which takes whole rows")

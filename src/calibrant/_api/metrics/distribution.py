@@ -23,6 +23,7 @@ def dist_ce(
     *,
     norm: str = "tv",
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -46,6 +47,9 @@ def dist_ce(
         Total variation, half the sum of absolute differences; or the whole sum.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -79,7 +83,7 @@ def dist_ce(
     """
     one_of("norm", norm, ("tv", "l1"))
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     return Summary(samples).mean_distance("distribution" if norm == "tv" else "absolute")
 
 
@@ -90,6 +94,7 @@ def ent_ce(
     *,
     signed: bool = False,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -112,6 +117,9 @@ def ent_ce(
         Whether to keep the sign: above 0 the predictions are less sure than the targets.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -143,7 +151,7 @@ def ent_ce(
     0.3681
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     return Summary(samples).mean_distance("entropy_signed" if signed else "entropy")
 
 
@@ -153,6 +161,7 @@ def rank_cs(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -173,6 +182,9 @@ def rank_cs(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -204,7 +216,7 @@ def rank_cs(
     0.5
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     return Summary(samples).mean_distance("rank")
 
 
@@ -216,6 +228,7 @@ def jsd(
     squared: bool = False,
     base: float | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -247,6 +260,9 @@ def jsd(
         Base of the logarithm, above 1; natural logarithms (nats) by default.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -284,7 +300,7 @@ def jsd(
     """
     unit = math.log(_check_base(base))
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     if squared:
         return Summary(samples).mean_distance("jensen_shannon") / unit
     return Summary(samples).mean_distance("root_jensen_shannon") / math.sqrt(unit)
@@ -308,6 +324,7 @@ def kl(
     *,
     zero: str = "lift",
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -338,6 +355,9 @@ def kl(
         value is infinite, or there is an error.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -377,7 +397,7 @@ def kl(
     """
     one_of("zero", zero, ("lift", "infinite", "raise"))
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     summary = Summary(samples)
     value, n_zero = summary.mean_distance("relative_entropy"), summary.findings.n_log_clipped
     if n_zero and zero == "raise":
@@ -396,6 +416,7 @@ def wasserstein(
     positions: ArrayLike | None = None,
     normalize: bool = False,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -423,6 +444,9 @@ def wasserstein(
         Whether to divide by the distance of the first and the last class.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -459,7 +483,7 @@ def wasserstein(
     5.0
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     spacing = None if positions is None else _spacing(positions, samples.n_classes)
     value = Summary(samples).mean_distance("transport", spacing=spacing)
     if not normalize:

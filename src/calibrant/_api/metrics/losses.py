@@ -24,8 +24,9 @@ def _mean_loss(
     given: Given,
     classes: Sequence[Any] | None,
     data: Any,
+    votes: Any,
 ) -> float:
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     return Summary(samples).mean_loss(name)
 
 
@@ -35,6 +36,7 @@ def brier_score(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -55,6 +57,9 @@ def brier_score(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -86,7 +91,7 @@ def brier_score(
     0.1
     """
     given = given_as(from_logits, from_logprobs)
-    return _mean_loss("brier", y_true, y_proba, sample_weight, given, classes, data)
+    return _mean_loss("brier", y_true, y_proba, sample_weight, given, classes, data, votes)
 
 
 @public
@@ -95,6 +100,7 @@ def log_loss(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -116,6 +122,9 @@ def log_loss(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -147,7 +156,7 @@ def log_loss(
     0.367
     """
     given = given_as(from_logits, from_logprobs)
-    return _mean_loss("log", y_true, y_proba, sample_weight, given, classes, data)
+    return _mean_loss("log", y_true, y_proba, sample_weight, given, classes, data, votes)
 
 
 @public
@@ -156,6 +165,7 @@ def spherical_loss(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -176,6 +186,9 @@ def spherical_loss(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -207,7 +220,7 @@ def spherical_loss(
     0.0989
     """
     given = given_as(from_logits, from_logprobs)
-    return _mean_loss("spherical", y_true, y_proba, sample_weight, given, classes, data)
+    return _mean_loss("spherical", y_true, y_proba, sample_weight, given, classes, data, votes)
 
 
 @public
@@ -216,6 +229,7 @@ def classification_error(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -236,6 +250,9 @@ def classification_error(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -268,7 +285,7 @@ def classification_error(
     0.25
     """
     given = given_as(from_logits, from_logprobs)
-    return _mean_loss("classification", y_true, y_proba, sample_weight, given, classes, data)
+    return _mean_loss("classification", y_true, y_proba, sample_weight, given, classes, data, votes)
 
 
 @public
@@ -277,6 +294,7 @@ def confidence_loss(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -297,6 +315,9 @@ def confidence_loss(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -329,7 +350,7 @@ def confidence_loss(
     0.1
     """
     given = given_as(from_logits, from_logprobs)
-    return _mean_loss("confidence", y_true, y_proba, sample_weight, given, classes, data)
+    return _mean_loss("confidence", y_true, y_proba, sample_weight, given, classes, data, votes)
 
 
 @public
@@ -341,6 +362,7 @@ def brier_decomposition(
     bins: Bins = 15,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -372,6 +394,9 @@ def brier_decomposition(
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -406,7 +431,7 @@ def brier_decomposition(
     """
     one_of("method", method, ("isotonic", "binned"))
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved == "full":

@@ -32,6 +32,7 @@ def auroc(
     *,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -60,6 +61,9 @@ def auroc(
         ``multi_class="ovr"``).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -94,7 +98,7 @@ def auroc(
     0.75
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     if resolved == "classwise":
         return _mean_over_classes(samples)
@@ -133,6 +137,7 @@ def aurc(
     *,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -160,6 +165,9 @@ def aurc(
         (n, k)).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -197,7 +205,7 @@ def aurc(
     0.2083
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     return aurc_of(Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets()))
 
 
@@ -209,6 +217,7 @@ def accuracy_at_coverage(
     coverage: float = COVERAGE,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -235,6 +244,9 @@ def accuracy_at_coverage(
         (n, k)).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -271,7 +283,7 @@ def accuracy_at_coverage(
             f"coverage must be a share of the rows above 0 and at most 1; got {coverage!r}"
         )
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     levels = Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets())
     return accuracy_at(levels, float(coverage))
 
@@ -285,6 +297,7 @@ def risk_coverage(
     level: float = 0.95,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -310,6 +323,9 @@ def risk_coverage(
         Cluster of each row (patient, document, game); rows of one cluster scatter together.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -344,7 +360,7 @@ def risk_coverage(
     """
     check_level(level)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = _ranked(resolve_notion(samples, notion))
     levels = Summary(samples).table(resolved, LevelSets())
     return curve_of(samples, resolved, levels, float(level), group_index(groups, samples, data))

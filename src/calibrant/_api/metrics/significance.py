@@ -519,7 +519,10 @@ def _bins_of_rows(u: NDArray[np.float64], rule: Rule, cuts: Cuts) -> NDArray[np.
     return cuts.find(u)
 
 
-_NEEDS_OUTCOMES = "{} needs outcomes (0 or 1); y_true holds soft labels"
+_NEEDS_OUTCOMES = (
+    "{} needs outcomes (0 or 1); y_true holds soft labels. cal.noise_floor has a p-value for "
+    "them: of counts of votes, or of shares with votes=, for every measure that is no ranking"
+)
 
 
 def needs_outcomes(problem: Problem, test: str) -> None:

@@ -43,6 +43,7 @@ def ls_ece(
     n_draws: int = 10_000,
     rng: np.random.Generator | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -80,6 +81,9 @@ def ls_ece(
         Generator of ``method="monte-carlo"``; by default a fresh one.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -123,7 +127,7 @@ def ls_ece(
     one_of("method", method, ("exact", "monte-carlo"))
     check_eps(eps)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = _resolved(samples, notion)
     summary = SmoothSummary(samples, resolved, eps)
     width = _width(sigma, summary, noise if method == "exact" else "uniform")
@@ -141,6 +145,7 @@ def smooth_ece(
     sigma: float | None = None,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -168,6 +173,9 @@ def smooth_ece(
         or the mean over classes (`"classwise"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -200,7 +208,7 @@ def smooth_ece(
     0.1778
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     if sigma is not None:
         _check_unit_sigma(sigma)
     return SmoothSummary(samples, _resolved(samples, notion)).smooth_ece(sigma)
@@ -215,6 +223,7 @@ def smooth_reliability(
     sigma: float | None = None,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -240,6 +249,9 @@ def smooth_reliability(
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -285,7 +297,7 @@ def smooth_reliability(
     elif sigma is not None:
         _check_logit_sigma(sigma)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = _resolved(samples, notion)
     if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")

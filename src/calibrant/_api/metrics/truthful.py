@@ -34,6 +34,7 @@ def lin_ce(
     norm: str = "l2",
     bins: Bins = Quantile(15),
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -68,6 +69,9 @@ def lin_ce(
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -110,7 +114,7 @@ def lin_ce(
     """
     one_of("norm", norm, ("l1", "l2"))
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     summary = Summary(samples, quantile=rule)
     if not samples.multiclass:
@@ -145,6 +149,7 @@ def classwise_ce(
     *,
     bins: Bins = Quantile(15),
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -168,6 +173,9 @@ def classwise_ce(
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -200,7 +208,7 @@ def classwise_ce(
     0.01
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
@@ -218,6 +226,7 @@ def confidence_ce(
     corrected: bool = True,
     bins: Bins = Quantile(15),
     sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
@@ -248,6 +257,9 @@ def confidence_ce(
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
     from_logits : bool, default False
         Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
     from_logprobs : bool, default False
@@ -281,7 +293,7 @@ def confidence_ce(
     0.09
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     table = Summary(samples).table("confidence", rule, squares=False)
     return linear_error(table) + (confidence_correction(table) if corrected else 0.0)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError
@@ -564,6 +564,12 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     """Clusters as numbers, from an array or a column of data."""
     if groups is None:
         return None
+    values, gaps = read_groups(groups, data)
+    return numbered_groups(samples.own_rows(values), samples.own_rows(gaps), samples.n)
+
+
+def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The names of clusters as given, and which are missing."""
     if isinstance(groups, str):
         if data is None:
             raise InputError(
@@ -572,8 +578,11 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
         groups = pick(data, groups, "groups")
     if is_lazy(groups):
         raise InputError("groups must be in memory, a name for each row: collect() it first")
-    values, gaps = with_gaps(groups, "groups")
-    array, missing, n = samples.own_rows(values), samples.own_rows(gaps), samples.n
+    return with_gaps(groups, "groups")
+
+
+def numbered_groups(array: NDArray[Any], missing: NDArray[np.bool_], n: int) -> NDArray[np.intp]:
+    """Clusters as numbers, if each of so many rows has one."""
     if array.shape != (n,):
         raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
     if missing.any():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.smooth import smooth_curve
 from calibrant._api.reliability_curve import scalar_problem
-from calibrant._core.binning import EqualWidth, Quantile, Rule
+from calibrant._core.binning import EqualWidth, LevelSets, Quantile, Rule
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
@@ -19,9 +19,11 @@ from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import is_small_over_classes
 from calibrant._inference.curves import isotonic_curve, local_curve
 from calibrant._measures.catalogue import Measure, Shape, catalogue, listed
+from calibrant._measures.cutoffs import worst_interval
 from calibrant._measures.proportions import design_effects
 from calibrant._measures.statistics import STATISTICS, OneTable
 from calibrant._summaries.bin_counts import RULES, BinCounts, Runs
+from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._report import BinView, MeasureOverBins
@@ -99,6 +101,7 @@ def _view(
     return BinView(
         labels, counts, tables, values, replace(curve, notion=notion),
         _curves(problem, notion, groups, level),
+        worst_interval(Summary(problem).table("binary", LevelSets())),
     )  # fmt: skip
 
 

@@ -26,7 +26,10 @@ from calibrant.results._report import BeforeAfter, Change, spoken
 from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._isotonic import IsotonicCalibration
 from calibrant.scaling._platt import PlattScaling
+from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._structured_matrix import StructuredMatrixScaling
+from calibrant.scaling._structured_vector import StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
 
@@ -150,6 +153,13 @@ def _learned(scaler: Any) -> str:
     if isinstance(scaler, BetaCalibration):
         a, b, c = (float(np.ravel(each)[0]) for each in (scaler.a_, scaler.b_, scaler.c_))
         return f"a = {a:.4g}, b = {b:.4g}, c = {c:.4g}"
+    if isinstance(scaler, QuadraticScaling):
+        b, c = (float(np.ravel(each)[0]) for each in (scaler.slope_, scaler.curvature_))
+        a = float(np.ravel(scaler.intercept_)[0])
+        return f"{a:.4g} {b:+.4g} h {c:+.4g} h² of the logit h"
+    if isinstance(scaler, StructuredVectorScaling | StructuredMatrixScaling):
+        rest = "a factor" if scaler.coef_.ndim == 1 else "a matrix"
+        return f"temperature {scaler.temperature_:.4g}, then {rest} and a bias, penalised"
     if isinstance(scaler, VectorScaling):
         return "a factor and a bias for the logit of each class"
     if not hasattr(scaler, "values_"):

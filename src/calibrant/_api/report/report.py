@@ -21,6 +21,7 @@ from calibrant._api.vote_profile import profile_of
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
+from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.samples import Samples
@@ -31,6 +32,7 @@ from calibrant._inference.curves import PLACES
 from calibrant._inference.selective import curve_of
 from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import Summary, resolve_notion
+from calibrant.results._annotators import Annotators
 from calibrant.results._conventions import Conventions
 from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
@@ -56,6 +58,7 @@ def report(
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
     resample: str | None = None,
+    annotators: Annotators | None = None,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     from_logprobs: bool = False,
@@ -105,6 +108,8 @@ def report(
         What is drawn anew, where labels are shares of votes: the rows, with labels of as many
         votes; the votes of these rows; or both, so that the interval is about the distributions
         behind the votes. Left out, both where votes are known.
+    annotators : Annotators, optional
+        The table that `annotators` gives, to be shown on the page beside the votes.
     sample_weight : array-like of shape (n,) or str, optional
         Weight of each row, at least 0; every row counts 1 by default.
     from_logits : bool, default False
@@ -153,6 +158,11 @@ def report(
     True
     """
     title, origin = checked_name(name, "Predictions"), checked_source(source)
+    if annotators is not None and not isinstance(annotators, Annotators):
+        raise InputError(
+            "annotators must be the table that cal.annotators(votes, y_proba) gives; got "
+            f"{type(annotators).__name__}"
+        )
     maps = checked_maps(recalibrate)
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
@@ -204,6 +214,7 @@ def report(
         _histogram(samples),
         recalibrations=change.maps,
         votes=_votes(samples, both_rules(bins, samples.n)[0], float(level), int(seed)),
+        annotators=annotators,
     )
 
 

@@ -419,12 +419,14 @@ class Accumulator:
     def _check_summed(self, chosen: Iterable[Measure]) -> None:
         """An error for a measure whose sums, or whose fine cells, were not asked for."""
         for measure in chosen:
-            if self.measures is not None and not is_available(
-                measure, self.measures, self._n_classes > 1
-            ):
+            if not is_available(measure, self.measures, self._n_classes > 1):
+                made_for = (
+                    "the usual measures" if self.measures is None
+                    else f"the measures {', '.join(self.measures)}"
+                )  # fmt: skip
                 raise InputError(
-                    f"this stream was made for the measures {', '.join(self.measures)}: it has no "
-                    f"sums for {measure.name!r}, which measures= must name when it is made"
+                    f"this stream was made for {made_for}: it has no sums for {measure.name!r}, "
+                    "which measures= must name when it is made"
                 )
 
     def _rule_names(self) -> dict[str, str]:

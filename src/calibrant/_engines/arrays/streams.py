@@ -15,15 +15,15 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.passes import matrix_sums, scalar_sums
 from calibrant._engines.arrays.smooth import logit_grid, unit_grid
+from calibrant._engines.arrays.top_classes import top_class_sums
 from calibrant._engines.cells import Cells
 from calibrant._engines.protocol import Findings
 
 # Predictions are clipped this far from 0 and 1 before their logit is taken.
 EPS = 1e-6
 
-# The groups of arrays that a stream may hold. A stream of few measures holds few of them.
-HOLDINGS = ("cells", "top_cells", "classwise", "losses", "logits", "residuals")
-# Among the holdings this says that sums of squared predictions may be left out, which is faster.
+# Among the holdings, the groups of arrays that a stream has, this says that sums of squared
+# predictions may be left out, which is faster.
 NO_SQUARES = "no squares"
 
 
@@ -86,6 +86,8 @@ def _rows(
     out = {"cells": total.confidence}
     if total.classwise is not None:
         out["classwise"] = total.classwise
+    if "by_class" in holds:
+        out["by_class"], _ = top_class_sums(samples, fixed_cuts(cells.rule, samples.precision))
     if total.losses is not None:
         losses = LossSums(total.losses, samples.n_classes)
         if total.findings.soft:

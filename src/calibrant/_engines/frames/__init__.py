@@ -15,6 +15,7 @@ from calibrant._engines.frames.tables import (
     classwise_table,
     scalar_sums,
     stream_sums,
+    top_class_table,
     whole_problem,
 )
 from calibrant._engines.frames.vectors import vector_table
@@ -32,6 +33,7 @@ __all__ = [
     "rows_above",
     "scalar_sums",
     "stream_sums",
+    "top_class_table",
     "unit_grid",
     "vector_table",
     "whole_problem",

@@ -34,6 +34,7 @@ from calibrant._engines.frames.classes import (
     class_sums,
     matrix_sums,
 )
+from calibrant._engines.frames.expressions import col
 from calibrant._engines.frames.grids import ask_logits, ask_units, logit_nodes, unit_nodes
 from calibrant._engines.frames.losses import MOST_RANKED, ask_losses, loss_sums, losses_of
 from calibrant._engines.frames.quantiles import level_sets, quantile_table
@@ -129,6 +130,32 @@ class ClassQuantiles:
         return problems
 
 
+def top_class_table(samples: FrameSamples, rule: Rule) -> tuple[BinTable, Findings]:
+    """The table of the rows of each predicted class, all in the bins of the confidence."""
+    if isinstance(rule, LevelSets):
+        raise InputError(
+            "a bin for every distinct confidence of every class would bring the rows themselves "
+            "here: use Quantile(m) or a count of bins, or collect the frame first"
+        )
+    if isinstance(rule, Quantile):
+        cuts = bin_table(samples, "confidence", rule)[1]
+    else:
+        cuts = fixed_cuts(rule, samples.precision)
+    sums, findings = top_class_sums(samples, cuts)
+    return without_dropped(sums, rule, True), findings
+
+
+def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
+    """Sums (classes x bins x fields) of the rows of each predicted class in given cuts."""
+    query = Query(samples, "confidence").add_fields().add_cuts(cuts)
+    # Steps of the confidence are fewer than the cuts have bins: keys tell the classes apart.
+    query.steps.append(col("top") * float(cuts.m))
+    groups = query.run()
+    classes = groups.columns["key"].astype(np.intp) // cuts.m
+    parts = [groups.of(classes == r).binned(cuts) for r in range(samples.n_classes)]
+    return np.stack(parts), groups.findings
+
+
 def stream_sums(samples: FrameSamples, cells: Cells, holds: frozenset[str]) -> StreamSums:
     """The sums that an Accumulator keeps: one query for all but the classes' own bins, and the
     distances of soft labels, which are not known to be soft before.
@@ -150,6 +177,8 @@ def stream_sums(samples: FrameSamples, cells: Cells, holds: frozenset[str]) -> S
         out["top_cells"] = groups.binned(cuts, groups.top_fields, fold=True)
     if "classwise" in holds:
         out["classwise"] = class_sums(samples, fixed_cuts(cells.rule, samples.precision))
+    if "by_class" in holds:
+        out["by_class"], _ = top_class_sums(samples, fixed_cuts(cells.rule, samples.precision))
     if "losses" in holds:
         losses = losses_of(groups, samples.n_classes)
         if groups.findings.soft and samples.n_classes <= MOST_RANKED:

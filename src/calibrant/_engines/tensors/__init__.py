@@ -10,6 +10,7 @@ from calibrant._engines.tensors.losses import loss_sums
 from calibrant._engines.tensors.rows import matrix_sums
 from calibrant._engines.tensors.streams import stream_sums
 from calibrant._engines.tensors.tables import bin_table, classwise_table, scalar_sums
+from calibrant._engines.tensors.top_classes import top_class_table
 from calibrant._engines.tensors.vectors import vector_table
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "rows_above",
     "scalar_sums",
     "stream_sums",
+    "top_class_table",
     "unit_grid",
     "vector_table",
     "whole_problem",

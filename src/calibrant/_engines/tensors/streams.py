@@ -20,6 +20,7 @@ from calibrant._engines.tensors.losses import loss_sums
 from calibrant._engines.tensors.rows import row_pass
 from calibrant._engines.tensors.tables import scalar_sums
 from calibrant._engines.tensors.tally import Tally, bring_back
+from calibrant._engines.tensors.top_classes import top_class_sums
 
 Arrays = dict[str, NDArray[np.float64]]
 
@@ -58,6 +59,8 @@ def _rows(samples: TensorSamples, cells: Cells, holds: frozenset[str]) -> tuple[
     out = {"cells": total.confidence}
     if total.classwise is not None:
         out["classwise"] = total.classwise
+    if "by_class" in holds:
+        out["by_class"], _ = top_class_sums(samples, fixed_cuts(cells.rule, samples.precision))
     if total.losses is not None:
         losses = LossSums(total.losses, samples.n_classes)
         if total.findings.soft:

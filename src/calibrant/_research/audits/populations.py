@@ -14,8 +14,9 @@ from calibrant._research.audits.worlds import Labels
 
 # Predictions and true probabilities of n rows, and their weights where they have any.
 Draw = Callable[[np.random.Generator, int], tuple[Array, Array] | tuple[Array, Array, Array]]
-ALL = frozenset({"confidence", "classwise", "full"})
+ALL = frozenset({"confidence", "confidence by class", "classwise", "full"})
 _BELOW_TOP = frozenset({"classwise", "full"})
+_BY_CLASS = ALL - {"confidence"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +234,12 @@ def _rows_by_weight(rng: np.random.Generator, n: int) -> tuple[Array, Array, Arr
     return _rows(c, share, top), truth, np.where(heavy, 4.0, 1.0)
 
 
+def _rows_by_class(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """Too high where one class is predicted, and as much too low where another is."""
+    c, share, top = rng.uniform(0.6, 0.8, n), rng.uniform(0.3, 0.7, n), rng.integers(0, 3, n)
+    return _rows(c, share, top), _rows(c + 0.15 * (top - 1.0), share, top)
+
+
 _MULTICLASS = (
     Population("calibrated: confidences of every size", _calibrated_rows),
     Population("calibrated: four different rows", _few_rows),
@@ -247,4 +254,5 @@ _MULTICLASS = (
     Population("wrong where predictions are below 0.01", _small_classes, _BELOW_TOP),
     Population("wrong where confidences are above 0.95", _sure_rows, ALL),
     Population("wrong by weight alone", _rows_by_weight, ALL, weighted=True),
+    Population("wrong by predicted class alone", _rows_by_class, _BY_CLASS),
 )

@@ -107,7 +107,7 @@ def _unit(field: str, title: str, *, labels: bool = True) -> Spec:
 
 
 def diagram(x_title: str, y_title: str) -> Spec:
-    """The reliability diagram: `bins` with their limits, and the smoothed `curve`."""
+    """The reliability diagram: `bins` with their limits, the `curve`, and the shaded `cutoffs`."""
     x, y = _unit("u", x_title), _unit("z", y_title)
     words = [
         {"u": 0.14, "z": 0.86, "text": "predictions too low"},
@@ -119,8 +119,14 @@ def diagram(x_title: str, y_title: str) -> Spec:
     dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
     quiet = {"color": MUTED, "fontSize": 11, "opacity": 0.8, "angle": 315}
     dots = {"color": ONE, "stroke": "var(--paper)", "strokeWidth": 1}
+    across = {"y": _number("lo"), "y2": {"field": "hi"}}
+    edge = {"color": INK, "strokeDash": [2, 3], "opacity": 0.55}
     return finished({"layer": [
         _marks(_DIAGONAL, "line", dashed, x=x, y=y),
+        _marks("cutoffs", "rect", {"color": INK, "opacity": 0.08}, x=_unit("a", x_title),
+               x2={"field": "b"}, **across),
+        _marks("cutoffs", "rule", edge, x=_unit("a", x_title), **across),
+        _marks("cutoffs", "rule", edge, x=_unit("b", x_title), **across),
         _marks(words, "text", quiet, x=x, y=y, text=_name("text")),
         _nonempty("bins", "rule", {"color": MUTED, "strokeWidth": 1, "opacity": 0.4},
                   x=x, y=_number("u"), y2={"field": "z"}),

@@ -36,6 +36,7 @@ def comparison_page(comparison: ComparisonData, name: str | None = None, source:
         main=measures[0],
         series=[(each, looks[each], each in first) for each in names],
         rows=_value_rows(comparison),
+        people=[] if comparison.ceiling is None else list(comparison.ceiling),
         robustness=_robustness(comparison),
         slices=_slices(comparison),
         lines=lines_are(comparison.tables),

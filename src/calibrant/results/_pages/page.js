@@ -143,12 +143,16 @@
       if (!curve) return [];
       return curve.u.map((u, i) => ({ u, z: curve.z[i], lo: curve.lo?.[i], hi: curve.hi?.[i] }));
     };
+    const cutoffRows = () => {
+      const found = data.views[state.view].cutoffs;
+      return found && byId("show-cutoffs").checked ? [found] : [];
+    };
     const rowsNow = () => {
       const rows = binRows(table());
       return byId("show-limits").checked ? rows : rows.map((row) => ({ ...row, lo: row.z, hi: row.z }));
     };
     const [diagram, counts] = await Promise.all([
-      draw(byId("diagram"), data.specs.diagram, { bins: rowsNow(), curve: curveRows() }),
+      draw(byId("diagram"), data.specs.diagram, { bins: rowsNow(), curve: curveRows(), cutoffs: cutoffRows() }),
       draw(byId("counts"), data.specs.counts, { bins: rowsNow() }),
     ]);
     downloads.ofChart(byId("counts"), [diagram, counts],
@@ -202,9 +206,13 @@
       byId("sigma").textContent = view.curves[chosen.value]?.words ?? "";
       byId("curve-key").hidden = !chosen.value;
       byId("curve-name").textContent = chosen.options[chosen.selectedIndex].textContent;
+      const cutoffs = cutoffRows();
+      byId("cutoffs-words").textContent = cutoffs.length ? cutoffs[0].words : "";
+      byId("cutoffs-key").hidden = !cutoffs.length;
+      byId("cutoffs-choice").hidden = !view.cutoffs;
       fillTable(table());
       const bins = rowsNow();
-      diagram.data("bins", bins).data("curve", curveRows()).runAsync();
+      diagram.data("bins", bins).data("curve", curveRows()).data("cutoffs", cutoffs).runAsync();
       counts.data("bins", bins).runAsync();
       const nonempty = bins.filter((row) => row.u !== null);
       byId("diagram").setAttribute("aria-label",
@@ -232,6 +240,7 @@
     }
     byId("curve").addEventListener("change", show);
     byId("show-limits").addEventListener("change", show);
+    byId("show-cutoffs").addEventListener("change", show);
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
     show();
     stripTable();

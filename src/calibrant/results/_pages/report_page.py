@@ -21,7 +21,7 @@ from calibrant.results._pages.sections import (
     ranking_section,
 )
 from calibrant.results._pages.typing import ReportData
-from calibrant.results._pages.votes_section import votes_section
+from calibrant.results._pages.votes_section import annotators_section, votes_section
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
 
@@ -49,6 +49,7 @@ def report_page(report: ReportData) -> str:
         report=report,
         evaluation=evaluation,
         tone=_tone(report),
+        shows_cutoffs=_tone(report) == "bad",
         facts=_facts(report),
         headlines=[rows[name] for name in report.headlines],
         groups=[
@@ -66,6 +67,7 @@ def report_page(report: ReportData) -> str:
         decisions=None if decisions is None else decisions[0],
         histogram=None if histogram is None else histogram[0],
         votes=None if votes is None else votes[0],
+        people=annotators_section(report.annotators),
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
@@ -160,7 +162,20 @@ def _view(view: Any, level: float) -> dict[str, Any]:
                 + " ".join(view.curve.notes),
             },
         },
+        "cutoffs": _cutoffs(view.cutoffs),
     }
+
+
+def _cutoffs(found: Any) -> dict[str, Any] | None:
+    """The interval of predictions whose gaps add up to most, and what it means."""
+    if found is None or found.gap == 0.0:
+        return None
+    lean = "high" if found.gap > 0 else "low"
+    words = (
+        f"Shaded: the predictions from {shown(found.lower)} to {shown(found.upper)}, too {lean}, "
+        f"whose gaps add up to most: {shown(abs(found.gap))} over all rows (cutoff error)."
+    )
+    return {"a": found.lower, "b": found.upper, "lo": 0, "hi": 1, "words": words}
 
 
 def _curve(curve: Any) -> dict[str, Any]:

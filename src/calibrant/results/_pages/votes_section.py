@@ -18,6 +18,28 @@ def votes_section(profile: Any) -> tuple[dict[str, Any], list[Chart]] | None:
     return _facts(profile), [_reliability(profile), _distances(profile), _entropies(profile)]
 
 
+# Annotators on the page: those that stand out come first.
+_MOST = 60
+
+
+def annotators_section(people: Any) -> dict[str, Any] | None:
+    """The annotators as rows of words, and how many are left out."""
+    if people is None:
+        return None
+    rows = [
+        {
+            "name": row.name, "n": row.n, "agreement": shown(row.agreement),
+            "limits": _limits(row.low, row.high), "expected": shown(row.expected),
+            "value": shown(row.value), "noise": shown(row.noise_95), "verdict": row.verdict,
+        }
+        for row in people.rows[:_MOST]
+    ]  # fmt: skip
+    return {
+        "by": people.by, "measure": people.measure, "title": people.title, "rows": rows,
+        "more": max(0, len(people) - _MOST),
+    }  # fmt: skip
+
+
 def _facts(profile: Any) -> dict[str, Any]:
     bands = profile.bands
     rows = [

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant.results._plots.canvas import is_ours
+from calibrant.results._plots.cutoffs import CUTOFF
 from calibrant.results._plots.legends import below
 from calibrant.results._plots.style import FULL_ROWS, GREY, PALE
 from calibrant.results._plots.typing import CurveData, ReliabilityData
@@ -170,6 +171,12 @@ def legend(ax: Axes) -> None:
                 Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8,
                        markeredgewidth=1.6, alpha=0.7, label=label)
             )  # fmt: skip
+    shaded = {str(each.get_gid()): each for each in ax.patches}
+    handles += [
+        Patch(color=patch.get_facecolor(), linewidth=0, label=gid.removeprefix(CUTOFF))
+        for gid, patch in shaded.items()
+        if gid.startswith(CUTOFF)
+    ]
     if any(each.get_gid() == _FEW_ROWS for each in ax.collections):
         handles.append(
             Line2D([], [], color=GREY, linestyle="none", marker="o", markersize=4.5,

@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
+from calibrant.results._plots.cutoffs import cutoff_interval, cutoff_words
 from calibrant.results._plots.diagram_parts import fitted_curve, x_label_of, y_label_of
 from calibrant.results._plots.style import COLOURS, FULL_ROWS, GREY, opacity_of
 from calibrant.results._plots.typing import (
@@ -32,7 +33,11 @@ def _altair() -> Any:
 
 
 def reliability_chart(
-    table: ReliabilityData, *, level: float = 0.95, curve: str | None = "default"
+    table: ReliabilityData,
+    *,
+    level: float = 0.95,
+    curve: str | None = "default",
+    cutoff: Any = None,
 ) -> Any:
     """The reliability diagram over a strip of rows; drag and scroll to zoom."""
     alt = _altair()
@@ -63,7 +68,9 @@ def reliability_chart(
         )]  # fmt: skip
     else:
         lines = _curve_layers(alt, fitted, x_label, y_label)
-    diagram = alt.layer(diagonal, *lines, bars, points).properties(width=320, height=320)
+    interval = cutoff_interval(cutoff)
+    shaded = [] if interval is None else _cutoff_layers(alt, interval, x_label, y_label)
+    diagram = alt.layer(*shaded, diagonal, *lines, bars, points).properties(width=320, height=320)
     rows = (
         alt.Chart(data)
         .mark_rect(color=_BLUE, opacity=0.4)
@@ -74,6 +81,23 @@ def reliability_chart(
         .properties(width=320, height=60, title=f"{table.title}: ECE {table.ece:.4f}")
     )  # fmt: skip
     return alt.vconcat(rows, diagram.interactive(), spacing=4)
+
+
+def _cutoff_layers(
+    alt: Any, interval: tuple[float, float], x_label: str, y_label: str
+) -> list[Any]:
+    """The interval of predictions whose gaps add up to most; its edges show where it is a point."""
+    lower, upper = interval
+    row = {"lower": lower, "upper": upper, "from": 0, "to": 1, "is": cutoff_words(lower, upper)}
+    unit = alt.Scale(domain=[0, 1])
+    y = alt.Y("from:Q", title=y_label, scale=unit)
+    base = alt.Chart(alt.Data(values=[row]))
+    x = {end: alt.X(f"{end}:Q", title=x_label, scale=unit) for end in ("lower", "upper")}
+    area = base.mark_rect(color=_BLUE, opacity=0.12).encode(
+        x=x["lower"], x2="upper:Q", y=y, y2="to:Q", tooltip=alt.Tooltip("is:N", title="shaded")
+    )
+    edges = base.mark_rule(color=_BLUE, strokeDash=[2, 3], opacity=0.7)
+    return [area, *(edges.encode(x=x[end], y=y, y2="to:Q") for end in ("lower", "upper"))]
 
 
 def _bin_tooltip(alt: Any, level: float) -> list[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, canvas, fit_height
+from calibrant.results._plots.cutoffs import cutoff_interval, draw_cutoff
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     clear_corners,
@@ -62,6 +63,7 @@ class ReliabilityDisplay(Drawn):
         curve: str | None = "default",
         counts: bool = True,
         ref_line: bool = True,
+        cutoff: Any = None,
         color: Any = None,
         line_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
@@ -82,6 +84,8 @@ class ReliabilityDisplay(Drawn):
             Whether to draw the strip that shows the share of rows in each bin.
         ref_line : bool, default True
             Whether to draw the diagonal.
+        cutoff : CalibrationTest or tuple of two floats, optional
+            The interval of predictions to shade: the result of `cutoff_test`, or two predictions.
         color : matplotlib color, optional
             Color of everything drawn.
         line_kwargs : mapping, optional
@@ -93,6 +97,7 @@ class ReliabilityDisplay(Drawn):
             The display, drawn.
         """
         fitted = fitted_curve(self.table, curve, level)
+        interval = cutoff_interval(cutoff)
         with canvas(ax, (COLUMN, COLUMN)) as axes:
             if turn_of(axes) == 0:
                 y_label = y_label_of(self.table.notion, self.table.is_hard)
@@ -100,6 +105,9 @@ class ReliabilityDisplay(Drawn):
             own = turn_of(axes) if self._turn is None else self._turn
             self.ax_, self.figure_ = axes, axes.figure
             self._draw(own, name, level, fitted, counts, color, line_kwargs or {})
+            self.cutoff_ = None
+            if interval is not None:
+                self.cutoff_ = draw_cutoff(axes, interval, self.line_.get_color())
             legend(axes)
             fit_height(axes)
         return self

@@ -1,0 +1,75 @@
+"""Rows through maps that were fitted to other rows: folds, maps fold by fold, and losses a row."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.map_names import METHODS
+from calibrant._data.samples import Samples
+from calibrant._inference.means import row_values
+from calibrant._measures.catalogue import catalogue, find
+from calibrant.scaling import SCALERS
+
+Array = NDArray[np.float64]
+
+# Rows a class that a map with parameters for each class needs.
+ROWS_A_CLASS = 20
+FOLDS = 5
+
+
+def proper_loss_field(loss: str, samples: Samples) -> str:
+    """The field of `LossSums` that a proper loss is the mean of."""
+    proper = [m.name for m in catalogue(samples.shape) if m.loss and m.claims.continuous
+              and m.claims.truthful and m.group == "losses"]  # fmt: skip
+    known = {**{name: name for name in proper}, "brier_score": "brier", "nll": "log_loss"}
+    return find(known[one_of("loss", loss, known)], samples.shape).loss
+
+
+def fold_of(
+    samples: Samples, groups: NDArray[np.intp] | None, folds: int, seed: int
+) -> NDArray[np.intp]:
+    """The fold of each row, at random; a cluster is in one of them."""
+    units = np.arange(samples.n) if groups is None else groups
+    n_units = int(units.max()) + 1
+    if n_units < folds:
+        what = "rows" if groups is None else "clusters"
+        raise InputError(
+            f"folds={folds} needs as many {what}; got {n_units}: give fewer folds or more {what}"
+        )
+    fold: NDArray[np.intp] = np.random.default_rng((int(seed), 19)).permutation(n_units)[units]
+    return fold % folds
+
+
+def cross_fitted(name: str, samples: Samples, fold: NDArray[np.intp], folds: int) -> Array:
+    """Each row's prediction through a map that was fitted to the other folds."""
+    out = np.zeros(samples.predictions.shape)
+    for j in range(folds):
+        here = fold == j
+        out[here] = fitted_onto(name, samples.take(~here), samples.take(here))
+    return out
+
+
+def fitted_onto(name: str, fit: Samples, onto: Samples) -> Array:
+    """Predictions of some rows through a map that was fitted to others."""
+    scaler: Any = SCALERS[METHODS[name]](from_logits=fit.from_logits)  # type: ignore[call-arg]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        scaler.fit(fit.targets, fit.predictions, sample_weight=fit.weights, votes=fit.votes)
+        return np.asarray(scaler.transform(onto.predictions), dtype=np.float64)
+
+
+def row_losses(samples: Samples, predictions: Array, field: str) -> Array:
+    """The loss of each row under other predictions."""
+    other = replace(samples, predictions=predictions, from_logits=False)
+    return row_values(other, distribution=False)[field]
+
+
+def weighted_mean(values: Array, samples: Samples) -> float:
+    w = np.ones(values.size) if samples.weights is None else samples.weights.astype(np.float64)
+    return float(w @ values) / float(w.sum())

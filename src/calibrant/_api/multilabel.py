@@ -1,0 +1,180 @@
+"""multilabel(): labels that a row may have several of, each a binary problem of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._api.evaluate_samples import choose
+from calibrant._api.metrics.uncertainty import numbered_groups, read_groups
+from calibrant._api.slices import Judging, judged_slices, slice_measures, slice_of_rows
+from calibrant._core.binning import Bins, both_rules
+from calibrant._core.errors import InputError
+from calibrant._core.validation import N_RESAMPLES, check_level, check_seed, public
+from calibrant._data.logprobs import given_as
+from calibrant._data.multilabel import LabelColumns, label_columns
+from calibrant._measures.catalogue import Measure
+from calibrant._measures.gap_scale import checked_tolerance
+from calibrant.results._multilabel import Multilabel
+from calibrant.results._slices import Slice
+
+
+@public
+def multilabel(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    labels: Sequence[Any] | None = None,
+    measures: Iterable[str] | None = None,
+    bins: Bins = 15,
+    uncertainty: bool = False,
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    data: Any = None,
+) -> Multilabel:
+    r"""Evaluate multi-label predictions: every label a binary problem, their mean, the worst.
+
+    .. math:: \frac{1}{L} \sum_{l=1}^{L} \mathrm{error}(y_{\cdot l}, p_{\cdot l}), \qquad
+        \max_l \mathrm{error}(y_{\cdot l}, p_{\cdot l})
+
+    for the L labels, whose probabilities need not sum to 1: a row may have none of them, or
+    several. A label that is missing (NaN or null) in a row was not annotated there, and the row
+    does not count for it; `n_missing` says how many. Each label has a noise floor, and its p-value
+    is corrected for the number of labels.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n, labels), or list of str
+        Labels: 0/1, probabilities (soft labels), or NaN where one was not annotated. With `data`,
+        names of columns.
+    y_proba : array-like of shape (n, labels), or list of str
+        Predicted probability of each label. With `data`, names of columns, in the same order.
+    labels : sequence, optional
+        Names of the labels; by default those of the columns of `y_true`, or their numbers.
+    measures : iterable of str, optional
+        Names of `catalogue()`; the first error among them is judged. By default the ECE and all
+        others of bins and losses.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of bins (equal-width for ordinary, quantile for truthful errors), or a rule for all.
+    uncertainty : bool, default False
+        Whether each label has a confidence interval and a verdict, and the mean an interval.
+    tolerance : float in (0, 1), default 0.05
+        Largest gap between prediction and outcome that would not matter, for the verdicts.
+    level : float in (0, 1), default 0.95
+        Level of the intervals.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    n_resamples : int, default 1000
+        Resamples behind an interval.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits, to which a sigmoid is applied.
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities, to which exp is applied.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Multilabel
+        A row per label, the worst first: `mean`, `worst`, `miscalibrated`, `sentence`, `to_frame`,
+        `plot`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as columns of labels and probabilities; the message names the
+        first bad entry and its label.
+
+    See Also
+    --------
+    evaluate : of rows that have one of several classes, whose probabilities sum to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random((2000, 3))
+    >>> risk = np.where(np.arange(3) == 2, 0.7 * p, p)  # the third label is predicted too high
+    >>> y = (rng.random((2000, 3)) < risk).astype(float)
+    >>> y[:500, 0] = np.nan  # not annotated
+    >>> result = cal.multilabel(y, p, labels=["cat", "dog", "fox"])
+    >>> result.worst.name, result.miscalibrated, result.n_missing["cat"]
+    ('fox', ('fox',), 500)
+    """
+    check_seed(seed)
+    check_level(level)
+    columns = label_columns(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight,
+        given=given_as(from_logits, from_logprobs), data=data,
+    )  # fmt: skip
+    clusters = None
+    if groups is not None:
+        clusters = numbered_groups(*read_groups(groups, data), columns.n)
+    judging = Judging(checked_tolerance(tolerance), level, n_resamples) if uncertainty else None
+    return multilabel_of(columns, clusters, measures, bins, judging, int(seed))
+
+
+def multilabel_of(
+    columns: LabelColumns,
+    groups: NDArray[np.intp] | None,
+    measures: Iterable[str] | None,
+    bins: Bins,
+    judging: Judging | None,
+    seed: int,
+) -> Multilabel:
+    """The evaluation of columns that were checked."""
+    asked = measures is not None
+    headline, shown = slice_measures(choose(measures, "binary"), "binary", asked=asked)
+    rows: list[Slice] = []
+    notes = [columns.note] if columns.note else []
+    counted = [label for label in range(len(columns.names)) if columns.rows_of(label).size]
+    for label in counted:
+        samples, own = columns.samples_of(label), columns.rows_of(label)
+        one, note = slice_of_rows(
+            columns.names[label], samples, None if groups is None else groups[own],
+            *both_rules(bins, samples.n), headline, shown, asked=asked, seed=seed, judging=judging,
+            n_slices=len(counted),
+        )  # fmt: skip
+        rows.append(one)
+        notes += note
+    empty = [name for label, name in enumerate(columns.names) if label not in counted]
+    if not rows:
+        raise InputError("no label is annotated in a row with weight: there is nothing to measure")
+    if empty:
+        notes.append(f"annotated in no row with weight, and left out: {', '.join(empty)}")
+    found = judged_slices("label", headline, rows, notes, judging, len(counted), each="label")
+    missing = (~columns.annotated).sum(axis=0).tolist()
+    return Multilabel(
+        "label", headline.name, _worst_first(found.rows, headline), found.notes, found.level,
+        found.tolerance, columns.n, dict(zip(columns.names, missing, strict=True)),
+        {measure.name: _mean([row.values[measure.name] for row in rows]) for measure in shown},
+        *(_mean([getattr(row, end) for row in rows], every=True) for end in ("low", "high")),
+    )  # fmt: skip
+
+
+def _worst_first(rows: Sequence[Slice], headline: Measure) -> tuple[Slice, ...]:
+    sign = 1.0 if headline.higher_is_better else -1.0
+    return tuple(sorted(rows, key=lambda row: sign * row.values[headline.name]))
+
+
+def _mean(values: Sequence[float], *, every: bool = False) -> float:
+    """The mean of what is known; of `every` value, NaN where one is not."""
+    known = [value for value in values if not math.isnan(value)]
+    if not known or (every and len(known) < len(values)):
+        return math.nan
+    return math.fsum(known) / len(known)

@@ -1,0 +1,111 @@
+"""`calibrant report --multilabel`: files whose rows may have several labels."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from calibrant._cli import inputs
+from calibrant._cli.output import print_json
+from calibrant._core.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from calibrant.results._multilabel import Multilabel
+
+# What is about one problem, or about a page.
+_WITHOUT = {
+    "out": "-o", "by": "--by", "segments": "--segments", "depth": "--depth",
+    "clinical": "--clinical", "recalibrate": "--recalibrate", "stream": "--stream",
+    "one_pass": "--one-pass", "votes": "--votes", "counts": "--counts", "item": "--item",
+    "annotator": "--annotator", "answer": "--answer", "gold": "--gold",
+}  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> None:
+    """Every label of the files, their mean and the worst."""
+    for name, option in _WITHOUT.items():
+        if getattr(options, name, None):
+            raise InputError(
+                f"{option} is not for --multilabel, which measures every label by itself and "
+                "prints a table: leave it out"
+            )
+    labels, predictions = options.label or [], options.proba or []
+    if not labels or len(labels) != len(predictions):
+        raise InputError(
+            "--multilabel needs a column of labels and one of predictions for every label, in the "
+            f"same order: --label A,B --proba P_A,P_B; got {len(labels)} and {len(predictions)}"
+        )
+    result = _evaluated(options, labels, predictions)
+    if options.json:
+        print_json(result.to_dict())
+        return
+    from calibrant._cli.tables import print_table
+    from calibrant._cli.terminal import PLAIN, print_styled
+
+    print_styled(
+        f"{inputs.format_files(options.files)}: {result.n:,} rows, {len(result.rows)} labels",
+        "bold", file=sys.stdout,
+    )  # fmt: skip
+    for line in result._messages():
+        print_styled(f"  {line}", PLAIN, file=sys.stdout)
+    print()
+    print_table(result.display_columns(), "Labels, worst first")
+
+
+def _evaluated(
+    options: argparse.Namespace, labels: list[str], predictions: list[str]
+) -> Multilabel:
+    import numpy as np
+
+    from calibrant._api.multilabel import multilabel
+    from calibrant._cli.terminal import working
+    from calibrant._data.readers.read_rows import read_file
+
+    groups = [] if options.groups is None else [options.groups]
+    # The reader wants labels without gaps: a column of predictions stands in for them.
+    rows = read_file(
+        options.files, y_true=predictions[0], y_proba=inputs.one_or_several(predictions),
+        sample_weight=options.weight, percent=options.percent, words=options.words,
+        missing=options.missing, format=options.format, filter=options.filter,
+        columns=list(dict.fromkeys([*labels, *groups])),
+    )  # fmt: skip
+    y_proba = rows.y_proba.reshape(len(rows.y_proba), -1)
+    y_true = np.stack([_numbers(name, rows.columns[name]) for name in labels], axis=1)
+    with working("labels"):
+        return multilabel(
+            y_true, y_proba, labels=options.classes or labels, measures=options.measures,
+            bins=options.bins, uncertainty=True, tolerance=options.tolerance, level=options.level,
+            groups=None if options.groups is None else rows.columns[options.groups].astype(str),
+            seed=options.seed, sample_weight=rows.sample_weight, from_logits=options.from_logits,
+            from_logprobs=options.from_logprobs,
+        )  # fmt: skip
+
+
+_WORDS = {"true": 1.0, "false": 0.0}
+_GAPS = ("", "na", "nan", "null", "none")
+
+
+def _numbers(name: str, column: NDArray[Any]) -> NDArray[Any]:
+    """A column that was read as text: numbers, or true and false; what is empty is not
+    annotated.
+    """
+    import numpy as np
+
+    out = np.full(column.shape, np.nan)
+    for row, value in enumerate(column.tolist()):
+        if value is None or value != value:
+            continue
+        text = str(value).strip().lower()
+        if text in _GAPS:
+            continue
+        try:
+            out[row] = _WORDS[text] if text in _WORDS else float(text)
+        except ValueError:
+            raise InputError(
+                f"--label names the column {name!r}, whose row {row} is {value!r}: labels must be "
+                "0, 1 or a probability, and empty where one was not annotated"
+            ) from None
+    return out

@@ -1,0 +1,198 @@
+"""Multi-label rows: each label a binary problem of its own, where it was annotated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError
+from calibrant._data.arrays import to_array
+from calibrant._data.checks import checked_weights
+from calibrant._data.columns import is_lazy, pick
+from calibrant._data.links import OVERSHOOT
+from calibrant._data.logprobs import Given, read_given
+from calibrant._data.missing import with_gaps_by_entry
+from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
+
+
+@dataclass(frozen=True, eq=False)
+class LabelColumns:
+    """Targets and predictions (n, labels), weights of rows, and which targets are annotated."""
+
+    names: tuple[str, ...]
+    targets: NDArray[Any]
+    annotated: NDArray[np.bool_]
+    predictions: NDArray[Any]
+    weights: NDArray[Any] | None
+    given: Given
+    # What the rows look like, if not like several labels.
+    note: str = ""
+
+    @property
+    def n(self) -> int:
+        return int(self.targets.shape[0])
+
+    def rows_of(self, label: int) -> NDArray[np.intp]:
+        """The rows in which a label is annotated, and that have weight."""
+        rows = self.annotated[:, label]
+        if self.weights is not None:
+            rows = rows & (self.weights > 0)
+        return np.flatnonzero(rows)
+
+    def samples_of(self, label: int) -> Samples:
+        """The binary problem of one label."""
+        rows = self.rows_of(label)
+        weights = None if self.weights is None else self.weights[rows]
+        return to_samples(
+            self.targets[rows, label], np.ascontiguousarray(self.predictions[rows, label]), weights,
+            self.given,
+        )  # fmt: skip
+
+
+def label_columns(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    labels: Sequence[Any] | None,
+    sample_weight: Any,
+    given: Given,
+    data: Any,
+) -> LabelColumns:
+    """What the user gave as columns of labels, or a clear error. Null and NaN targets are not
+    annotated; predictions count where they are.
+    """
+    if data is not None:
+        y_true, y_proba, sample_weight = (
+            pick(data, value, argument) if value is not None else None
+            for value, argument in (
+                (y_true, "y_true"), (y_proba, "y_proba"), (sample_weight, "sample_weight"),
+            )
+        )  # fmt: skip
+    for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
+        if value is None or isinstance(value, str):
+            raise InputError(
+                f"{argument} must be numbers (n, labels); it is {value!r}: give an array, or name "
+                "columns of data=frame"
+            )
+        if is_lazy(value):
+            raise InputError(f"{argument} must be in memory, a column per label: collect() it")
+    names = _names(y_true, y_proba)
+    targets, gone = with_gaps_by_entry(y_true, "y_true")
+    predictions, absent = with_gaps_by_entry(y_proba, "y_proba")
+    _check_shapes(targets, predictions)
+    n_labels = targets.shape[1]
+    if labels is not None:
+        names = tuple(str(label) for label in labels)
+        if len(names) != n_labels:
+            raise InputError(f"labels must name {n_labels} columns; it names {len(names)}")
+    own = names or tuple(str(j) for j in range(n_labels))
+    if len(set(own)) < len(own):
+        twice = next(name for name in own if own.count(name) > 1)
+        raise InputError(f"two labels are called {twice!r}: give each its own name, labels=[...]")
+    targets, predictions = _numbers(targets, "y_true"), _numbers(predictions, "y_proba")
+    logits, logprobs = read_given(given)
+    _check_entries(targets, predictions, ~gone, absent, own, in_unit=not (logits or logprobs))
+    weights = None if sample_weight is None else _weights(sample_weight, targets.shape[0])
+    note = _like_classes(targets, predictions, gone) if not (logits or logprobs) else ""
+    return LabelColumns(own, targets, ~gone, predictions, weights, given, note)
+
+
+def _names(y_true: Any, y_proba: Any) -> tuple[str, ...] | None:
+    """The columns of frames: those of y_true, which y_proba must not have in another order."""
+    names = [
+        tuple(map(str, value.columns)) if hasattr(value, "columns") else None
+        for value in (y_true, y_proba)
+    ]
+    true, proba = names
+    if true and proba and true != proba and set(true) & set(proba):
+        raise InputError(
+            f"the columns of y_true are {', '.join(true[:4])}..., those of y_proba "
+            f"{', '.join(proba[:4])}...: give the same labels in the same order"
+        )
+    return true or proba
+
+
+def _check_shapes(targets: NDArray[Any], predictions: NDArray[Any]) -> None:
+    for argument, array in (("y_true", targets), ("y_proba", predictions)):
+        if array.ndim != 2:
+            more = ". One label is a binary problem: evaluate(y_true, y_proba)"
+            raise InputError(
+                f"{argument} must have the shape (n, labels), a column per label; got "
+                f"{array.shape}{more if array.ndim == 1 else ''}"
+            )
+    if targets.shape != predictions.shape:
+        raise InputError(
+            "y_true and y_proba must have the same shape (n, labels); got "
+            f"{targets.shape} and {predictions.shape}"
+        )
+    if 0 in targets.shape:
+        raise InputError(f"y_true must hold at least one row and label; got {targets.shape}")
+
+
+def _numbers(array: NDArray[Any], argument: str) -> NDArray[Any]:
+    if array.dtype.kind not in "biuf":
+        kind = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+        raise InputError(f"{argument} must be numbers; it holds {kind}: give 0 and 1 per label")
+    return array
+
+
+def _weights(sample_weight: Any, n: int) -> NDArray[Any]:
+    weights = checked_weights(to_array(sample_weight, "sample_weight"), n)
+    good = np.isfinite(weights) & (weights >= 0)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise InputError(
+            f"sample_weight[{row}] is {float(weights[row])!r}: weights must be finite and not "
+            "negative"
+        )
+    return weights
+
+
+def _check_entries(
+    targets: NDArray[Any],
+    predictions: NDArray[Any],
+    annotated: NDArray[np.bool_],
+    absent: NDArray[np.bool_],
+    names: tuple[str, ...],
+    *,
+    in_unit: bool,
+) -> None:
+    """An error for the first entry that counts and cannot be measured, by its place and label."""
+    with np.errstate(invalid="ignore"):
+        bad = absent | ~np.isfinite(predictions)
+        if in_unit:
+            bad |= (predictions < -OVERSHOOT) | (predictions > 1 + OVERSHOOT)
+        wrong = (targets < -OVERSHOOT) | (targets > 1 + OVERSHOOT)
+    for argument, values, flags, need in (
+        ("y_proba", predictions, bad & annotated, "predictions must lie in [0, 1]. If these are "
+         "logits, pass from_logits=True" if in_unit else "predictions must be finite numbers"),
+        ("y_true", targets, wrong & annotated, "labels must be 0, 1 or a probability; NaN where a "
+         "label was not annotated"),
+    ):  # fmt: skip
+        if flags.any():
+            row, label = (int(at) for at in np.argwhere(flags)[0])
+            place = f"{argument}[{row}, {label}] (label {names[label]!r})"
+            if argument == "y_proba" and absent[row, label]:
+                raise InputError(
+                    f"{place} is missing: a label that is annotated needs its prediction. Fix it, "
+                    "or give NaN as its label"
+                )
+            raise InputError(f"{place} is {values[row, label].item()!r}: {need}")
+
+
+def _like_classes(targets: NDArray[Any], predictions: NDArray[Any], gone: NDArray[np.bool_]) -> str:
+    """A note where rows look like one choice among classes, for which there are other functions."""
+    if gone.any() or targets.shape[1] < 2 or targets.shape[0] < 2:
+        return ""
+    of_one = (np.abs(predictions.sum(axis=1, dtype=np.float64) - 1.0) < 1e-3).all()
+    if not of_one or not (targets.sum(axis=1) == 1).all():
+        return ""
+    return (
+        "every row of y_proba and of y_true sums to 1, as where a row has one of several classes: "
+        "evaluate(y_true, y_proba) then says more"
+    )

@@ -1,0 +1,109 @@
+"""The top label's problem given its class: rows by the class that they predict, then by bin.
+
+Calibration of the confidence given the predicted class (Gupta and Ramdas, 2021) asks of every class
+alone what confidence calibration asks of all together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays.counting import rank_order, without_dropped
+from calibrant._engines.arrays.numpy_kernels import sums_by_index
+from calibrant._engines.arrays.passes import (
+    NO_CUTS,
+    Span,
+    in_lanes,
+    raise_bad,
+    row_block,
+)
+from calibrant._engines.arrays.quantiles import quantile_cuts
+from calibrant._engines.arrays.selection import kernels
+from calibrant._engines.protocol import Findings, new_status
+
+Array = NDArray[np.float64]
+
+
+def top_class_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
+    """The table of the rows of each predicted class (classes x bins), all in the bins of the
+    confidence; of level sets, one class with a bin for each class and distinct confidence.
+    """
+    if isinstance(rule, LevelSets) or (isinstance(rule, Quantile) and rule.ties == "rank"):
+        top, u, z, findings = top_classes(samples)
+        w = None if samples.weights is None else samples.weights.astype(np.float64)
+        if isinstance(rule, LevelSets):
+            index, m = level_index(top, u)
+            return BinTable(sums_by_index(index, m, u, z, w)[None]), findings
+        order, bins = rank_order(u, w, rule.m)
+        cells = samples.n_classes * rule.m
+        index = np.empty(samples.n, dtype=np.intp)
+        index[order] = top[order] * rule.m + bins
+        return BinTable(_by_class(sums_by_index(index, cells, u, z, w), rule.m)), findings
+    if isinstance(rule, Quantile):
+        cuts = quantile_cuts(samples, "confidence", rule.m)
+    else:
+        cuts = fixed_cuts(rule, samples.precision)
+    sums, findings = top_class_sums(samples, cuts)
+    return without_dropped(sums, rule, True), findings
+
+
+def top_class_sums(samples: Samples, cuts: Cuts) -> tuple[Array, Findings]:
+    """Sums (classes x bins x fields) of the rows of each predicted class in given cuts."""
+    cells = samples.n_classes * cuts.m
+
+    def work(spans: list[Span]) -> tuple[Array, Findings]:
+        out, status = np.zeros((cells, len(FIELDS))), new_status()
+        for start, stop in spans:
+            top, u, z, w = _top_block(samples, start, stop, status)
+            out += sums_by_index(top * cuts.m + cuts.find(u), cells, u, z, w)
+        return out, Findings.from_status(status)
+
+    k = samples.n_classes
+    parts = in_lanes(samples.n, k, row_block(k), work, state_size=cells * len(FIELDS))
+    total = sum((part[0] for part in parts[1:]), parts[0][0])
+    return _by_class(total, cuts.m), sum((part[1] for part in parts), Findings())
+
+
+def top_classes(samples: Samples) -> tuple[NDArray[np.intp], Array, Array, Findings]:
+    """The predicted class, its probability and its target of every row."""
+    top, u, z = np.empty(samples.n, np.intp), np.empty(samples.n), np.empty(samples.n)
+
+    def work(spans: list[Span]) -> Findings:
+        status = new_status()
+        for start, stop in spans:
+            rows = slice(start, stop)
+            top[rows], u[rows], z[rows], _ = _top_block(samples, start, stop, status)
+        return Findings.from_status(status)
+
+    k = samples.n_classes
+    return top, u, z, sum(in_lanes(samples.n, k, row_block(k), work), Findings())
+
+
+def level_index(top: NDArray[np.intp], u: Array) -> tuple[NDArray[np.intp], int]:
+    """A number for each pair of a class and a distinct confidence, and how many there are."""
+    pairs = np.stack([top.astype(np.float64), u], axis=1)
+    distinct, index = np.unique(pairs, axis=0, return_inverse=True)
+    return index.reshape(-1).astype(np.intp), len(distinct)
+
+
+def _top_block(
+    samples: Samples, start: int, stop: int, status: NDArray[np.int64]
+) -> tuple[NDArray[np.intp], Array, Array, Array | None]:
+    """Predicted class, confidence, target and weights of some rows, all checked."""
+    block = samples.block(start, stop)
+    u, z = np.empty(stop - start), np.empty(stop - start)
+    kernels().add_rows(
+        block.predictions, block.targets, block.weights, u, z, None, None, NO_CUTS, False,
+        samples.row_sum_tolerance, samples.label_sum_tolerance, status,
+    )  # fmt: skip
+    raise_bad(status, start)
+    top = block.predictions.argmax(axis=1)  # the first of equals
+    return top, np.clip(u, 0.0, 1.0), np.clip(z, 0.0, 1.0), block.weights
+
+
+def _by_class(sums: Array, m: int) -> Array:
+    return sums.reshape(-1, m, len(FIELDS))

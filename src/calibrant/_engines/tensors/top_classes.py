@@ -1,0 +1,78 @@
+"""The top label's problem given its class, in tensors; `arrays.top_classes` describes it."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._data.tensor_samples import TensorSamples
+from calibrant._engines.arrays.counting import without_dropped
+from calibrant._engines.protocol import Findings
+from calibrant._engines.tensors.blocks import Rows, Scalars, edges_of, row_blocks
+from calibrant._engines.tensors.columns import column
+from calibrant._engines.tensors.quantiles import by_rank, quantile_edges
+from calibrant._engines.tensors.sums import BinSums
+from calibrant._engines.tensors.tally import Tally, resolved
+
+
+def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findings]:
+    """The table of the rows of each predicted class, all in the bins of the confidence."""
+    if isinstance(rule, LevelSets | Quantile):
+        if samples.n == 0:
+            raise InputError(NO_WEIGHT)
+        if isinstance(rule, LevelSets) or rule.ties == "rank":
+            return _of_whole(samples, rule)
+        whole = column(samples, "confidence", Tally(samples.place))
+        edges = quantile_edges(whole.u[None], whole.w, rule.m)[0]
+    else:
+        edges = edges_of(fixed_cuts(rule, samples.precision), samples.place)
+    sums, findings = _sums(samples, edges)
+    return without_dropped(sums, rule, True), findings
+
+
+def top_class_sums(samples: TensorSamples, cuts: Cuts) -> tuple[NDArray[np.float64], Findings]:
+    """Sums (classes x bins x fields) of the rows of each predicted class in given cuts."""
+    return _sums(samples, edges_of(cuts, samples.place))
+
+
+def _sums(samples: TensorSamples, edges: Tensor) -> tuple[NDArray[np.float64], Findings]:
+    m, tally = edges.numel() + 1, Tally(samples.place)
+    sums = BinSums(samples.n_classes * m, samples.place, weighted=samples.weighted)
+    for rows in row_blocks(samples, tally):
+        top, block = _top_class(rows)
+        sums.add(top * m + torch.bucketize(block.u, edges, right=True), block)
+    findings, (out,) = resolved(tally, sums.result())
+    return out.reshape(samples.n_classes, m, len(FIELDS)), findings
+
+
+def _top_class(rows: Rows) -> tuple[Tensor, Scalars]:
+    return rows.p.max(dim=1).indices, rows.top_label()  # the first of equals
+
+
+def _of_whole(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[BinTable, Findings]:
+    """By rank, or by distinct confidence: every row's top label at once, on the device."""
+    tally = Tally(samples.place)
+    tops, blocks = zip(*(_top_class(rows) for rows in row_blocks(samples, tally)), strict=True)
+    top, u, z = (torch.cat(parts) for parts in (
+        tops, [block.u for block in blocks], [block.z for block in blocks],
+    ))  # fmt: skip
+    w = None if not samples.weighted else torch.cat([block.w for block in blocks])
+    if isinstance(rule, LevelSets):
+        pairs = torch.stack([top.double(), u], dim=1)
+        distinct, index = torch.unique(pairs, dim=0, return_inverse=True)
+        classes, m = 1, len(distinct)
+    else:
+        order, bins = by_rank(u, w, rule.m)
+        index = torch.empty_like(order)
+        index[order] = bins
+        classes, m = samples.n_classes, rule.m
+        index = top * m + index
+    sums = BinSums(classes * m, samples.place, weighted=w is not None)
+    sums.add(index, Scalars(u, z, w))
+    findings, (out,) = resolved(tally, sums.result())
+    return BinTable(out.reshape(classes, m, len(FIELDS))), findings

@@ -1,0 +1,117 @@
+"""RecalibratedMean: what votes are on average, given the prediction, and how well that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Beyond so many classes the mean has a slope alone.
+SHIFTED_CLASSES = 30
+
+
+def normalised(logs: Array) -> Array:
+    """Rows of probabilities from their logarithms, which need not be normalised."""
+    out: Array = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    out /= out.sum(axis=-1, keepdims=True)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class RecalibratedMean:
+    """Predictions after a slope on their logarithms h and a shift for each class.
+
+    Parameters are the slope, then the shifts of all classes but the last.
+    """
+
+    h: Array
+    z: Array
+    w: Array
+    slope: float
+    shift: Array
+    shifts: int
+
+    @cached_property
+    def mean(self) -> Array:
+        return normalised(self.slope * self.h + self.shift)
+
+    @cached_property
+    def information(self) -> Array:
+        return information(self.h, self.mean, self.w, self.shifts) + 1e-3 * np.eye(self.shifts + 1)
+
+    def contracted(self, columns: Array) -> Array:
+        """What sums over classes of columns (n, k) times log-means change by with each parameter:
+        (n, parameters). The columns need not be positive, nor sum to the same in every row.
+        """
+        total = columns.sum(axis=1)
+        centre = (self.mean * self.h).sum(axis=1)
+        slope = (columns * self.h).sum(axis=1) - centre * total
+        shifts = columns[:, : self.shifts] - self.mean[:, : self.shifts] * total[:, None]
+        return np.concatenate([slope[:, None], shifts], axis=1)
+
+    def moved(self, steps: Array) -> Array:
+        """How the means of rows move with steps of the parameters, (n, k) of (n, parameters)."""
+        eta = steps[:, :1] * self.h
+        eta[:, : self.shifts] += steps[:, 1:]
+        out: Array = self.mean * (eta - (self.mean * eta).sum(axis=1, keepdims=True))
+        return out
+
+    @cached_property
+    def steps(self) -> Array:
+        """How far each row moves the parameters: (n, parameters)."""
+        scores = self.contracted(self.w[:, None] * (self.z - self.mean))
+        return np.asarray(np.linalg.solve(self.information, scores.T).T, dtype=np.float64)
+
+    def without_each(self) -> Array:
+        """The mean of every row as the other rows have it, to first order."""
+        return self.mean - self.moved(self.steps)
+
+    def at(self, step: Array) -> Array:
+        """The means where the parameters are larger by so much."""
+        shift = self.shift.copy()
+        shift[: self.shifts] += step[1:]
+        return normalised((self.slope + float(step[0])) * self.h + shift)
+
+    def drawn_steps(self, n_draws: int, rng: np.random.Generator) -> Array:
+        """Steps that scatter as the parameters do from sample to sample: (draws, parameters)."""
+        return rng.standard_normal((n_draws, len(self.steps))) @ self.steps
+
+
+def recalibrated_mean(p: Array, z: Array, w: Array) -> RecalibratedMean:
+    """The recalibration of predictions that is most likely given the shares; a little is held
+    against leaving them as they are.
+    """
+    k = p.shape[1]
+    h = np.log(np.maximum(p, 1e-6))
+    h = h - h.mean(axis=1, keepdims=True)
+    shifts = k - 1 if k <= SHIFTED_CLASSES else 0
+    slope, shift = 1.0, np.zeros(k)
+    w = w * (len(w) / w.sum())
+    for _ in range(40):
+        mean = normalised(slope * h + shift)
+        away = w[:, None] * (z - mean)
+        score = np.concatenate([[(away * h).sum()], away.sum(axis=0)[:shifts]])
+        score -= 1e-3 * np.concatenate([[slope - 1.0], shift[:shifts]])
+        step = np.linalg.solve(information(h, mean, w, shifts) + 1e-3 * np.eye(shifts + 1), score)
+        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
+        slope += float(step[0])
+        shift[:shifts] += step[1:]
+        if np.abs(step).max() < 1e-9:
+            break
+    return RecalibratedMean(h, z, w, slope, shift, shifts)
+
+
+def information(h: Array, mean: Array, w: Array, shifts: int) -> Array:
+    """What rows of weights w tell of a slope and of shifts."""
+    wm = w[:, None] * mean
+    centre = (mean * h).sum(axis=1)
+    out = np.zeros((shifts + 1, shifts + 1))
+    out[0, 0] = (wm * h * h).sum() - (w * centre**2).sum()
+    cross = (wm * (h - centre[:, None])).sum(axis=0)[:shifts]
+    out[0, 1:] = out[1:, 0] = cross
+    out[1:, 1:] = (np.diag(wm.sum(axis=0)) - mean.T @ wm)[:shifts, :shifts]
+    return out

@@ -1,0 +1,142 @@
+"""Maps of predictions, (B, C, ...), as the rows that they are, without those to be ignored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from calibrant._core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a batch: preds (n,) or (n, C), target (n,) or (n, C), and weights."""
+
+    preds: Any
+    target: Any
+    sample_weight: Any
+    # What a row number in an error is about, where rows are not those of the tensors given.
+    note: str = ""
+
+
+def rows_of_batch(
+    preds: Any,
+    target: Any,
+    sample_weight: Any,
+    num_classes: int | None,
+    ignore_index: int | None,
+) -> Rows:
+    """A batch as rows, each position of a map being one; ignored ones are dropped.
+
+    Positions come in the order of the target's memory: image by image, line by line.
+    """
+    if ignore_index is None and not _is_map(preds, num_classes):
+        return Rows(preds, target, sample_weight)
+    preds, target = torch.as_tensor(preds), torch.as_tensor(target)
+    if sample_weight is not None:
+        sample_weight = torch.as_tensor(sample_weight)
+    note = ""
+    if _is_map(preds, num_classes):
+        note = f" (rows are the positions of preds {_written(preds)} in order)"
+        preds, target = _classes_last(preds, target, num_classes)
+        where = preds.shape if num_classes == 1 else preds.shape[:-1]
+        _check_weights(sample_weight, where)
+    else:
+        where = preds.shape[:1]
+        _check_rows(target, where)
+    depth = len(where)
+    if ignore_index is None:
+
+        def rows(part: Tensor) -> Tensor:
+            return part.flatten(0, depth - 1)
+    else:
+        kept = target != ignore_index
+        if target.ndim > depth:  # of soft labels, rows that have it in every class are dropped
+            kept = kept.any(dim=-1)
+        note = note.replace(" in order)", " in order, without those ignored)")
+
+        def rows(part: Tensor) -> Tensor:
+            return part[kept.to(part.device)]
+
+    weights = None if sample_weight is None else rows(sample_weight)
+    return Rows(rows(preds), rows(target), weights, note)
+
+
+def _is_map(preds: Any, num_classes: int | None) -> bool:
+    """Whether every position of preds is a row. Binary maps are such where it was said alone:
+    else (n, k) might be classes as well as positions.
+    """
+    n_dims = _n_dims(preds)
+    if num_classes == 1:
+        return n_dims > 1
+    if num_classes is None and n_dims > 1:
+        raise InputError(
+            f"preds has the shape {_written(preds)}, where num_classes=None takes one probability "
+            "a row, (n,): make the metric with num_classes=1 for binary predictions of any shape, "
+            f"(B, ...), or with the number of classes, for (n, num_classes) or (B, num_classes, "
+            "...)"
+        )
+    return n_dims > 2
+
+
+def _n_dims(values: Any) -> int:
+    return int(values.ndim) if hasattr(values, "ndim") else np.asarray(values, dtype=object).ndim
+
+
+def _classes_last(preds: Tensor, target: Tensor, num_classes: int | None) -> tuple[Tensor, Tensor]:
+    """A map with its classes last, and labels of the same positions."""
+    if num_classes == 1:
+        return _binary_map(preds, target)
+    if preds.shape[1] != num_classes:
+        last = preds.shape[-1] == num_classes
+        raise InputError(
+            f"preds has the shape {_written(preds)}, where its second dimension must be the "
+            f"{num_classes} classes of num_classes={num_classes}, (B, {num_classes}, ...)"
+            + (": the last one is, so give preds.movedim(-1, 1)" if last else "")
+        )
+    hard = (preds.shape[0], *preds.shape[2:])
+    if target.shape == preds.shape:
+        return preds.movedim(1, -1), target.movedim(1, -1)
+    if target.shape == hard:
+        return preds.movedim(1, -1), target
+    raise InputError(
+        f"preds has the shape {_written(preds)}: target must have the shape {hard}, a class for "
+        f"each position, or that of preds, soft labels; got {_written(target)}"
+    )
+
+
+def _binary_map(preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """A map of P(y = 1), and labels of the same shape; a network may keep one channel in either."""
+    if target.shape == preds.shape:
+        return preds, target
+    if preds.shape[1] == 1 and target.shape == preds[:, 0].shape:
+        return preds[:, 0], target
+    raise InputError(
+        f"preds has the shape {_written(preds)}: target must have the same, a label for each "
+        f"position; got {_written(target)}"
+    )
+
+
+def _check_weights(sample_weight: Tensor | None, where: torch.Size) -> None:
+    if sample_weight is not None and sample_weight.shape != where:
+        raise InputError(
+            f"sample_weight must have a weight for each position, the shape {tuple(where)}; got "
+            f"{_written(sample_weight)}"
+        )
+
+
+def _check_rows(target: Tensor, where: torch.Size) -> None:
+    if target.shape[:1] != where:
+        raise InputError(
+            "target and preds must have the same number of rows; got "
+            f"{target.shape[0] if target.ndim else 'a single number'} and {where[0]}"
+        )
+
+
+def _written(values: Any) -> str:
+    shape = values.shape if hasattr(values, "shape") else np.asarray(values, dtype=object).shape
+    return str(tuple(shape))

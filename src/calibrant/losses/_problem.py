@@ -1,0 +1,241 @@
+"""From a batch to scalar problems: predictions, targets and weights, which keep their gradients.
+
+Nothing is copied to the host, and no pass waits for the device. What can be seen from shapes and
+types is checked everywhere, and values where that costs nothing: in memory. Elsewhere, and inside
+`torch.compile`, a bad value makes the loss NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from calibrant._core.errors import InputError, one_of
+from calibrant._core.grid import LOGIT_LIMIT
+from calibrant._engines.arrays.smooth import logit_reach
+
+NOTIONS = ("binary", "confidence", "classwise")
+REDUCTIONS = ("mean", "sum", "none")
+# By how much probabilities may miss [0, 1], and rows the sum of 1: single precision, and half.
+OVERSHOOT, HALF_OVERSHOOT = 1e-3, 2e-2
+# So far below the largest the probability of a class is 0 to the last bit.
+LEAST_LOGIT = -1000.0
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One scalar problem, or one for each class: all of the shape (problems, rows)."""
+
+    u: Tensor
+    z: Tensor
+    # Of the shape (1, rows).
+    w: Tensor
+    # Logits of u, where those of the batch were given; binary ones are used as they came.
+    h: Tensor | None
+    raw: bool
+    # NaN where a value is not what it must be and could not be looked at, else 0.
+    doubt: Tensor
+    # What the result has: the precision of the predictions, or single.
+    dtype: torch.dtype
+    n_classes: int | None
+
+    @property
+    def total(self) -> Tensor:
+        """The sum of weights, of the shape (1,)."""
+        return self.w.sum(dim=1)
+
+    @property
+    def residual(self) -> Tensor:
+        """w (u - z)."""
+        return self.w * (self.u - self.z)
+
+    def logits(self, eps: float) -> Tensor:
+        """The logits of predictions clipped to [eps, 1 - eps]; of given ones, to [-40, 40]."""
+        if self.h is None:
+            u = self.u.clamp(eps, 1.0 - eps)
+            return u.log() - (-u).log1p()
+        return self.h.clamp(-self.reach(eps), self.reach(eps))
+
+    def reach(self, eps: float) -> float:
+        """The largest logit that there can be."""
+        return LOGIT_LIMIT if self.raw else logit_reach(eps, whole=False)
+
+    def reduced(self, values: Tensor, reduction: str) -> Tensor:
+        """The error of each problem as one number, or as it is."""
+        values = (values + self.doubt).to(self.dtype)
+        if self.n_classes is None:  # one problem has one number
+            return values[0]
+        if reduction == "none":
+            return values
+        return values.mean() if reduction == "mean" else values.sum()
+
+
+def problem_of(
+    input: Tensor,
+    target: Tensor,
+    *,
+    from_logits: bool,
+    notion: str | None,
+    sample_weight: Tensor | None,
+    reduction: str,
+) -> Problem:
+    """The problem that a notion makes of a batch."""
+    _check_shapes(input, target, sample_weight)
+    if not isinstance(from_logits, bool):
+        raise InputError(f"from_logits must be True or False; got {from_logits!r}")
+    one_of("reduction", reduction, REDUCTIONS)
+    multiclass = input.ndim == 2
+    chosen = _notion(notion, input)
+    # As elsewhere in the library sums are of double precision, where the device has it.
+    wide = torch.float32 if input.device.type == "mps" else torch.float64
+    x = input.to(wide)
+    if from_logits and multiclass:
+        # Classes that are masked by -inf have a probability of 0, and finite gradients.
+        x = (x - x.detach().max(dim=1, keepdim=True).values).clamp(min=LEAST_LOGIT)
+    hard = multiclass and target.ndim == 1
+    y = target.to(input.device)
+    y = y if hard else y.to(wide)
+    w = _weights(sample_weight, x)
+    doubt = _doubt(x, y, w, from_logits, HALF_OVERSHOOT if input.itemsize == 2 else OVERSHOOT)
+    dtype = input.dtype if input.itemsize >= 4 else torch.float32
+    if multiclass:
+        u, z, h = _of_classes(x, y, chosen, from_logits)
+    else:
+        u, z, h = _of_column(x, y, chosen, from_logits)
+    n_classes = x.shape[1] if chosen == "classwise" else None
+    raw = from_logits and not multiclass
+    return Problem(u, z, w[None], h, raw, doubt, dtype, n_classes)
+
+
+Parts = tuple[Tensor, Tensor, Tensor | None]
+
+
+def _of_column(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Parts:
+    if notion == "confidence":
+        positive = x > (0.0 if from_logits else 0.5)
+        z = torch.where(positive, z, 1.0 - z)
+        x = x.abs() if from_logits else torch.where(positive, x, 1.0 - x)
+    if from_logits:
+        return x.sigmoid()[None], z[None], x[None]
+    return x.clamp(0.0, 1.0)[None], z[None], None
+
+
+def _of_classes(x: Tensor, y: Tensor, notion: str, from_logits: bool) -> Parts:
+    p = x.softmax(dim=1) if from_logits else x.clamp(0.0, 1.0)
+    h = _class_logits(x, p) if from_logits else None
+    classes = torch.arange(x.shape[1], device=x.device)
+    if notion == "classwise":
+        # By comparison: an index that is out of range finds nothing, and harms no device.
+        z = (y[:, None] == classes).to(p.dtype) if y.ndim == 1 else y
+        return p.T, z.T, None if h is None else h.T
+    top = p.detach().max(dim=1, keepdim=True).indices  # the first of equals
+    z = (y[:, None] == top).to(p.dtype) if y.ndim == 1 else y.gather(1, top)
+    return p.gather(1, top).T, z.T, None if h is None else h.gather(1, top).T
+
+
+def _class_logits(x: Tensor, p: Tensor) -> Tensor:
+    """log p / (1 - p) of each class, from logits.
+
+    1 - p loses its digits where p is near 1, which only the top class's can be: its logit is that
+    of the class over all others together.
+    """
+    top = x.detach().max(dim=1, keepdim=True).indices
+    is_top = torch.zeros_like(x, dtype=torch.bool).scatter(1, top, True)
+    others = x.masked_fill(is_top, -torch.inf).logsumexp(dim=1, keepdim=True)
+    rest = (-p.masked_fill(is_top, 0.0)).log1p()
+    return torch.where(is_top, x - others, x.log_softmax(dim=1) - rest)
+
+
+def _weights(sample_weight: Tensor | None, x: Tensor) -> Tensor:
+    if sample_weight is None:
+        return torch.ones_like(x[:, 0] if x.ndim == 2 else x).detach()
+    return sample_weight.to(x.device, x.dtype)
+
+
+def _notion(notion: str | None, input: Tensor) -> str:
+    multiclass = input.ndim == 2
+    if notion is None:
+        return "confidence" if multiclass else "binary"
+    one_of("notion", notion, NOTIONS)
+    if multiclass and notion == "binary":
+        raise InputError(
+            f"notion='binary' needs input of the shape (n,); it is {tuple(input.shape)}. "
+            "Give one class's column, or use notion='confidence' or 'classwise'"
+        )
+    if not multiclass and notion == "classwise":
+        raise InputError(
+            "notion='classwise' needs input of the shape (n, k); it is (n,). Use notion='binary'"
+        )
+    return notion
+
+
+# --- checks ---
+
+
+def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
+    for name, value in (("input", input), ("target", target), ("sample_weight", sample_weight)):
+        if not isinstance(value, Tensor) and (value is not None or name != "sample_weight"):
+            raise InputError(f"{name} must be a torch tensor; got {type(value).__name__}")
+    if not input.is_floating_point():
+        raise InputError(
+            f"input must hold floating-point numbers; got {input.dtype}. The order is (input, "
+            "target), as for the losses of torch"
+        )
+    if input.ndim not in (1, 2) or (input.ndim == 2 and input.shape[1] < 2):
+        advice = "; use input.squeeze(-1)" if input.ndim == 2 else ""
+        raise InputError(
+            f"input must be of the shape (n,) for P(y = 1) or (n, k) for k classes; got "
+            f"{tuple(input.shape)}{advice}"
+        )
+    if input.shape[0] == 0:
+        raise InputError("input has no rows: a calibration error needs at least one")
+    shapes = [input.shape[:1], input.shape]
+    if target.shape not in shapes:
+        fitting = " or ".join(str(tuple(shape)) for shape in dict.fromkeys(shapes))
+        raise InputError(
+            f"target must be of the shape {fitting}, as input is; got {tuple(target.shape)}"
+        )
+    if input.ndim == 2 and target.ndim == 1 and target.is_floating_point():
+        raise InputError(
+            f"target of the shape (n,) for input (n, k) must be class indices, whole numbers; got "
+            f"{target.dtype}. Use target.long(), or soft labels of the shape (n, k)"
+        )
+    if sample_weight is not None and sample_weight.shape != input.shape[:1]:
+        raise InputError(
+            f"sample_weight must be of the shape {tuple(input.shape[:1])}; got "
+            f"{tuple(sample_weight.shape)}"
+        )
+
+
+def _doubt(x: Tensor, y: Tensor, w: Tensor, from_logits: bool, slack: float) -> Tensor:
+    """0, or NaN where a value is bad; in memory, an InputError that names the first."""
+    checks = [
+        ("sample_weight", w, w < 0, "weights must be at least 0"),
+    ]
+    if y.ndim == 1 and x.ndim == 2:
+        k = x.shape[1]
+        bad = (y < 0) | (y >= k)
+        checks.append(("target", y, bad, f"class indices must lie in 0 to {k - 1}"))
+    else:
+        bad = (y < -slack) | (y > 1.0 + slack)
+        checks.append(("target", y, bad, "labels must lie in [0, 1]"))
+    if not from_logits:
+        outside = (x < -slack) | (x > 1.0 + slack)
+        logits = "If these are logits, pass from_logits=True"
+        checks.append(("input", x, outside, f"probabilities must lie in [0, 1]. {logits}"))
+        if x.ndim == 2:
+            sums = x.sum(dim=1)
+            off = (sums - 1.0).abs() > slack
+            checks.append(("input.sum(dim=1)", sums, off, f"rows must sum to 1. {logits}"))
+    if x.device.type == "cpu" and not torch.compiler.is_compiling():
+        for name, values, bad, needed in checks:
+            if bool(bad.any()):
+                at = tuple(int(i) for i in bad.nonzero()[0])
+                shown = ", ".join(map(str, at))
+                raise InputError(f"{name}[{shown}] is {values[at].item():g}: {needed}")
+        return x.new_zeros(())
+    any_bad = torch.stack([bad.any() for _, _, bad, _ in checks]).any()
+    return torch.where(any_bad, torch.nan, 0.0).to(x.dtype)

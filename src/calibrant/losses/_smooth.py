@@ -1,0 +1,231 @@
+"""LS-ECE and smECE as losses: no bins, no jumps."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from calibrant._core.errors import InputError
+from calibrant._core.validation import check_eps, public
+from calibrant._engines.arrays.streams import EPS
+from calibrant._measures.smooth import (
+    LS_SIGMA,
+    NODES_PER_SIGMA,
+    SUMMED_PER_SIGMA,
+    TAIL,
+    WIDE_SIGMA,
+)
+from calibrant._summaries.smooth import (
+    smallest_sigma,
+    smallest_unit_sigma,
+    spacing_for,
+    unit_cells_for,
+)
+from calibrant.losses._grid import integral_of_absolute, smoothed
+from calibrant.losses._problem import problem_of
+
+# The bandwidth of smECE as a loss: that at which the usual fixed points of small batches lie.
+SMOOTH_SIGMA = 0.1
+
+
+@public
+def ls_ece_loss(
+    input: Tensor,
+    target: Tensor,
+    *,
+    from_logits: bool,
+    sigma: float = LS_SIGMA,
+    eps: float = EPS,
+    notion: str | None = None,
+    sample_weight: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    r"""Logit-smoothed ECE of a batch, with gradients: `calibrant.ls_ece` with Gaussian noise.
+
+    .. math:: \int \Bigl| \frac{1}{W} \sum_i w_i K_\sigma(t - h_i) (z_i - \rho(t)) \Bigr| \, dt
+
+    where h is the logit of the prediction, rho the sigmoid and K the Gaussian density. The gradient
+    exists wherever the integrand changes its sign at single places, which is almost everywhere, and
+    where the top label of no row is about to change.
+
+    Parameters
+    ----------
+    input : tensor of shape (n,) or (n, k)
+        Predicted probabilities or, with `from_logits`, logits; (n,) is of P(y = 1).
+    target : tensor of shape (n,) or (n, k)
+        Labels: 0/1 or probabilities for (n,); for (n, k) class indices, or soft labels (n, k).
+    from_logits : bool
+        Whether `input` holds logits. It is never guessed, and there is no default.
+    sigma : float, default 0.1
+        Width of the noise, on the scale of logits.
+    eps : float, default 1e-06
+        Predictions are clipped to [eps, 1 - eps] before their logits are taken, beyond which there
+        is no gradient; logits of the shape (n,) are clipped to [-40, 40] instead.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : tensor of shape (n,), optional
+        Weight of each row, at least 0; 0 leaves a row out, as for padding.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is made of the classes of `"classwise"`; their errors themselves with `"none"`.
+
+    Returns
+    -------
+    Tensor
+        The error, of the shape () and on the device of `input`; (k,) with ``reduction="none"``.
+
+    Raises
+    ------
+    InputError
+        If shapes, types or options do not fit, or, in memory, a value is out of range. On a device
+        nothing waits for a look at values: there the loss is NaN.
+
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen and Rezchikov (2024), How Flawed Is ECE? An Analysis via Logit
+    Smoothing, ICML, arXiv:2402.10046.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from calibrant.losses import ls_ece_loss
+    >>> p = torch.tensor([0.2, 0.7, 0.9, 0.4], requires_grad=True)
+    >>> loss = ls_ece_loss(p, torch.tensor([0, 1, 1, 0]), from_logits=False)
+    >>> round(loss.item(), 4)
+    0.2504
+    >>> loss.backward()
+    >>> [round(g, 2) for g in p.grad.tolist()]
+    [0.25, -0.25, -0.25, 0.25]
+    """
+    _check_sigma(sigma, smallest_sigma())
+    check_eps(eps)
+    problem = problem_of(
+        input, target, from_logits=from_logits, notion=notion, sample_weight=sample_weight,
+        reduction=reduction,
+    )  # fmt: skip
+    spacing = spacing_for(sigma)
+    # Of the nodes, every so many is a point of the integral: the points that the measure has.
+    coarser = max(1, int(min(sigma, 1.0) / SUMMED_PER_SIGMA / spacing + 1e-9))
+    half = coarser * math.ceil((problem.reach(eps) + TAIL * sigma) / (spacing * coarser) + 4)
+    size, n_points = _ring(2 * half, coarser)
+    h = problem.logits(eps)
+    damping = _damping(sigma, 2.0 * math.pi / (size * spacing), min(size, n_points) // 2, h)
+    masses = torch.cat([problem.w * problem.z, problem.w * (1.0 - problem.z)])
+    position = (h / spacing + half).repeat(2, 1)
+    smooth = smoothed(position, masses, size, damping / (spacing * coarser), n_points)
+    plus, minus = smooth.chunk(2)
+    t = (torch.arange(n_points, device=h.device, dtype=h.dtype) * coarser - half) * spacing
+    # z - rho(t) taken apart into what happened and what did not: no cancellation at the ends.
+    difference = plus * (-t).sigmoid() - minus * t.sigmoid()
+    errors = integral_of_absolute(difference, spacing * coarser) / problem.total
+    return problem.reduced(errors, reduction)
+
+
+@public
+def smooth_ece_loss(
+    input: Tensor,
+    target: Tensor,
+    *,
+    from_logits: bool,
+    sigma: float = SMOOTH_SIGMA,
+    notion: str | None = None,
+    sample_weight: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    r"""Smooth ECE (smECE) of a batch at a bandwidth, with gradients: `calibrant.smooth_ece`.
+
+    .. math:: \int_0^1 \Bigl| \frac{1}{W} \sum_i w_i (z_i - u_i) \tilde K_\sigma(t, u_i) \Bigr|
+        \, dt
+
+    where K is the Gaussian reflected at 0 and 1. The gradient exists wherever the integrand changes
+    its sign at single places, which is almost everywhere, and where the top label of no row is
+    about to change.
+
+    Parameters
+    ----------
+    input : tensor of shape (n,) or (n, k)
+        Predicted probabilities or, with `from_logits`, logits; (n,) is of P(y = 1).
+    target : tensor of shape (n,) or (n, k)
+        Labels: 0/1 or probabilities for (n,); for (n, k) class indices, or soft labels (n, k).
+    from_logits : bool
+        Whether `input` holds logits. It is never guessed, and there is no default.
+    sigma : float, default 0.1
+        Bandwidth, on the scale of probabilities. The measure's own fixed point is no option: it
+        would be another loss for each batch.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : tensor of shape (n,), optional
+        Weight of each row, at least 0; 0 leaves a row out, as for padding.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is made of the classes of `"classwise"`; their errors themselves with `"none"`.
+
+    Returns
+    -------
+    Tensor
+        The error, of the shape () and on the device of `input`; (k,) with ``reduction="none"``.
+
+    Raises
+    ------
+    InputError
+        If shapes, types or options do not fit, or, in memory, a value is out of range. On a device
+        nothing waits for a look at values: there the loss is NaN.
+
+    References
+    ----------
+    Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing,
+    arXiv:2309.12236.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from calibrant.losses import smooth_ece_loss
+    >>> p = torch.tensor([0.2, 0.7, 0.9, 0.4], requires_grad=True)
+    >>> loss = smooth_ece_loss(p, torch.tensor([0, 1, 1, 0]), from_logits=False)
+    >>> round(loss.item(), 4)
+    0.2269
+    >>> loss.backward()
+    """
+    _check_sigma(sigma, smallest_unit_sigma())
+    problem = problem_of(
+        input, target, from_logits=from_logits, notion=notion, sample_weight=sample_weight,
+        reduction=reduction,
+    )  # fmt: skip
+    cells = unit_cells_for(sigma)
+    points = min(cells, 1 << math.ceil(math.log2(max(64.0, NODES_PER_SIGMA / sigma))))
+    # [0, 1] and its mirror image are a ring of the length 2, on which the noise is plain.
+    damping = _damping(sigma, math.pi, points, problem.u)
+    ring = smoothed(problem.u * cells, -problem.residual, 2 * cells, damping * points, 2 * points)
+    f = ring + ring.flip(1).roll(1, dims=1)
+    f = f[:, : points + 1]
+    # The end nodes stand for half a cell each.
+    ends = 0.5 * (f[:, 0].abs() + f[:, -1].abs()) / points
+    errors = (integral_of_absolute(f, 1.0 / points) - ends) / problem.total
+    return problem.reduced(errors, reduction)
+
+
+def _ring(n_nodes: int, coarser: int) -> tuple[int, int]:
+    """Nodes of a ring at least as long whose transform is fast, and every so many of them."""
+    wanted = -(-n_nodes // coarser)
+    power = 1 << max(0, wanted.bit_length() - 3)
+    n_points = next(power * m for m in (4, 5, 6, 8) if power * m >= wanted)
+    return coarser * n_points, n_points
+
+
+def _damping(sigma: float, step: float, most: int, like: Tensor) -> Tensor:
+    """What the noise leaves of each frequency; beyond TAIL it leaves nothing."""
+    n_left = min(most, math.ceil(TAIL / (sigma * step))) + 1
+    k = torch.arange(n_left, device=like.device, dtype=like.dtype)
+    return torch.exp(-0.5 * (sigma * step * k) ** 2)
+
+
+def _check_sigma(sigma: Any, least: float) -> None:
+    number = isinstance(sigma, numbers.Real) and not isinstance(sigma, bool)
+    if not number or not least <= float(sigma) <= WIDE_SIGMA:
+        raise InputError(
+            f"sigma must be a number between {least:.1e} and {WIDE_SIGMA:g}; got {sigma!r}"
+        )

@@ -1,0 +1,162 @@
+"""Multilabel: every label a binary problem of its own, their mean, and the worst of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from calibrant._core.errors import InputError, nearest
+from calibrant._measures.catalogue import find
+from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._slices import Slice, Slices
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Multilabel(Slices):
+    """Evaluations of labels, the worst first, and their mean.
+
+    Made by `multilabel`; look a label up by its name. Labels are in the order of `measure`, the
+    worst first; p-values are corrected for the number of labels (Holm, 1979).
+
+    Attributes
+    ----------
+    by : str
+        What a row of the table is: "label".
+    measure : str
+        The measure that labels are ordered and judged by.
+    rows : tuple of Slice
+        The labels; `n` counts the rows in which a label is annotated.
+    notes : tuple of str
+        What to know about them.
+    level : float
+        Level of the intervals.
+    tolerance : float or None
+        The gap that verdicts are judged by; None where there are no verdicts.
+    n : int
+        Rows that were given.
+    n_missing : dict of str to int
+        By label, the rows in which it is not annotated.
+    mean : dict of str to float
+        Every measure's mean over the labels that have it.
+    mean_low, mean_high : float
+        Confidence interval of the mean of `measure`, with ``uncertainty=True``: the mean of the
+        labels' limits, which holds whatever the labels of a row have in common.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [[0, 1], [1, 1], [0, 0], [1, 0]] * 50
+    >>> p = [[0.1, 0.6], [0.8, 0.9], [0.3, 0.2], [0.7, 0.8]] * 50
+    >>> result = cal.multilabel(y, p, labels=["rain", "wind"])
+    >>> result.worst.name, round(result.mean["ece"], 4)
+    ('wind', 0.3)
+    """
+
+    n: int = 0
+    n_missing: dict[str, int] = field(default_factory=dict)
+    mean: dict[str, float] = field(default_factory=dict)
+    mean_low: float = math.nan
+    mean_high: float = math.nan
+
+    def __getitem__(self, name: Any) -> Slice:
+        for row in self.rows:
+            if row.name == str(name):
+                return row
+        known = [row.name for row in self.rows]
+        raise InputError(f"there is no label {name!r}: {nearest(str(name), known)}")
+
+    @property
+    def worst(self) -> Slice:
+        """The label with the worst value of `measure`; on few rows that may be chance."""
+        return self.rows[0]
+
+    @property
+    def miscalibrated(self) -> tuple[str, ...]:
+        """Labels whose corrected p-value is below ``1 - level``."""
+        return tuple(row.name for row in self.rows if row.p_corrected < 1.0 - self.level)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give a row per label.
+
+        Returns
+        -------
+        dict of str to list
+            `label`, `n`, `n_missing`, every measure, and what was computed of the uncertainty.
+        """
+        columns = super().columns()
+        out = {}
+        for name, values in columns.items():
+            out[name] = values
+            if name == "n":
+                out["n_missing"] = [self.n_missing[row.name] for row in self.rows]
+        return out
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        """Give the columns that a person reads: of the measures, `measure` alone.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of equal length.
+        """
+        shown_ = super().display_columns()
+        if not any(self.n_missing.values()):
+            return shown_
+        missing = [self.n_missing[row.name] for row in self.rows]
+        before = {name: shown_[name] for name in (self.by, "n")}
+        return before | {"n_missing": missing} | shown_
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the labels as JSON has them.
+
+        Returns
+        -------
+        dict
+            `measure`, `level`, `tolerance`, `n`, `mean`, `mean_low`, `mean_high`, `worst`, the
+            columns as `labels`, and `notes`.
+        """
+        return {
+            "measure": self.measure,
+            "level": self.level,
+            "tolerance": self.tolerance,
+            "n": self.n,
+            "mean": json_value(self.mean),
+            "mean_low": json_value(self.mean_low),
+            "mean_high": json_value(self.mean_high),
+            "worst": self.worst.name,
+            "labels": json_value(self.columns()),
+            "notes": list(self.notes),
+        }
+
+    @property
+    def title(self) -> str:
+        """How many labels there are, in one line."""
+        labels = "1 label" if len(self.rows) == 1 else f"{len(self.rows)} labels"
+        return f"{labels} of {self.n:,} rows, the worst first"
+
+    @property
+    def sentence(self) -> str:
+        """The mean, the worst label, and how many are beyond chance, in words."""
+        called, worst = find(self.measure, "binary").called(), self.worst
+        limits = "" if math.isnan(self.mean_low) else self._limits(self.mean_low, self.mean_high)
+        own = "" if math.isnan(worst.low) else self._limits(worst.low, worst.high)
+        out = (
+            f"Mean {called} of the labels {shown(self.mean[self.measure])}{limits}; worst: "
+            f"{worst.name}, {shown(worst.values[self.measure])}{own}."
+        )
+        known = sum(not math.isnan(row.p_corrected) for row in self.rows)
+        if not known:
+            return out
+        beyond = len(self.miscalibrated)
+        labels, are = "labels" if known > 1 else "label", "is" if beyond == 1 else "are"
+        return (
+            f"{out} {beyond} of {known} {labels} {are} miscalibrated (p-values below "
+            f"{1.0 - self.level:.4g}, corrected for their number)."
+        )
+
+    def _limits(self, low: float, high: float) -> str:
+        return f" ({percent(self.level)} CI {shown(low)} to {shown(high)})"
+
+    def _messages(self) -> tuple[str, ...]:
+        return (self.sentence, *self.notes)

@@ -1,0 +1,288 @@
+"""Prior shift: predictions for a population in which the classes have other shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.errors import InputError, StateError
+from calibrant._core.validation import public
+from calibrant._data.columns import pick
+from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
+from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
+from calibrant.scaling._priors import (
+    Prior,
+    PriorFit,
+    as_prior,
+    prior_by_em,
+    ratio_by_labels,
+    shares_of_labels,
+)
+from calibrant.scaling._problem import Problem, Solution, to_problem
+from calibrant.scaling._scaler import Scaler
+
+
+class PriorShift(Scaler):
+    r"""Prior shift: what calibrated predictions become where the classes have other shares.
+
+    .. math:: q_{ir} = \frac{p_{ir}\, \pi'_r / \pi_r}{\sum_s p_{is}\, \pi'_s / \pi_s}
+
+    where pi are the shares (prior) of the classes where the predictions are calibrated and pi'
+    those of the population at hand. It is exact if only the shares have changed, and rows of one
+    class look in both populations alike (label shift). Where each prior comes from:
+
+    ================  ================  ==================================================
+    `prior`           `source_prior`    what `fit` takes from its rows
+    ================  ================  ==================================================
+    given             given             nothing
+    given             not given         the source prior: the shares of its labels
+    not given         given             the new prior: the shares of its labels
+    not given         not given         the ratio with the least log loss on its rows,
+                                        which are labelled ones of the new population
+    ================  ================  ==================================================
+
+    `fit_unlabelled` needs no labels of the new population: it takes the new prior from the
+    predictions alone, by the EM algorithm of Saerens et al.
+
+    Parameters
+    ----------
+    prior : float or sequence of float, optional
+        pi': the share of class 1, or the shares of all classes in the order of `y_proba`.
+    source_prior : float or sequence of float, optional
+        pi: the shares at which the predictions are calibrated, in the same form.
+    from_logits : bool, default False
+        Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
+
+    Attributes
+    ----------
+    prior_ : ndarray of shape (k,)
+        pi': the share of each class where the map is used.
+    source_prior_ : ndarray of shape (k,)
+        pi: the share of each class where the predictions are calibrated.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of EM or of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after; NaN after `fit_unlabelled`. With `prior`
+        and labels of the source it is a loss under the old shares, and rises.
+
+    Notes
+    -----
+    Predictions that are miscalibrated on the source stay so: recalibrate there first, then shift.
+    A prediction of exactly 0 or 1 stays as it is. Soft labels count by their shares.
+
+    References
+    ----------
+    Saerens, Latinne and Decaestecker (2002), Adjusting the outputs of a classifier to new a priori
+    probabilities: a simple procedure, Neural Computation 14(1):21-41,
+    doi:10.1162/089976602753284446. Elkan (2001), The foundations of cost-sensitive learning, IJCAI.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.scaling import PriorShift
+    >>> scaler = PriorShift(prior=0.02, source_prior=0.3).fit_unlabelled([0.1, 0.5, 0.9])
+    >>> scaler.transform([0.1, 0.5, 0.9]).round(4).tolist()
+    [0.0053, 0.0455, 0.3]
+    """
+
+    _learned = ("prior_", "source_prior_")
+    _without_labels = True
+    prior_: FloatArray
+    source_prior_: FloatArray
+
+    @public
+    def __init__(
+        self,
+        *,
+        prior: Prior | None = None,
+        source_prior: Prior | None = None,
+        from_logits: bool = False,
+        from_logprobs: bool = False,
+    ) -> None:
+        self.prior = prior
+        self.source_prior = source_prior
+        self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return k - 1
+
+    @public
+    def fit_unlabelled(
+        self,
+        y_proba: Any,
+        *,
+        y_source: Any = None,
+        sample_weight: Any = None,
+        classes: Sequence[Any] | None = None,
+        data: Any = None,
+    ) -> PriorShift:
+        r"""Fit the map to predictions of the new population, whose labels are not known.
+
+        The new prior is `prior` where that is given, and otherwise the one under which the
+        predictions are likeliest,
+
+        .. math:: \max_{\pi'} \sum_i w_i \ln \sum_r p_{ir}\, \pi'_r / \pi_r,
+
+        by EM from pi. These rows may be mapped too: no label was seen, so `transform` does not
+        warn.
+
+        Parameters
+        ----------
+        y_proba : array-like of shape (n,) or (n, k)
+            Predictions on rows of the new population.
+        y_source : array-like of shape (m,) or (m, k), optional
+            Labels of rows on which the predictor is calibrated, or was trained, in any of the forms
+            of `fit`: pi is then their shares. Not with `source_prior`.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row of `y_proba`; 1 by default.
+        classes : sequence, optional
+            The labels of `y_source` in the order of the columns of `y_proba`.
+        data : frame, optional
+            A frame; `y_proba` and `sample_weight` are then names of its columns.
+
+        Returns
+        -------
+        PriorShift
+            The map itself, fitted.
+
+        Raises
+        ------
+        InputError
+            If neither `source_prior` nor `y_source` gives the source prior, or both do.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant.scaling import PriorShift
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.random(5000) < 0.1  # the new population: 10 %
+        >>> p = 1 / (1 + np.exp(-(2 * rng.normal(2 * y - 1, 1))))  # calibrated at 50 %
+        >>> scaler = PriorShift(source_prior=0.5).fit_unlabelled(p)
+        >>> scaler.prior_.round(2).tolist(), y.mean().round(2).item()
+        ([0.89, 0.11], 0.11)
+        """
+        if data is not None:
+            y_proba = pick(data, y_proba, "y_proba")
+            if isinstance(sample_weight, str):
+                sample_weight = pick(data, sample_weight, "sample_weight")
+        self._fit_rows(y_proba, y_source, sample_weight, classes)
+        return self
+
+    def _fit_rows(
+        self, y_proba: Any, y_source: Any, sample_weight: Any, classes: Sequence[Any] | None
+    ) -> None:
+        self._check_options()
+        n = len(to_predictions(y_proba, given=self._given).values)
+        problem = to_problem(
+            np.zeros(n, np.int64), y_proba, sample_weight=sample_weight, given=self._given,
+            classes=None, data=None,
+        )  # fmt: skip
+        k = problem.n_classes
+        source = self._source_of(y_source, k, classes)
+        if self.prior is not None:
+            fit = PriorFit(as_prior(self.prior, "prior", k), 0, True)
+        else:
+            p = problem.predictions.probabilities()
+            rows = p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
+            fit = prior_by_em(rows, source, problem.shares)
+        self.prior_, self.source_prior_ = fit.values, source
+        self.n_classes_, self.n_rows_, self.n_iter_ = k, n, fit.n_iter
+        self.loss_before_ = self.loss_ = float("nan")
+        self._columns = problem.predictions.columns
+        # Nothing was learnt from the outcome of these rows: they may be judged on.
+        self._fitted_on = self._fitted_rows = None
+        self._warn(() if fit.reached else (_not_settled(fit.n_iter),))
+
+    def _source_of(self, y_source: Any, k: int, classes: Sequence[Any] | None) -> FloatArray:
+        if (self.source_prior is None) == (y_source is None):
+            came = "neither" if y_source is None else "both"
+            raise InputError(
+                "the shares of the classes where the predictions are calibrated must be known: "
+                f"give PriorShift(source_prior=...) or y_source=labels; got {came}"
+            )
+        if self.source_prior is not None:
+            return as_prior(self.source_prior, "source_prior", k)
+        uniform = np.full((len(y_source), k), 1.0 / k)
+        labels = to_problem(
+            y_source, uniform if k > 2 else uniform[:, 1], sample_weight=None, given=False,
+            classes=classes, data=None,
+        )  # fmt: skip
+        remedy = "give source_prior"
+        return shares_of_labels(labels.shares, labels.targets, labels.class_names, remedy)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        for argument in ("prior", "source_prior"):
+            if getattr(self, argument) is not None:
+                as_prior(getattr(self, argument), argument)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "loss_"):
+            raise StateError(
+                "PriorShift is not fitted: call fit(y_true, y_proba), or fit_unlabelled(y_proba), "
+                "first"
+            )
+
+    def _check_learned(self) -> None:
+        for name in self._learned:
+            prior = getattr(self, name)
+            if np.shape(prior) != (self.n_classes_,) or not abs(prior.sum() - 1.0) <= 1e-6:
+                raise ValueError(f"{name} is not a share of each class")
+            if not (prior >= 0).all():
+                raise ValueError(f"{name} has a negative share")
+        if not (self.source_prior_ > 0).all():
+            raise ValueError("source_prior_ has a share of 0")
+
+    def _solve(self, problem: Problem) -> Solution:
+        k = problem.n_classes
+        new = None if self.prior is None else as_prior(self.prior, "prior", k)
+        source = None if self.source_prior is None else as_prior(
+            self.source_prior, "source_prior", k
+        )  # fmt: skip
+        if new is not None and source is not None:
+            return Solution({"prior_": new, "source_prior_": source})
+        if new is not None:
+            remedy = "give source_prior, or rows of every class"
+            source = shares_of_labels(problem.shares, problem.targets, problem.class_names, remedy)
+            return Solution({"prior_": new, "source_prior_": source})
+        labels: FloatArray = problem.shares @ problem.targets
+        labels = labels / labels.sum()
+        if source is not None:
+            return Solution({"prior_": labels, "source_prior_": source})
+        log_p = problem.predictions.log_probabilities()
+        fit = ratio_by_labels(log_p, labels, problem.shares)
+        # What a class without labels was at is not to be seen; its predictions have to do.
+        unseen = labels == 0
+        source = np.where(unseen, problem.shares @ np.exp(log_p), labels / fit.values)
+        source = np.maximum(source / source.sum(), LOG_FLOOR)
+        learned = {"prior_": labels, "source_prior_": source / source.sum()}
+        return Solution(learned, () if fit.reached else (_not_settled(fit.n_iter),), fit.n_iter)
+
+    def _apply(self, predictions: Predictions) -> FloatArray:
+        ratio = np.maximum(self.prior_, LOG_FLOOR) / self.source_prior_
+        values = predictions.values
+        if predictions.from_logits:
+            moved = np.log(ratio)
+            if values.ndim == 1:
+                return sigmoid(values + (moved[1] - moved[0]))
+            return softmax(values + moved)
+        if values.ndim == 1:
+            ones = values * ratio[1]
+            one: FloatArray = ones / (ones + (1.0 - values) * ratio[0])
+            return one
+        rows = values * ratio
+        out: FloatArray = rows / rows.sum(axis=1, keepdims=True)
+        return out
+
+
+def _not_settled(n_iter: int) -> str:
+    return (
+        f"the prior had not settled after {n_iter:,} steps: the predictions can hardly tell the "
+        "classes apart. Give more rows, or the prior itself"
+    )

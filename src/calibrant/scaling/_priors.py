@@ -1,0 +1,122 @@
+"""Class priors: read from what a user gives, found in labels, or in predictions without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant._core.validation import is_number
+from calibrant._data.links import LOG_FLOOR, softmax
+from calibrant.scaling._predictions import FloatArray
+
+Prior = float | Sequence[float] | FloatArray
+MAX_STEPS = 20_000
+# Steps of EM shorter than this end it; a search for the ratio ends at this gradient.
+SHORT, FLAT = 1e-10, 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class PriorFit:
+    """A vector of one number per class, the steps that it took, and whether the end was reached."""
+
+    values: FloatArray
+    n_iter: int
+    reached: bool
+
+
+def as_prior(given: Any, argument: str, n_classes: int | None = None) -> FloatArray:
+    """A prior as one probability per class; a number is that of class 1 of two."""
+    need = (
+        f"{argument} must be the share of class 1, a number between 0 and 1 such as 0.02, or a "
+        "list of the shares of all classes that sums to 1"
+    )
+    if is_number(given):
+        if not 0 < float(given) < 1:
+            more = ". If it is a percentage, divide it by 100" if 1 <= float(given) <= 100 else ""
+            raise InputError(f"{need}; got {given!r}{more}")
+        prior = np.array([1.0 - float(given), float(given)])
+    else:
+        try:
+            prior = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{need}; got {given!r}") from None
+        if prior.ndim != 1 or prior.size < 2 or not abs(prior.sum() - 1.0) <= 1e-6:
+            raise InputError(f"{need}; got {given!r}")
+        if not (prior > 0).all():
+            raise InputError(f"{argument} must give every class a share above 0; got {given!r}")
+        prior = prior / prior.sum()
+    if n_classes is not None and prior.size != n_classes:
+        raise InputError(
+            f"{argument} must have a share for each of the {n_classes} classes of y_proba, in its "
+            f"order; it has {prior.size}"
+        )
+    return prior
+
+
+def shares_of_labels(
+    shares: FloatArray, targets: FloatArray, names: Sequence[str], remedy: str
+) -> FloatArray:
+    """The share of each class in the labels, none of which may be 0."""
+    total: FloatArray = shares @ targets
+    absent = [name for name, share in zip(names, total, strict=True) if not share > 0]
+    if absent:
+        raise InputError(
+            f"y_true has no label of class {absent[0]}, so that its share cannot be changed to "
+            f"another one: {remedy}"
+        )
+    prior: FloatArray = total / total.sum()
+    return prior
+
+
+def prior_by_em(proba: FloatArray, source: FloatArray, shares: FloatArray) -> PriorFit:
+    """The prior under which unlabelled predictions are likeliest, by the EM of Saerens et al."""
+    likelihood = proba / source
+    prior = source
+    for step in range(1, MAX_STEPS + 1):
+        mixture = np.maximum(likelihood @ prior, np.finfo(np.float64).tiny)
+        last, prior = prior, prior * ((shares / mixture) @ likelihood)
+        prior = prior / prior.sum()
+        if np.abs(prior - last).max() <= SHORT:
+            return PriorFit(prior, step, True)
+    return PriorFit(prior, MAX_STEPS, False)
+
+
+def ratio_by_labels(log_p: FloatArray, prior: FloatArray, shares: FloatArray) -> PriorFit:
+    """The ratio r of priors with the least log loss of p r / sum(p r) on rows whose labels have
+    the shares `prior`: the loss depends on the labels through these alone.
+    """
+    from scipy.optimize import minimize
+
+    seen = prior > 0
+    log_p, share = log_p[:, seen], prior[seen]
+    # Coordinates in which the loss curves about equally.
+    scale = 1.0 / np.sqrt(np.maximum(share * (1.0 - share), LOG_FLOOR))
+
+    def value_and_gradient(phi: FloatArray) -> tuple[float, FloatArray]:
+        scores = log_p + scale * phi
+        top = scores.max(axis=1)
+        powers = np.exp(scores - top[:, None])
+        total = powers.sum(axis=1)
+        value = float(shares @ (top + np.log(total)) - share @ (scale * phi))
+        return value, scale * ((shares / total) @ powers - share)
+
+    def curvature(phi: FloatArray, along: FloatArray) -> FloatArray:
+        q = softmax(log_p + scale * phi)
+        moved = scale * along
+        out: FloatArray = scale * ((shares @ q) * moved - (shares * (q @ moved)) @ q)
+        return out
+
+    start = np.log(share) - np.log(shares @ np.exp(log_p))
+    found = minimize(
+        value_and_gradient, (start - start @ share) / scale, jac=True, hessp=curvature,
+        method="trust-ncg", options={"gtol": FLAT, "maxiter": 200, "max_trust_radius": 1e3},
+    )  # fmt: skip
+    steepest = np.abs(value_and_gradient(found.x)[1]).max()
+    ratio = np.full(prior.size, LOG_FLOOR)
+    log_ratio = scale * found.x
+    ratio[seen] = np.exp(np.clip(log_ratio - log_ratio @ share, -100.0, 100.0))
+    return PriorFit(ratio, int(found.nit), bool(steepest <= 1e-6))

@@ -1,0 +1,171 @@
+"""Quadratic scaling: a logistic curve over the logit and its square."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant._core.validation import public
+from calibrant._data.links import LOG_FLOOR, sigmoid
+from calibrant.scaling._logistic import fit_increasing, fit_logistic
+from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
+from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._problem import Problem, Solution
+
+# The logit of 1 - 1e-12: a few rows of larger logits would decide the square's coefficient alone.
+LARGEST = float(np.log1p(-LOG_FLOOR) - np.log(LOG_FLOOR))
+# The share of rows on which a falling map is worth a warning.
+FALLING = 0.01
+
+
+class QuadraticScaling(OneVsRest):
+    r"""Quadratic scaling: a logistic curve over the logit of a prediction and its square.
+
+    .. math:: q_i = \sigma(a + b h_i + c h_i^2)
+
+    where h is the logit, kept within 27.6 of 0 (that is, probabilities within [1e-12, 1 - 1e-12]),
+    and a, b, c minimise the log loss. It is what is right if the logits of both classes are
+    normally distributed with variances of their own; with c = 0 it is Platt scaling. Beyond the
+    predictions of the fit the curve goes on as a straight line.
+
+    A parabola turns: on one side of ``h = -b / (2 c)`` higher predictions are mapped to lower
+    ones. If the turn lies among the rows of the fit, the map changes their order (and so the AUROC)
+    and gives two predictions one probability. A warning says so where that concerns 1% of the rows
+    or more. ``increasing=True`` forbids it: a, b, c are then the best for which the curve falls
+    nowhere, within the predictions of the fit or beyond.
+
+    Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
+
+    Parameters
+    ----------
+    increasing : bool, default False
+        Whether the map may not fall.
+    from_logits : bool, default False
+        Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
+
+    Attributes
+    ----------
+    intercept_, slope_, curvature_ : ndarray of shape (n_maps,)
+        a, b and c of each map: one map for two classes, k for k > 2.
+    range_ : tuple of ndarray of shape (2,)
+        The lowest and the highest logit of the fit, for each map; beyond them it is straight.
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
+
+    See Also
+    --------
+    PlattScaling : without the square.
+    BetaCalibration : three parameters too, and never falls.
+
+    References
+    ----------
+    Berta, Holzmüller, Jordan and Bach (2025), Structured Matrix Scaling for Multi-Class
+    Calibration, arXiv:2511.03685.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import QuadraticScaling
+    >>> shirt = examples.load("fashion-shirt")
+    >>> scaler = QuadraticScaling().fit(shirt.val_soft_labels, shirt.val_proba)
+    >>> scaler.loss_ < scaler.loss_before_
+    True
+    """
+
+    _learned = ("intercept_", "slope_", "curvature_", "range_")
+    intercept_: FloatArray
+    slope_: FloatArray
+    curvature_: FloatArray
+    range_: tuple[FloatArray, ...]
+
+    @public
+    def __init__(
+        self,
+        *,
+        increasing: bool = False,
+        from_logits: bool = False,
+        from_logprobs: bool = False,
+    ) -> None:
+        self.increasing = increasing
+        self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 3 * cls._n_maps(k)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if not isinstance(self.increasing, bool | np.bool_):
+            raise InputError(f"increasing must be True or False; got {self.increasing!r}")
+
+    def _read(self, predictions: Predictions) -> FloatArray:
+        return np.clip(predictions.log_odds(), -LARGEST, LARGEST)
+
+    def _fit_column(self, column: Column) -> ColumnFit:
+        h, counted = column.predictions, column.weights > 0
+        low, high = float(h[counted].min()), float(h[counted].max())
+        fit_to = (column.targets, column.shares)
+        if self.increasing:
+            # The slope of the curve is a line: it is at least 0 between two points where it is.
+            fit = fit_increasing(np.stack(_by_end_slopes(h, low, high), axis=1), *fit_to)
+            first, last = fit.slopes.tolist()
+            c = (last - first) / (2 * _width(low, high))
+            b = first - 2 * c * low
+        else:
+            fit = fit_logistic(np.stack([h, h**2], axis=1), *fit_to, start=np.array([1.0, 0.0]))
+            b, c = fit.slopes.tolist()
+        learned = (fit.intercept, b, c, np.array([low, high]))
+        return ColumnFit(learned, fit.n_iter, fit.reached, fit.separable)
+
+    def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        a, b, c = self.intercept_[j], self.slope_[j], self.curvature_[j]
+        inside = np.clip(values, *self.range_[j])
+        slope = b + 2 * c * inside
+        if self.increasing:  # rounding must not turn a level end downwards
+            slope = np.maximum(slope, 0.0)
+        return sigmoid(a + b * inside + c * inside**2 + (values - inside) * slope)
+
+    def _solve(self, problem: Problem) -> Solution:
+        solution = super()._solve(problem)
+        if self.increasing:
+            return solution
+        b, c = (np.asarray(solution.learned[name]) for name in ("slope_", "curvature_"))
+        falls = b + 2 * c * as_columns(self._read(problem.predictions)) < 0
+        return replace(solution, cautions=(*solution.cautions, *_about_falls(falls, problem)))
+
+
+def _width(low: float, high: float) -> float:
+    return high - low if high > low else 1.0
+
+
+def _by_end_slopes(h: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
+    """The curves whose slope falls from 1 to 0, and rises from 0 to 1, between two points: every
+    parabola is a sum of them, and its slopes at the two points are the factors.
+    """
+    width = _width(low, high)
+    return (high * h - h**2 / 2) / width, (h**2 / 2 - low * h) / width
+
+
+def _about_falls(falls: Any, problem: Problem) -> tuple[str, ...]:
+    """The warning for maps that fall, if they do on enough rows."""
+    shares = problem.shares @ falls
+    many = np.flatnonzero(shares >= FALLING)
+    if not many.size:
+        return ()
+    which = "the map falls"
+    if len(shares) > 1:
+        names = ", ".join(problem.class_names[j] for j in many[:10])
+        more = f" and {len(many) - 10} more" if len(many) > 10 else ""
+        which = f"the map of class {names}{more} falls"
+    return (
+        f"{which} where predictions rise, on {shares.max():.0%} of the rows: their order changes. "
+        "increasing=True forbids it",
+    )

@@ -1,0 +1,252 @@
+"""Venn-Abers calibration: two probabilities, one of which is right on average."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calibrant._core.validation import public
+from calibrant.scaling._isotonic import by_level
+from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
+from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._problem import Problem, Solution
+
+# Weights that sum to less than this share of the rows do not count rows.
+LIGHT = 0.1
+
+
+class VennAbers(OneVsRest):
+    r"""Inductive Venn-Abers calibration: an isotonic fit for each label that a new row may have.
+
+    .. math:: q = \frac{p_1}{1 - p_0 + p_1}
+
+    where p_0 and p_1 are what isotonic calibration makes of a new prediction if the new row itself
+    is put among the rows of the fit, with the label 0 and with the label 1. `predict_both` returns
+    these two; `transform` merges them into q, which has the least largest regret in log loss
+    against the better of the two. q is never 0 or 1, and where few rows are near, p_0 and p_1 lie
+    apart. Both maps are step functions, found for all predictions at once, exactly.
+
+    Predictions (n, k) get a map for each class against the rest, and rows of q are divided by their
+    sum.
+
+    Parameters
+    ----------
+    from_logits : bool, default False
+        Whether the predictions are logits (else probabilities).
+    from_logprobs : bool, default False
+        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
+
+    Attributes
+    ----------
+    thresholds_0_, thresholds_1_ : tuple of ndarray
+        The predictions at which p_0 and p_1 step up: one map for two classes, k for k > 2.
+    values_0_ : tuple of ndarray
+        p_0 below the first threshold (which is 0), and from each threshold on.
+    values_1_ : tuple of ndarray
+        p_1 up to each threshold, and beyond the last (which is 1).
+    n_classes_, n_rows_, n_iter_ : int
+        Classes and rows of the fit, and steps of the optimiser.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after.
+
+    Notes
+    -----
+    Of p_0 and p_1, the one that belongs to the label which the new row turns out to have is
+    perfectly calibrated in expectation, for any number of rows, if labels are hard and the rows of
+    the fit and the new one are exchangeable. That is a statement on the pair: q, and rows of
+    several classes divided by their sum, only come close to it. A new row counts as one of weight
+    1, so that a weight of 3 means three rows (counts of votes: each vote is one): weights that
+    sum to 1, for example, give p_0 near 0 and p_1 near 1. With weights, with soft labels, and with
+    several votes a row, the rows of the fit are not like a new row with one label, and the
+    guarantee is no longer exact; it is approached as rows grow many.
+
+    References
+    ----------
+    Vovk, Petej and Fedorova (2015), Large-scale probabilistic predictors with and without
+    guarantees of validity, NeurIPS, arXiv:1511.00213.
+
+    Examples
+    --------
+    >>> from calibrant.scaling import VennAbers
+    >>> scaler = VennAbers().fit([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
+    >>> low, high = scaler.predict_both([0.15, 0.5, 0.95])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.333, 0.667], [0.5, 0.667, 1.0])
+    >>> scaler.transform([0.15, 0.5, 0.95]).round(3).tolist()
+    [0.333, 0.5, 0.75]
+    """
+
+    _of_logarithms = False
+    _learned = ("thresholds_0_", "values_0_", "thresholds_1_", "values_1_")
+    thresholds_0_: tuple[FloatArray, ...]
+    values_0_: tuple[FloatArray, ...]
+    thresholds_1_: tuple[FloatArray, ...]
+    values_1_: tuple[FloatArray, ...]
+
+    @public
+    def __init__(self, *, from_logits: bool = False, from_logprobs: bool = False) -> None:
+        self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
+
+    @public
+    def predict_both(self, y_proba: Any, *, data: Any = None) -> tuple[FloatArray, FloatArray]:
+        """The two probabilities of each prediction: p_0 and p_1, in which p_0 is the smaller.
+
+        Parameters
+        ----------
+        y_proba : array-like of shape (n,) or (n, k)
+            Predictions of the kind that the map was fitted to.
+        data : frame, optional
+            A frame; `y_proba` is then the name of its column, or a list of names.
+
+        Returns
+        -------
+        tuple of two ndarrays of shape (n,) or (n, k)
+            p_0 and p_1 in the shape of `y_proba`. Of (n, k) predictions each class has its own
+            pair, against the rest: their rows do not sum to 1.
+
+        Raises
+        ------
+        StateError
+            If the scaler is not fitted.
+        InputError
+            If the predictions are invalid or have another number of columns than those of the fit.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import VennAbers
+        >>> scaler = VennAbers().fit([0, 1, 0, 1], [0.1, 0.3, 0.5, 0.8])
+        >>> low, high = scaler.predict_both([0.05, 0.4])
+        >>> low.round(3).tolist(), high.round(3).tolist()
+        ([0.0, 0.333], [0.5, 0.667])
+        """
+        predictions = self._predictions(y_proba, data)
+        rows = self._read(predictions)
+        one_map = rows.ndim == 1 or rows.shape[1] == 2
+        columns = rows.reshape(len(rows), -1)[:, -1:] if one_map else rows
+        pairs = [self._pair(j, columns[:, j]) for j in range(columns.shape[1])]
+        if rows.ndim == 1:
+            return pairs[0]
+        if one_map:  # the pair of the other class is that of this one, turned round
+            low, high = pairs[0]
+            pairs = [(1.0 - high, 1.0 - low), (low, high)]
+        low, high = (np.stack([pair[which] for pair in pairs], axis=1) for which in (0, 1))
+        return low, high
+
+    def _pair(self, j: int, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        below = np.searchsorted(self.thresholds_0_[j], values, side="right")
+        above = np.searchsorted(self.thresholds_1_[j], values, side="left")
+        return self.values_0_[j][below], self.values_1_[j][above]
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        for j in range(len(self.thresholds_0_)):
+            for thresholds, values in (
+                (self.thresholds_0_[j], self.values_0_[j]),
+                (self.thresholds_1_[j], self.values_1_[j]),
+            ):
+                size = np.size(thresholds)
+                if np.ndim(thresholds) != 1 or not size or np.shape(values) != (size + 1,):
+                    raise ValueError("there is not a value for each step")
+                if not (np.diff(thresholds) > 0).all() or not (np.diff(values) >= 0).all():
+                    raise ValueError("its thresholds or values do not increase")
+                if not (values[0] >= 0 and values[-1] <= 1):
+                    raise ValueError("a value is not a probability")
+            steps = np.concatenate([self.thresholds_0_[j], self.thresholds_1_[j]])
+            low, high = self._pair(j, np.concatenate([steps, [-np.inf, np.inf]]))
+            if not (low < high).all():
+                raise ValueError("its two probabilities are the wrong way round")
+
+    def _read(self, predictions: Predictions) -> FloatArray:
+        return predictions.probabilities()
+
+    def _solve(self, problem: Problem) -> Solution:
+        solution = super()._solve(problem)
+        n, total = int(np.count_nonzero(problem.weights)), float(problem.weights.sum())
+        if total >= LIGHT * n:
+            return solution
+        caution = (
+            f"the weights of {n:,} rows sum to {total:.3g}, and a new row counts as one of weight "
+            "1, so that p_0 and p_1 lie far apart: give weights that count rows (multiply them by "
+            f"{n / total:.3g}, for example)"
+        )
+        return replace(solution, cautions=(*solution.cautions, caution))
+
+    def _fit_column(self, column: Column) -> ColumnFit:
+        levels, mass, means = by_level(column)
+        total, sums = np.cumsum(mass), np.cumsum(mass * means)
+        # Label 0 is label 1 with both axes turned round.
+        left = mass[::-1]
+        turned, rest = np.cumsum(left), np.cumsum(left * (1.0 - means[::-1]))
+        up, of_up = with_a_one(total, sums)
+        down, of_down = with_a_one(turned, rest)
+        p_1, p_0 = up / of_up, ((of_down - down) / of_down)[::-1]
+        p_1, p_0 = np.clip(p_1, 0.0, 1.0), np.clip(p_0, 0.0, 1.0)
+        # p_0 holds from a level on and p_1 up to it: one level of each step is enough.
+        first = np.flatnonzero(np.append(True, np.diff(p_0) > 0))
+        last = np.flatnonzero(np.append(np.diff(p_1) > 0, True))
+        return ColumnFit((
+            levels[first], np.append(0.0, p_0[first]), levels[last], np.append(p_1[last], 1.0),
+        ))  # fmt: skip
+
+    def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
+        low, high = self._pair(j, values)
+        return high / (1.0 - low + high)
+
+
+def with_a_one(mass: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The isotonic fit at each level if a row of weight 1 and target 1 is added to that level, as
+    a numerator and a denominator; from the cumulative weights and weighted targets of the levels.
+
+    The fit at level j is the slope of the line that touches, from below, both the points of the
+    cumulative sums before j and, moved by (1, 1), those from j on. It touches the convex hulls of
+    either at points that only move to the right as j grows, so that all levels together cost as
+    much as one pooling.
+    """
+    x, y = mass.tolist(), total.tolist()
+    follows = _hull_from_the_right(x, y)
+    n = len(x)
+    up, of = np.empty(n), np.empty(n)
+    # The hull of the points before j, moved by (-1, -1) in place of the others; what lies before
+    # the point that is touched is never touched again.
+    xs, ys, at, b = [-1.0], [-1.0], 0, 0
+    for j in range(n):
+        b = max(b, j)
+        while True:
+            dx, dy = x[b] - xs[at], y[b] - ys[at]
+            c = follows[b]
+            while c < n and (y[c] - y[b]) * dx < dy * (x[c] - x[b]):
+                b = c
+                dx, dy = x[b] - xs[at], y[b] - ys[at]
+                c = follows[b]
+            if at + 1 == len(xs) or (ys[at + 1] - ys[at]) * dx >= dy * (xs[at + 1] - xs[at]):
+                break
+            at += 1
+        up[j], of[j] = dy, dx
+        new_x, new_y = x[j] - 1.0, y[j] - 1.0
+        while len(xs) > at + 1 and (
+            (ys[-1] - ys[-2]) * (new_x - xs[-1]) >= (new_y - ys[-1]) * (xs[-1] - xs[-2])
+        ):
+            xs.pop()
+            ys.pop()
+        xs.append(new_x)
+        ys.append(new_y)
+    return up, of
+
+
+def _hull_from_the_right(x: list[float], y: list[float]) -> list[int]:
+    """Each point's next corner on the lower convex hull of itself and all points after it; the
+    number of points where there is none.
+    """
+    n = len(x)
+    follows = [n] * n
+    for j in range(n - 2, -1, -1):
+        c = j + 1
+        while (d := follows[c]) < n and (
+            (y[c] - y[j]) * (x[d] - x[c]) >= (y[d] - y[c]) * (x[c] - x[j])
+        ):
+            c = d
+        follows[j] = c
+    return follows

@@ -1,0 +1,156 @@
+"""The model behind votes: its mean without each row, its laws, its gradient, and what it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant._core.distances import distances
+from calibrant._inference.blocks import blocks_of
+from calibrant._inference.vote_means import recalibrated_mean
+from calibrant._inference.vote_model import CERTAIN, DIRICHLET, LAWS, TOWARDS, VoteModel
+from calibrant._inference.vote_moves import SPREADS, VoteMoves, at_spread
+from calibrant._inference.votes import dirichlet, drawn_counts, log_chances_towards, towards
+
+
+def softmax(x):
+    p = np.exp(x - x.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def overconfident(n, k, m, seed):
+    rng = np.random.default_rng(seed)
+    q = rng.dirichlet(np.ones(k), n)
+    p = softmax(1.5 * np.log(q + 1e-6) + rng.normal(0.0, 0.3, (n, k)))
+    return p, q, drawn_counts(np.full(n, m), q, rng)
+
+
+def entropies(p, q):
+    return distances(p, q, floor=1e-12, only="entropy")
+
+
+def model_of(p, counts, seed=0):
+    m = counts.sum(axis=1)
+    return VoteModel(p, counts / m[:, None], m, np.ones(len(p)), entropies, seed)
+
+
+def test_the_mean_without_a_row_is_that_of_a_fit_without_it():
+    p, _, counts = overconfident(60, 3, 4, 1)
+    z = counts / 4
+    fit = recalibrated_mean(p, z, np.ones(60))
+    found = fit.without_each()
+    for i in (0, 7, 31):
+        other = np.arange(60) != i
+        own = recalibrated_mean(p[other], z[other], np.ones(59))
+        twin = softmax(own.slope * fit.h[i : i + 1] + own.shift)[0]
+        assert found[i] == pytest.approx(twin, abs=0.1 * np.abs(fit.mean[i] - twin).max() + 2e-4)
+
+
+def test_squares_about_a_fitted_mean_are_not_too_small():
+    """Rows that do not scatter about their mean: the fit takes nothing off, on average."""
+    spreads, plain = [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        q = rng.dirichlet(np.ones(4), 40)
+        model = model_of(q, drawn_counts(np.full(40, 3), q, rng))
+        square, room = (column.sum() for column in model.columns(model.z))
+        spreads.append(square / room)
+        noise = (model.z * (1 - model.z)).sum() / 2
+        plain.append((((model.z - model.mean) ** 2).sum() - noise) / room)
+    error = np.std(spreads) / np.sqrt(len(spreads))
+    assert abs(np.mean(spreads)) < 3 * error
+    assert np.mean(plain) < -3 * error
+
+
+def test_rows_towards_a_class_have_the_mean_and_the_spread_of_the_law():
+    mean = np.array([[0.6, 0.3, 0.1]])
+    for spread in (0.0, 0.05, 0.4, 1.0):
+        drawn = towards(mean, spread, 20_000, np.random.default_rng(1))[:, 0]
+        assert drawn.mean(axis=0) == pytest.approx(mean[0], abs=0.01)
+        square = ((drawn - mean) ** 2).sum(axis=1).mean()
+        assert square == pytest.approx(spread * (1 - (mean**2).sum()), abs=0.01)
+        for counts in ([3, 0, 0], [2, 1, 0], [1, 1, 1]):
+            chance = np.prod(drawn ** np.array(counts), axis=1).mean()
+            formula = np.exp(log_chances_towards(np.array([counts]), mean, spread)[0])
+            assert formula == pytest.approx(chance, abs=0.006)
+
+
+def test_votes_speak_against_laws_that_they_are_not_of():
+    """Of thirty votes of half-certain rows neither one law is left nor the other's opposite."""
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet(np.full(3, 2.0), 400)
+    scattered = dirichlet(p, 0.3, 1, rng)[0]
+    assert CERTAIN not in model_of(p, drawn_counts(np.full(400, 30), scattered, rng)).laws
+    along = towards(p, 0.3, 1, rng)[0]
+    found = model_of(p, drawn_counts(np.full(400, 30), along, rng)).laws
+    assert found == (TOWARDS,)
+    few = model_of(p, drawn_counts(np.full(400, 2), scattered, rng)).laws
+    assert few[0] == DIRICHLET and set(few) == set(LAWS)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.05, 0.35, 1.0])
+def test_the_gradient_is_that_of_the_table(spread):
+    """How moves change with the slope of the mean, against tables about two other means."""
+    p, _, counts = overconfident(400, 3, 3, 2)
+    model = model_of(np.tile(p, (10, 1)), np.tile(counts, (10, 1)))
+    at = int(np.flatnonzero(spread == SPREADS)[0])
+    gradient = model.moves.gradient("entropy")[0, at, 0] / len(model.p)
+    step, ends = 0.3, []
+    for by in (step, -step):
+        moves = model.moves
+        fit = type(moves.fitted)(
+            moves.fitted.h, moves.fitted.z, moves.fitted.w, moves.fitted.slope + by,
+            moves.fitted.shift, moves.fitted.shifts,
+        )  # fmt: skip
+        other = VoteMoves(
+            moves.p, moves.m, moves.half, moves.by_group, fit, moves.extrapolated, entropies, 1
+        )
+        ends.append(float(other._at(spread, {}, np.random.default_rng(5))["entropy"][0].mean()))
+    assert gradient == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=0.08)
+
+
+def test_tables_are_read_between_their_spreads():
+    table = np.sqrt(SPREADS)[None]
+    assert at_spread(table, np.array([0.3])) == pytest.approx(np.sqrt([0.3]))
+
+
+# Worlds in which intervals of the entropy error once held the truth in 75 % and 85 % of samples.
+@pytest.mark.parametrize(("k", "m", "true"), [(2, 3, 0.1019), (10, 5, 0.2838)])
+def test_limits_of_the_entropy_error_hold_it(k, m, true):
+    held = 0
+    for seed in range(16):
+        p, _, counts = overconfident(200, k, m, (seed, k, m))
+        model = model_of(p, counts, seed)
+        blocks = blocks_of(200, None, seed)
+        drawn = model.resampled("entropy", blocks, blocks.resamples(200, seed))
+        low = min(np.quantile(each, 0.025) for each in drawn.values())
+        high = max(np.quantile(each, 0.975) for each in drawn.values())
+        held += low <= true <= high
+    assert held >= 13  # of 16: below it by a chance of 1 % at 95 %
+
+
+def test_differences_are_held_under_every_law_that_votes_allow():
+    """Two votes a row do not tell laws apart: a difference is as wide as laws make it."""
+    p, _, counts = overconfident(300, 3, 2, 4)
+    softer = softmax(0.6 * np.log(p + 1e-9))
+    options = {"measures": ["ent_ce"], "n_resamples": 200, "bin_counts": (5,)}
+    found = cal.compare(counts, {"a": p, "b": softer}, **options).difference("a", "b", "ent_ce")
+    assert found.low <= found.estimate <= found.high
+    spread = []
+    for law in LAWS:
+        both = [model_of(each, counts) for each in (p, softer)]
+        values = [
+            float(x.estimates(x.of_rows("entropy", law).sum(axis=0)[None], law)[0]) for x in both
+        ]
+        spread.append(values[0] - values[1])
+    assert found.low <= min(spread) and max(spread) <= found.high
+
+
+def test_tests_of_outcomes_say_what_to_do_with_votes():
+    p, _, counts = overconfident(50, 3, 5, 0)
+    for test in (cal.truthful_test, cal.cutoff_test, cal.spiegelhalter):
+        with pytest.raises(cal.InputError, match=r"needs outcomes .* cal.noise_floor"):
+            test(counts, p)
+    floor = cal.noise_floor(counts, p, measure="lin_ce", n_resamples=100)
+    assert 0 < floor.p_value <= 1

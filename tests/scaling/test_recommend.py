@@ -1,0 +1,223 @@
+"""recommend(): the simplest map as good as the best, measured on rows that it was not fitted to."""
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+from scaling_problems import BINARY, MULTICLASS, binary
+
+import calibrant as cal
+from calibrant._api import recommend as module
+from calibrant._core.errors import InputError
+from calibrant._core.map_names import METHODS
+from calibrant.scaling import SCALERS
+from needs import need
+
+FEW = ["temperature", "platt", "beta"]
+
+
+def log_losses(y, p):
+    return -np.log(np.maximum(np.where(y == 1, p, 1 - p), 1e-12))
+
+
+def by_hand(y, p, name, folds, seed, groups=None):
+    """Each row's log loss through a map that was fitted to the other folds, row by row."""
+    units = np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    fold = np.random.default_rng((seed, 19)).permutation(units.max() + 1)[units] % folds
+    out = np.zeros(len(y))
+    for j in range(folds):
+        rest = fold != j
+        scaler = SCALERS[METHODS[name]](from_logits=False).fit(y[rest], p[rest])
+        out[~rest] = scaler.transform(p[~rest])
+    return log_losses(y, out)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_table_is_what_a_loop_by_hand_gives(clustered):
+    y, p = BINARY.hard, BINARY.proba
+    groups = np.arange(400) // 8 if clustered else None
+    found = cal.recommend(y, p, maps=FEW, folds=4, seed=5, groups=groups)
+    rows = {"as they are": log_losses(y, p)}
+    rows |= {name: by_hand(y, p, name, 4, 5, groups) for name in FEW}
+    lowest = min(FEW, key=lambda name: rows[name].mean())
+    assert found.lowest.map == lowest
+    for name, losses in rows.items():
+        row, behind = found[name], losses - rows[lowest]
+        assert row.loss == pytest.approx(losses.mean(), rel=1e-9)
+        assert row.above == pytest.approx(behind.mean(), abs=1e-12)
+        each = behind if groups is None else behind.reshape(50, 8).mean(axis=1)
+        error = each.std(ddof=1) / math.sqrt(len(each))
+        assert row.standard_error == pytest.approx(error, rel=1e-6, abs=1e-15)
+        assert row.gain == pytest.approx(rows["as they are"].mean() - row.loss, abs=1e-12)
+    within = [n for n in FEW if found[n].above <= found[n].standard_error]
+    assert found.best == within[0]
+
+
+def test_the_simpler_map_is_taken_unless_another_earns_it():
+    rng = np.random.default_rng(2)
+    h = rng.normal(size=3000) * 2
+    y = (rng.random(3000) < 1 / (1 + np.exp(-h / 2))).astype(int)
+    p = 1 / (1 + np.exp(-h))
+    assert cal.recommend(y, p).best == "temperature"  # two maps contain it, and gain nothing
+    shifted = 1 / (1 + np.exp(-(h + 1.5)))
+    assert cal.recommend(y, shifted).best == "platt"
+    curved = (rng.random(3000) < 1 / (1 + np.exp(-(0.3 + 0.5 * h - 0.2 * h**2)))).astype(int)
+    found = cal.recommend(curved, p, maps=["temperature", "platt", "quadratic"])
+    assert found.best == found.lowest.map == "quadratic" and found.helps
+    assert "no simpler map is within one standard error" in found.why
+
+
+def test_calibrated_predictions_may_stay():
+    rng = np.random.default_rng(0)
+    p = rng.random(1000)
+    found = cal.recommend((rng.random(1000) < p).astype(int), p, maps=FEW)
+    assert not found.helps and "they may stay" in found.why
+    assert found.best in FEW and found.scaler.n_rows_ == 1000
+
+
+def test_the_fitted_map_takes_what_was_given():
+    y = BINARY.hard
+    plain = cal.recommend(y, BINARY.proba, maps=["beta"])
+    logits = cal.recommend(y, BINARY.logits, maps=["beta"], from_logits=True)
+    logs = cal.recommend(y, np.log(BINARY.proba), maps=["beta"], from_logprobs=True)
+    new = binary(9, 20)
+    out = plain.scaler.transform(new.proba)
+    np.testing.assert_allclose(logits.scaler.transform(new.logits), out, atol=1e-6)
+    np.testing.assert_allclose(logs.scaler.transform(np.log(new.proba)), out, atol=1e-6)
+    assert plain["beta"].loss == pytest.approx(logits["beta"].loss, rel=1e-6)
+    assert "the one map that was tried" in plain.why
+
+
+def test_soft_labels_votes_weights_and_losses():
+    soft = cal.recommend(BINARY.soft, BINARY.proba, maps=FEW, loss="brier")
+    hard = cal.recommend(BINARY.hard, BINARY.proba, maps=FEW, loss="brier")
+    assert soft.lowest.loss < hard.lowest.loss / 2 and soft.measure == "brier"
+    counts = np.stack([10 * (1 - BINARY.hard), 10 * BINARY.hard], axis=1)
+    votes = cal.recommend(counts, BINARY.proba, maps=FEW, loss="brier")
+    assert votes["platt"].loss == pytest.approx(hard["platt"].loss, rel=1e-6)
+    weighted = cal.recommend(
+        BINARY.hard, BINARY.proba, maps=FEW, loss="brier", sample_weight=np.full(400, 2.5)
+    )
+    assert weighted["platt"].loss == pytest.approx(hard["platt"].loss, rel=1e-9)
+    assert weighted["as they are"].standard_error == pytest.approx(
+        hard["as they are"].standard_error, rel=1e-9
+    )
+
+
+def test_the_same_seed_gives_the_same_and_another_does_not():
+    first, again, other = (
+        cal.recommend(BINARY.hard, BINARY.proba, maps=FEW, seed=seed).to_json()
+        for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+
+
+def test_names_in_a_frame_and_classes():
+    pandas = need("pandas")
+    frame = pandas.DataFrame({"said": np.where(BINARY.hard == 1, "yes", "no"), "p": BINARY.proba,
+                              "g": np.arange(400) % 50})  # fmt: skip
+    found = cal.recommend("said", "p", data=frame, classes=["no", "yes"], groups="g", maps=FEW)
+    again = cal.recommend(BINARY.hard, BINARY.proba, groups=np.arange(400) % 50, maps=FEW)
+    assert found.to_json() == again.to_json()
+    assert found.to_frame("pandas").shape == (4, 7)
+
+
+# --- which maps are tried -------------------------------------------------------------------------
+
+
+def test_every_map_is_tried_where_it_suits():
+    found = cal.recommend(BINARY.hard, BINARY.proba)
+    wanted = {name for name, kind in METHODS.items() if "binary" in SCALERS[kind]._tried_on}
+    noted = " ".join(found.notes)
+    assert {row.map for row in found} | {n for n in wanted if n in noted} == wanted | {
+        "as they are"
+    }
+    sizes = [row.parameters for row in found]
+    assert sizes == sorted(sizes)
+
+
+def test_few_rows_leave_large_maps_out_and_say_so():
+    few = slice(0, 70)
+    found = cal.recommend(MULTICLASS.hard[few], MULTICLASS.logits[few], from_logits=True)
+    tried = {row.map for row in found}
+    assert {"temperature", "structured-vector", "structured-matrix"} <= tried
+    assert not {"vector", "matrix", "isotonic"} & tried
+    assert any("vector" in note and "needs 20 rows a class" in note for note in found.notes)
+    more = slice(0, 120)
+    found = cal.recommend(MULTICLASS.hard[more], MULTICLASS.logits[more], from_logits=True)
+    assert "vector" in {row.map for row in found}
+    assert any("matrix" in note and "needs 10 rows a parameter" in note for note in found.notes)
+    named = cal.recommend(
+        MULTICLASS.hard[few], MULTICLASS.logits[few], from_logits=True, maps="vector"
+    )
+    assert [row.map for row in named] == ["as they are", "vector"]
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_of_many_predictions_some_are_drawn(monkeypatch, clustered):
+    monkeypatch.setattr(module, "TRIED_PREDICTIONS", 1000)
+    made = binary(8, 4000)
+    groups = np.arange(4000) // 10 if clustered else None
+    found = cal.recommend(made.hard, made.proba, maps=["platt"], groups=groups)
+    assert found.n == 1000 and found.scaler.n_rows_ == 4000
+    assert found.notes == ("maps were tried on 1,000 of 4,000 rows, drawn at random",)
+
+
+def test_a_map_that_cannot_be_fitted_is_named(monkeypatch):
+    def fails(self, problem):
+        raise InputError("these rows are not for me")
+
+    monkeypatch.setattr(SCALERS["BetaCalibration"], "_solve", fails)
+    found = cal.recommend(BINARY.hard, BINARY.proba, maps=FEW)
+    assert found.notes == ("not tried: beta (these rows are not for me)",)
+    with pytest.raises(InputError, match="no map could be fitted: not tried: beta"):
+        cal.recommend(BINARY.hard, BINARY.proba, maps="beta")
+
+
+def test_trying_is_quiet_and_the_fit_is_not():
+    y, p = np.array([0, 1, 1, 0] * 10), np.array([0.2, 0.7, 0.9, 0.4] * 10)
+    with pytest.warns(cal.CalibrantWarning, match="lower end") as caught:
+        cal.recommend(y, p, maps="temperature")
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cal.recommend(BINARY.hard, BINARY.proba)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"maps": "betta"}, "did you mean 'beta'"),
+        ({"maps": []}, "one map or more"),
+        ({"maps": 3}, "one map or more.*got 3"),
+        ({"loss": "ece"}, "loss"),
+        ({"folds": 1}, "folds"),
+        ({"folds": 500}, "folds=500 needs as many rows; got 400"),
+        ({"groups": np.arange(400) % 3}, "folds=5 needs as many clusters; got 3"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_what_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        cal.recommend(BINARY.hard, BINARY.proba, **options)
+
+
+def test_one_class_and_empty():
+    with pytest.raises(InputError):
+        cal.recommend([], [])
+    found = cal.recommend(np.zeros(50, int), np.full(50, 0.2), maps=["temperature", "histogram"])
+    assert found.best in ("temperature", "histogram")
+
+
+def test_it_reads_well():
+    found = cal.recommend(BINARY.hard, BINARY.proba, maps=[*FEW, "isotonic"])
+    text = str(found)
+    assert "by rows" in text and text.count("recommended") == 1 and found.why in text
+    content = json.loads(found.to_json())
+    assert content["best"] == found.best and content["rows"][-1]["parameters"] is None
+    assert [row["recommended"] for row in content["rows"]].count(True) == 1
+    with pytest.raises(InputError, match="'spline' was not tried"):
+        found["spline"]
