@@ -155,6 +155,47 @@ def coverage(options: argparse.Namespace) -> None:
             )
 
 
+def softer(p: Array) -> Array:
+    """Another predictor on the same rows, less sure."""
+    return softmax(0.6 * np.log(np.maximum(p, 1e-9)))
+
+
+@cache
+def true_difference(world: str, k: int, measure: str) -> float:
+    p, q = WORLDS[world](k, VERY_MANY if k < 10 else VERY_MANY // 4, np.random.default_rng(9))
+    a, b = (cal.evaluate(q, each, measures=[measure])[measure] for each in (p, softer(p)))
+    return float(a - b)
+
+
+def differences(options: argparse.Namespace) -> None:
+    """Differences of two predictors on the same rows, by compare."""
+    print(
+        "world           k  votes  rows  measure        truth  without     sd  held  below  above"
+    )
+    for world, k, n, m in cases(options):
+        rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in options.measures}
+        for rep, p, _, _, counts in samples(world, k, n, m, options.reps):
+            found = cal.compare(
+                counts, {"own": p, "softer": softer(p)}, measures=options.measures, seed=rep,
+                n_resamples=options.draws, bin_counts=(5,),
+            )  # fmt: skip
+            for name in options.measures:
+                true, each = (
+                    true_difference(world, k, name),
+                    found.difference("own", "softer", name),
+                )
+                rows[name].append((each.estimate - true, each.high < true, each.low > true))
+        for name, values in rows.items():
+            without, below, above = np.mean(values, axis=0)
+            sd = float(np.std([row[0] for row in values]))
+            print(
+                f"{world:14s} {k:2d}  {m or '1-10':>5}  {n:4d}  {name:12s} "
+                f"{true_difference(world, k, name):+7.4f} {without:+8.4f} {sd:6.4f} "
+                f"{1 - below - above:5.2f} {below:6.2f} {above:6.2f}",
+                flush=True,
+            )
+
+
 # --- ways of taking the noise out -----------------------------------------------------------------
 
 
@@ -247,9 +288,11 @@ def main() -> None:
     parser.add_argument("--resample", default="both", choices=["both", "votes"])
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--estimators", action="store_true")
+    parser.add_argument("--compare", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    (estimators if options.estimators else coverage)(options)
+    way = estimators if options.estimators else differences if options.compare else coverage
+    way(options)
 
 
 if __name__ == "__main__":

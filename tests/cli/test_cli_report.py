@@ -236,3 +236,25 @@ class TestConventions:
         assert main(["conventions", str(path)]) == 0
         printed = capsys.readouterr().out
         assert "torchmetrics" in printed and "This is the definition." in printed
+
+
+def test_segments_of_a_parquet_file_are_those_of_the_library(tmp_path, capsys):
+    pl = need("polars")
+    pl.DataFrame({"y": OUTCOMES, "p": REPORTS, "site": SITES}).write_parquet(tmp_path / "a.parquet")
+    found = found_by(
+        capsys, "report", tmp_path / "a.parquet", "--label", "y", "--proba", "p",
+        "--segments", "site",
+    )  # fmt: skip
+    table = found["segments"]["segments"]
+    wanted = cal.find_segments(OUTCOMES, REPORTS, {"site": SITES})
+    assert table["segment"] == wanted.columns()["segment"]
+    assert table["gap"] == pytest.approx(wanted.columns()["gap"])
+    lazy = cal.find_segments("y", "p", ["site"], data=tmp_path / "a.parquet")
+    assert table["ratio"] == pytest.approx(lazy.columns()["ratio"])
+
+
+@pytest.mark.parametrize("depth", ["0", "-1"])
+def test_a_depth_below_1_is_refused_in_words_of_the_command(tmp_path, capsys, depth):
+    with pytest.raises(SystemExit):
+        main(["report", "rows.csv", "--segments", "site", f"--depth={depth}"])
+    assert f"--depth: '{depth}' is not 1 or more" in capsys.readouterr().err

@@ -36,6 +36,7 @@ NEEDS = {
     "papers": ("matplotlib",),
     "recalibration": ("sklearn",),
     "report": ("altair",),
+    "segments": ("polars",),
     "training": ("torch",),
     "torch": ("torch", "torchmetrics"),
     "tour": ("pandas", "duckdb"),

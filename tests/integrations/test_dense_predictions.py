@@ -105,6 +105,14 @@ def test_soft_labels_are_ignored_where_every_class_is():
     assert value(flat) == expected
 
 
+def test_soft_labels_that_hold_the_index_in_some_classes_stay():
+    one_hot = torch.nn.functional.one_hot(LABELS, K).movedim(-1, 1).double()
+    metric = CalibrationMetric(MEASURES, ignore_index=0, **LOGIT)
+    metric.update(LOGITS, one_hot)
+    assert metric.accumulator().n_rows == B * H * W
+    assert value(metric) == by_hand(rows(LOGITS), rows(LABELS), from_logits=True)
+
+
 @pytest.mark.parametrize("channel", [False, True], ids=["(B, H, W)", "(B, 1, H, W)"])
 def test_binary_maps(channel):
     preds, labels = LOGITS[:, 0].sigmoid(), (LABELS > 1).long()

@@ -63,7 +63,8 @@ def test_temperature_keeps_the_order_of_classes():
 
 
 @pytest.mark.parametrize("kind", ["TemperatureScaling", "PlattScaling", "BetaCalibration",
-                                  "IsotonicCalibration"])  # fmt: skip
+                                  "IsotonicCalibration", "CentredIsotonic", "VennAbers",
+                                  "SplineScaling", "PriorShift"])  # fmt: skip
 def test_binary_maps_increase(kind):
     scaler = SCALERS[kind](from_logits=False).fit(BINARY.hard, BINARY.proba)
     assert (np.diff(scaler.transform(np.linspace(0, 1, 501))) >= 0).all()

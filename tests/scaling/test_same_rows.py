@@ -72,7 +72,8 @@ def test_the_share_is_told_in_any_order_and_in_part(kind, make):
             scaler.transform(rows)
         assert caught[0].filename == __file__
     again = scaling.from_json(scaler.to_json())
-    assert again.share_fitted(mixed(p, new, 370)) == pytest.approx(0.37)
+    # Of 600 rows two may be equal in single precision, and such rows are not counted.
+    assert again.share_fitted(mixed(p, new, 370)) == pytest.approx(0.37, abs=5e-4)
     assert again.share_fitted(new) == 0.0
 
 

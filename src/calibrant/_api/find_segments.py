@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.metrics.significance import checked_problem
 from calibrant._api.metrics.uncertainty import group_index
+from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.validation import check_count, check_seed, public
 from calibrant._data.arrays import to_array
-from calibrant._data.columns import pick
+from calibrant._data.columns import is_lazy, pick
+from calibrant._data.frames import named, scanned
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
+from calibrant._data.to_samples import to_samples_in_place
 from calibrant._inference.cells import Problem, problem_of
-from calibrant._inference.segments import Found, labels_of, search
+from calibrant._inference.segments import CellSums, Found, labels_of, search, search_cells
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._rendering import shown
 from calibrant.results._segments import Segment, Segments
@@ -92,8 +96,10 @@ def find_segments(
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data : data frame, mapping or path, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow in memory; a lazy
+        frame of polars, DuckDB, Spark or Dask, or the path of a Parquet file, which are summed
+        where they are.
 
     Returns
     -------
@@ -109,6 +115,14 @@ def find_segments(
     See Also
     --------
     evaluate : with `by`, every measure of the values of one column.
+
+    Notes
+    -----
+    Of a lazy frame or a Parquet file the sums of every combination of the columns' values come
+    here, a million at most, and no rows: memory does not grow with them. The table is that of the
+    rows. For the p-values the sum of each combination's residuals is drawn as normal, with its
+    variance where predictions are right, in place of single outcomes. `groups` and `votes` need
+    rows in memory.
 
     References
     ----------
@@ -133,6 +147,18 @@ def find_segments(
     check_count("min_rows", min_rows, 1)
     check_count("n_draws", n_draws, 100)
     given = given_as(from_logits, from_logprobs)
+    data = scanned(data)
+    if is_lazy(data):
+        if groups is not None or votes is not None:
+            raise InputError(
+                f"{'groups' if votes is None else 'votes'} needs the rows in memory: collect the "
+                "frame first"
+            )
+        frame = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+        return segments_of_frame(
+            frame, segments, notion, parts, depth=depth, min_rows=min_rows, n_draws=n_draws,
+            seed=int(seed),
+        )  # fmt: skip
     samples, problem = checked_problem(
         y_true, y_proba, sample_weight, given, classes, data, notion, Quantile(15), votes
     )
@@ -167,11 +193,60 @@ def segments_of(
         seed=seed, votes=samples.votes, groups=groups,
     )  # fmt: skip
     if found is None:
+        raise _none_to_judge(min_rows)
+    w = problem.weights
+    sums = (float(x) for x in (w.sum(), w @ problem.u, w @ problem.z))
+    return _result(found, columns, _Totals(problem.n, *sums), n_draws, depth)
+
+
+def _none_to_judge(min_rows: int) -> InputError:
+    return InputError(
+        f"no segment has {min_rows} rows and enough events to be judged: give columns with "
+        "fewer values, or a smaller min_rows"
+    )
+
+
+def segments_of_frame(
+    samples: Any, segments: Any, notion: str | None, parts: int, *, depth: int, min_rows: int,
+    n_draws: int, seed: int,
+) -> Segments:  # fmt: skip
+    """The search by sums, where the rows are: those of every combination of values come here."""
+    from calibrant._engines.frames.segments import cell_sums, segment_rules
+
+    if isinstance(segments, Mapping):
         raise InputError(
-            f"no segment has {min_rows} rows and enough events to be judged: give columns with "
-            "fewer values, or a smaller min_rows"
+            "segments must be names of columns of data=, whose rows are in another engine; got a "
+            "mapping. Collect the frame to search other columns"
         )
-    return _result(found, columns, problem, n_draws, depth)
+    if samples.vote_columns:
+        raise InputError(
+            "y_true holds counts of votes, whose noise needs the rows in memory: collect the frame"
+        )
+    names = named(segments, "segments", samples.frame.collect_schema())
+    if not names:
+        raise InputError("segments must name at least one column; got none")
+    resolved = resolve_notion(samples, notion)
+    if resolved in ("classwise", "full"):
+        raise InputError(f"notion={resolved!r} has no single gap: use 'confidence'")
+    groups, columns = cell_sums(samples, resolved, segment_rules(samples, names, parts))
+    fields = dict(zip(FIELDS, groups.fields.T, strict=True))
+    check_weight_total(float(fields["sum_w"].sum()), groups.n_rows)
+    known = not groups.findings.soft
+    sums = CellSums(
+        fields["n"], fields["sum_w"], fields["sum_w2"], fields["sum_wu"], fields["sum_wz"],
+        groups["spread" if known else "seen"], known,
+    )  # fmt: skip
+    found = search_cells(
+        sums, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
+    )
+    if found is None:
+        raise _none_to_judge(min_rows)
+    totals = _Totals(groups.n_rows, float(sums.w.sum()), float(sums.wu.sum()), float(sums.wz.sum()))
+    summed = (
+        f"summed by {samples.where} in {sums.n.size:,} combinations of values, whose residuals are "
+        "drawn as normal for the p-values"
+    )
+    return _result(found, columns, totals, n_draws, depth, (summed,))
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
@@ -200,10 +275,20 @@ def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> l
     return out
 
 
+@dataclass(frozen=True)
+class _Totals:
+    """All rows together: their number, and sums of w, w u and w z."""
+
+    n: int
+    w: float
+    wu: float
+    wz: float
+
+
 def _result(
-    found: Found, columns: list[SegmentColumn], problem: Problem, n_draws: int, depth: int
-) -> Segments:
-    n, total = problem.n, float(problem.weights.sum())
+    found: Found, columns: list[SegmentColumn], totals: _Totals, n_draws: int, depth: int,
+    more: tuple[str, ...] = (),
+) -> Segments:  # fmt: skip
     ratios = np.concatenate([crossing.ratio for crossing in found.crossings])
     places = [(at, i) for at, one in enumerate(found.crossings) for i in range(one.cells.size)]
     rows, largest = [], 0.0
@@ -213,7 +298,7 @@ def _result(
         rows_in, weight, wu, wz = (float(part) for part in crossing.sums[:, i])
         codes = labels_of(columns, crossing.columns, int(crossing.cells[i]))
         chosen = [(columns[c], code) for c, code in zip(crossing.columns, codes, strict=True)]
-        largest = max(largest, abs(wu - wz) / total)
+        largest = max(largest, abs(wu - wz) / totals.w)
         rows.append(
             Segment(
                 ", ".join(column.said(code) for column, code in chosen),
@@ -228,15 +313,14 @@ def _result(
         )
     names = tuple(column.name for column in columns)
     return Segments(
-        tuple(rows), rows[0].p_value, largest, names, depth, n, n_draws,
-        (_overall(problem), *_notes(found, columns)),
+        tuple(rows), rows[0].p_value, largest, names, depth, totals.n, n_draws,
+        (_overall(totals), *_notes(found, columns), *more),
     )  # fmt: skip
 
 
-def _overall(problem: Problem) -> str:
+def _overall(totals: _Totals) -> str:
     """What all rows show: segments of predictions that are wrong everywhere are wrong too."""
-    w = problem.weights
-    predicted, target = (float(w @ x) / float(w.sum()) for x in (problem.u, problem.z))
+    predicted, target = totals.wu / totals.w, totals.wz / totals.w
     gap = 100.0 * (predicted - target)
     lean = "too high" if gap > 0 else "too low"
     return (

@@ -152,6 +152,14 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
+def at_least_one(text: str) -> int:
+    """A count that cannot be 0."""
+    parsed = whole(text)
+    if parsed < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
+    return parsed
+
+
 def share(text: str) -> float:
     """A number between 0 and 1."""
     parsed = number(text)

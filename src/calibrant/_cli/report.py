@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
-from calibrant._cli.parsing import add_json, distinct, names, share, whole
+from calibrant._cli.parsing import add_json, at_least_one, distinct, names, share
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError
@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
         "are wrong",
     )  # fmt: skip
     parser.add_argument(
-        "--depth", type=whole, help="most columns that segments are crossings of; default 2"
+        "--depth", type=at_least_one, help="most columns that segments are crossings of; default 2"
     )
     parser.add_argument(
         "--tolerance", type=share, default=0.05,
@@ -316,7 +316,10 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
     if options.clinical:
         raise InputError("--clinical needs the rows in memory: give fewer rows, or leave it out")
     if options.segments is not None:
-        raise InputError("--segments needs the rows in memory: give fewer rows, or leave it out")
+        raise InputError(
+            "--segments needs the rows in memory: give fewer rows, or leave it out; in Python "
+            "find_segments(..., data=PATH) searches a Parquet file of any size by sums"
+        )
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
     result = evaluate_file(

@@ -11,6 +11,7 @@ METHODS = {
     "centred-isotonic": "CentredIsotonic",
     "venn-abers": "VennAbers",
     "beta": "BetaCalibration",
+    "spline": "SplineScaling",
     "histogram": "HistogramBinning",
     "vector": "VectorScaling",
     "matrix": "MatrixScaling",

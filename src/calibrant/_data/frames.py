@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, MissingExtra, nearest
 from calibrant._data.columns import check_column_order
 from calibrant._data.frame_counts import Counted, check_votes_name, counted
 from calibrant._data.frame_samples import FrameSamples
@@ -15,6 +17,24 @@ from calibrant._data.labels import Titles, are_indices, named_once, number_of, t
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 from calibrant._data.logprobs import Given, read_given
 from calibrant._data.missing import check_missing
+
+
+def scanned(data: Any) -> Any:
+    """A Parquet file's path as a lazy frame of an engine that is installed; else as it came."""
+    if not isinstance(data, str | os.PathLike):
+        return data
+    path = os.fspath(data)
+    if not path.endswith((".parquet", ".pq")):
+        raise InputError(
+            f"data={path!r} must be a frame, or the path of a Parquet file that ends in .parquet; "
+            "open other files with calibrant.read_file or with your frame's own reader"
+        )
+    if not os.path.exists(path) and not any(sign in path for sign in "*?["):
+        raise InputError(f"data={path!r}: there is no such file")
+    for engine in ("polars", "duckdb"):
+        if importlib.util.find_spec(engine) is not None:
+            return nw.scan_parquet(path, backend=engine).to_native()
+    raise MissingExtra("polars", None, "searching a Parquet file")
 
 
 def frame_to_samples(

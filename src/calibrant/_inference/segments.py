@@ -92,18 +92,58 @@ def search(
     groups: Codes | None,
 ) -> Found | None:
     """Judge every segment; None where there is none to judge."""
-    noise = _noise_of(problem, votes, groups)
     w = problem.weights
-    of_rows = [w, w * problem.u, w * problem.z]
     counted = w if problem.w is None else (w > 0).astype(np.float64)
+    rows = (counted, w, w * problem.u, w * problem.z)
+    noise = _noise_of(problem, votes, groups)
+    return _judged(rows, noise, columns, depth, min_rows=min_rows, n_draws=n_draws, seed=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """Sums over rows that have every column in common, a number for each such cell.
+
+    `spread` is the variance of the sum of residuals where predictions are right, or, where that is
+    not known, the sum of their squares.
+    """
+
+    n: Array
+    w: Array
+    ww: Array
+    wu: Array
+    wz: Array
+    spread: Array
+    known: bool
+
+
+def search_cells(
+    sums: CellSums, columns: Sequence[SegmentColumn], depth: int, *, min_rows: int, n_draws: int,
+    seed: int,
+) -> Found | None:  # fmt: skip
+    """Judge every segment from cells of all columns crossed, whose residuals are independent.
+
+    What differs from `search` is that the sum of a cell's residuals is drawn as normal.
+    """
+    rows = (sums.n, sums.w, sums.wu, sums.wz)
+    typical = float(sums.ww.sum() / sums.w.sum())
+    least = LEAST_VARIANCE * typical**2 if sums.known else 1e-300
+    noise = _CellNoise(sums.spread, None, least)
+    return _judged(rows, noise, columns, depth, min_rows=min_rows, n_draws=n_draws, seed=seed)
+
+
+def _judged(
+    rows: tuple[Array, Array, Array, Array], noise: _Noise, columns: Sequence[SegmentColumn],
+    depth: int, *, min_rows: int, n_draws: int, seed: int,
+) -> Found | None:  # fmt: skip
     kept: list[Crossing] = []
     n_small = 0
     for number in range(1, depth + 1):
         for chosen in itertools.combinations(range(len(columns)), number):
             cells, size = cells_of(columns, chosen)
-            added = [np.bincount(cells, values, size) for values in of_rows]
-            n = added[0] if problem.w is None else np.bincount(cells, counted, size)
-            sums: Array = np.stack([n, *added]).astype(np.float64)
+            # Without weights rows are counted by their weights, once.
+            same = rows[0] is rows[1]
+            added = [np.bincount(cells, values, size) for values in rows[same:]]
+            sums: Array = np.stack([added[0], *added] if same else added).astype(np.float64)
             variance = noise.variances(cells, size)
             enough = np.flatnonzero((sums[0] >= min_rows) & (variance >= noise.least))
             n_small += int(np.count_nonzero(sums[0])) - enough.size
@@ -119,15 +159,26 @@ def search(
 class _Noise:
     """How residuals scatter where predictions are right.
 
-    `spread` is the variance of each row where that is known. Where it is not, with clusters or soft
-    labels without votes, residuals are those seen, and whole clusters or rows have random factors.
+    `spread` is the variance of each row, or cell, where that is known. Where it is not, with
+    clusters or soft labels without votes, residuals are those seen, and whole clusters or rows have
+    random factors.
     """
 
-    problem: Problem
     spread: Array | None
-    votes: Codes | None
     groups: Codes | None
     least: float
+
+    @property
+    def n(self) -> int:
+        raise NotImplementedError
+
+    @cached_property
+    def _seen(self) -> Array:
+        raise NotImplementedError
+
+    def _drawn(self, rng: np.random.Generator) -> Array:
+        """Residuals of a sample whose predictions are right."""
+        raise NotImplementedError
 
     def variances(self, cells: Codes, size: int) -> Array:
         """The variance of the sum of residuals of each cell."""
@@ -140,19 +191,6 @@ class _Noise:
         out: Array = np.bincount(cells, values, size).astype(np.float64)
         return out
 
-    @cached_property
-    def _seen(self) -> Array:
-        return self.problem.weights * (self.problem.u - self.problem.z)
-
-    def _drawn(self, rng: np.random.Generator) -> Array:
-        """Residuals of a sample whose predictions are right."""
-        p = self.problem
-        if self.votes is None:
-            z: Array = (rng.random(p.n) < p.u).astype(np.float64)
-        else:
-            z = rng.binomial(self.votes, np.clip(p.u, 0.0, 1.0), p.n) / self.votes
-        return p.weights * (p.u - z)
-
     def largest(
         self,
         columns: Sequence[SegmentColumn],
@@ -162,8 +200,8 @@ class _Noise:
     ) -> Array:
         """The largest absolute ratio of each of `n_draws` samples."""
         out = np.zeros(n_draws)
-        if self.spread is not None and len(kept) * self.problem.n * n_draws <= AFFORDABLE:
-            step = max(1, CHUNK // self.problem.n)
+        if self.spread is not None and len(kept) * self.n * n_draws <= AFFORDABLE:
+            step = max(1, CHUNK // self.n)
             for start in range(0, n_draws, step):
                 part = out[start : start + step]
                 drawn = [self._drawn(rng) for _ in part]
@@ -187,7 +225,7 @@ class _Noise:
 
     def _blocks(self, rng: np.random.Generator) -> tuple[Codes, int]:
         """Rows or clusters, at random in so many blocks where there are more of them."""
-        n = self.problem.n
+        n = self.n
         number = n if self.groups is None else int(self.groups.max()) + 1
         if self.groups is None and number > N_BLOCKS:
             return rng.integers(0, N_BLOCKS, n), N_BLOCKS
@@ -197,15 +235,54 @@ class _Noise:
         return rng.integers(0, N_BLOCKS, number)[own], N_BLOCKS
 
 
+@dataclass(frozen=True, eq=False)
+class _RowNoise(_Noise):
+    """The noise of rows: outcomes, or votes, that are drawn from the predictions."""
+
+    problem: Problem
+    votes: Codes | None
+
+    @property
+    def n(self) -> int:
+        return self.problem.n
+
+    @cached_property
+    def _seen(self) -> Array:
+        return self.problem.weights * (self.problem.u - self.problem.z)
+
+    def _drawn(self, rng: np.random.Generator) -> Array:
+        p = self.problem
+        if self.votes is None:
+            z: Array = (rng.random(p.n) < p.u).astype(np.float64)
+        else:
+            z = rng.binomial(self.votes, np.clip(p.u, 0.0, 1.0), p.n) / self.votes
+        return p.weights * (p.u - z)
+
+
+class _CellNoise(_Noise):
+    """The noise of cells, each with the sum of the residuals of its rows."""
+
+    @property
+    def n(self) -> int:
+        assert self.spread is not None
+        return int(self.spread.size)
+
+    def _drawn(self, rng: np.random.Generator) -> Array:
+        assert self.spread is not None
+        out: Array = rng.standard_normal(self.n) * np.sqrt(self.spread)
+        return out
+
+
 def _raise_to(out: Array, values: Array) -> None:
     np.maximum(out, values, out=out)
 
 
 def _noise_of(problem: Problem, votes: Codes | None, groups: Codes | None) -> _Noise:
     if groups is not None or (votes is None and not problem.hard):
-        return _Noise(problem, None, votes, groups, 1e-300)
+        return _RowNoise(None, groups, 1e-300, problem, votes)
     w = problem.weights
     typical = float((w**2).sum() / w.sum())
     m = 1.0 if votes is None else votes
     spread = w * w * problem.u * (1.0 - problem.u) / m
-    return _Noise(problem, spread, votes, None, LEAST_VARIANCE * typical**2 / float(np.max(m)))
+    least = LEAST_VARIANCE * typical**2 / float(np.max(m))
+    return _RowNoise(spread, None, least, problem, votes)

@@ -41,7 +41,7 @@ def note_on_votes(measure: Measure, rows: VotedRows | None, resampled: str) -> s
     notes = []
     if rows.singles and resampled != "rows":
         notes.append(f"rows of one vote ({rows.singles}) are taken to scatter as the others do")
-    if measure.vote_model and resampled == "both" and rows.few(measure):
+    if measure.vote_model and resampled != "rows" and rows.few(measure):
         notes.append(_FEW)
     return "; ".join(notes)
 
@@ -80,7 +80,12 @@ class VoteLimits:
         """Limits for these very rows: other votes are drawn for them."""
         errors = self._vote_errors(measure)
         centre = self.estimate(measure, value) if is_mean(measure) else value
-        low, high = (centre - quantile(errors, q) for q in (1.0 - self._tail, self._tail))
+        centres = [centre]
+        if measure.vote_model:
+            model = self.rows.model(measure)
+            centres = [model.estimate(measure.loss, law) for law in model.laws]
+        low = min(centres) - quantile(errors, 1.0 - self._tail)
+        high = max(centres) - quantile(errors, self._tail)
         if not is_mean(measure):
             centre = value - float(errors.mean())
         return low, high, "other votes drawn for the same rows", float(errors.std(ddof=1)), centre

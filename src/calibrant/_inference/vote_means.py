@@ -63,7 +63,11 @@ class RecalibratedMean:
     @cached_property
     def steps(self) -> Array:
         """How far each row moves the parameters: (n, parameters)."""
-        scores = self.contracted(self.w[:, None] * (self.z - self.mean))
+        return self.steps_of(self.z)
+
+    def steps_of(self, z: Array) -> Array:
+        """How far rows of other shares would move them, to first order."""
+        scores = self.contracted(self.w[:, None] * (z - self.mean))
         return np.asarray(np.linalg.solve(self.information, scores.T).T, dtype=np.float64)
 
     def without_each(self) -> Array:

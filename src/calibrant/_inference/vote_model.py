@@ -236,9 +236,9 @@ class VoteModel:
     def _certain(self, spread: Array, law: str) -> Array:
         return spread if law == CERTAIN else np.minimum(self._fits[law][0], spread)
 
-    def estimate(self, name: str) -> float:
+    def estimate(self, name: str, law: str | None = None) -> float:
         """The mean of a value against the true distributions."""
-        law = self.laws[0]
+        law = law or self.laws[0]
         return float(self.estimates(self.of_rows(name, law).sum(axis=0)[None], law)[0])
 
     def of_rows(self, name: str, law: str) -> Array:
@@ -246,20 +246,22 @@ class VoteModel:
         own = [self.w[:, None], (self.w * self.base[name])[:, None]]
         return np.concatenate([*own, *self.columns(self.z), self.moved(name, law)], axis=1)
 
-    def by_mean(self, name: str, law: str) -> tuple[Array, list[Array]]:
-        """What each row changes by moving the mean: the sum of values, and squares and rooms by
-        group. All rows together change nothing, for the mean is fitted to them.
+    def slopes(self, name: str, law: str) -> Array:
+        """How the sum of values, then squares and rooms by group, change with the parameters of the
+        mean: (parameters, 1 + 2 groups).
         """
-        fit, own = self.fitted, self._by_group
-        gradient = self.moves.gradient(name)  # of all laws: they differ little in it
-        certain = self._certain(self._spreads, law)
-        rest = np.repeat(without(self._spreads, certain)[:, None], gradient.shape[2], axis=1)
-        at = at_spread(gradient.transpose(0, 2, 1), rest)
-        total = (certain[:, None] * gradient[:, -1] + (1.0 - certain)[:, None] * at).sum(axis=0)
-        two = own * (self.m > 1)[:, None]
-        square = two.T @ fit.contracted(-2.0 * self.mean * (self.z - self.mean))
-        room = two.T @ fit.contracted(-2.0 * self.mean * self.mean)
-        return fit.steps @ total, [fit.steps @ square.T, fit.steps @ room.T]
+        if ("slopes", name + law) not in self._sums:
+            fit, two = self.fitted, self._by_group * (self.m > 1)[:, None]
+            gradient = self.moves.gradient(name)
+            certain = self._certain(self._spreads, law)
+            rest = np.repeat(without(self._spreads, certain)[:, None], gradient.shape[2], axis=1)
+            at = at_spread(gradient.transpose(0, 2, 1), rest)
+            total = certain[:, None] * gradient[:, -1] + (1.0 - certain)[:, None] * at
+            square = two.T @ fit.contracted(-2.0 * self.mean * (self.z - self.mean))
+            room = two.T @ fit.contracted(-2.0 * self.mean * self.mean)
+            parts = [total.sum(axis=0)[:, None], square.T, room.T]
+            self._sums["slopes", name + law] = np.concatenate(parts, axis=1)
+        return self._sums["slopes", name + law]
 
     def resampled(self, name: str, blocks: Blocks, counts: Array) -> dict[str, Array]:
         """Estimates in resamples of blocks of rows, their votes with them, by each law that the
@@ -268,11 +270,9 @@ class VoteModel:
         return {law: self._resampled(name, law, blocks, counts) for law in self.laws}
 
     def _resampled(self, name: str, law: str, blocks: Blocks, counts: Array) -> Array:
-        rows, g = self.of_rows(name, law), self.n_groups
-        value, (square, room) = self.by_mean(name, law)
-        rows[:, 1] += value
-        rows[:, 2 : 2 + g] += square
-        rows[:, 2 + g : 2 + 2 * g] += room
+        rows = self.of_rows(name, law)
+        # What a row changes by moving the mean; all together nothing, for it is fitted to them.
+        rows[:, 1 : 2 + 2 * self.n_groups] += self.fitted.steps @ self.slopes(name, law)
         of_blocks = np.stack(
             [np.bincount(blocks.index, column, blocks.size) for column in rows.T], axis=1
         )
@@ -307,6 +307,8 @@ class VoteModel:
         columns = [self.w[:, None], base, *self.columns(z)]
         law = self.laws[0]
         sums = np.concatenate([c.sum(axis=0) for c in columns] + [self._moved_sums(name, law)])
+        step = self.fitted.steps_of(z).sum(axis=0)
+        sums[1 : 2 + 2 * self.n_groups] += step @ self.slopes(name, law)
         return float(self.estimates(sums[None], law)[0])
 
     def _moved_sums(self, name: str, law: str) -> Array:

@@ -25,6 +25,7 @@ from calibrant.scaling._prior_shift import PriorShift
 from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._same_rows import SameRows
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._spline import SplineScaling
 from calibrant.scaling._structured_matrix import StructuredMatrixScaling
 from calibrant.scaling._structured_vector import StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
@@ -51,6 +52,7 @@ __all__ = [
     "SameRows",
     "Scaler",
     "ScalingEstimator",
+    "SplineScaling",
     "StructuredMatrixScaling",
     "StructuredVectorScaling",
     "TemperatureScaling",

@@ -107,13 +107,13 @@ class Blocks:
 def pooled(column: Column) -> Blocks:
     """The isotonic fit to a column, by its blocks; rows of weight 0 have no say."""
     levels, mass, means = by_level(column)
-    fit = fit_isotonic(mass[None], (mass * means)[None])[0]
-    inner = np.flatnonzero(np.diff(fit)) + 1
-    start, stop = np.append(0, inner), np.append(inner, levels.size)
+    # Sums of weights may round a hair past the ends.
+    fit = np.clip(fit_isotonic(mass[None], (mass * means)[None])[0], 0.0, 1.0)
+    start = np.concatenate([[0], np.flatnonzero(np.diff(fit)) + 1])
+    stop = np.append(start[1:], fit.size)
     total = np.add.reduceat(mass, start)
     centre = np.add.reduceat(mass * levels, start) / total
-    # Sums of weights may round a hair past the ends.
-    values = np.clip(fit[start], 0.0, 1.0)
+    values = fit[start]
     return Blocks(levels[start], levels[stop - 1], centre, total, values)
 
 

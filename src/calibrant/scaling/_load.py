@@ -24,6 +24,7 @@ from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._same_rows import FittedRows
 from calibrant.scaling._saved import COUNTS, LOSSES, decode_learned, decode_option, from_text
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._spline import SplineScaling
 from calibrant.scaling._structured_matrix import StructuredMatrixScaling
 from calibrant.scaling._structured_vector import StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
@@ -43,6 +44,7 @@ SCALERS: dict[str, type[Scaler]] = {
         PlattScaling,
         QuadraticScaling,
         BetaCalibration,
+        SplineScaling,
         IsotonicCalibration,
         CentredIsotonic,
         VennAbers,

@@ -80,9 +80,7 @@ def missing(samples: FrameSamples) -> Expr:
     schema = samples.frame.collect_schema()
     flags = [samples.column(name).is_null() for name in samples.columns]
     flags += [
-        samples.column(name).is_nan().fill_null(False)
-        for name in samples.columns
-        if schema[name].is_float()
+        samples.is_nan(samples.column(name)) for name in samples.columns if schema[name].is_float()
     ]
     return some(flags)
 

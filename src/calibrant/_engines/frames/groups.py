@@ -50,8 +50,8 @@ class Groups:
     def __contains__(self, name: str) -> bool:
         return name in self.columns
 
-    def of(self, chosen: NDArray[np.bool_]) -> Groups:
-        """Some of the groups."""
+    def of(self, chosen: NDArray[Any]) -> Groups:
+        """Some of the groups, or all in another order."""
         return Groups(self.samples, {name: v[chosen] for name, v in self.columns.items()})
 
     def total(self, name: str) -> float:

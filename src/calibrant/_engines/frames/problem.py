@@ -66,7 +66,8 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     if samples.sound:
         return raw(samples, keep).with_columns(ok=nw.lit(True), found_ok=nw.lit(1.0))
     ok = every(list(sound(samples).values())).fill_null(False)
-    if samples.missing == "drop":
+    # DuckDB holds NaN to be within the limits that a Parquet file's statistics give.
+    if samples.missing == "drop" or samples.frame.implementation.is_duckdb():
         ok = ok & ~col("gone")
     frame = raw(samples, keep).with_columns(ok=ok)
     values = {name: col(name) for name in (*names, *targets)}

@@ -1,0 +1,193 @@
+"""Columns that rows are divided by, and the sums of every combination of their values, by queries.
+
+Rows never come here: of a column its distinct values, or the ends and quantiles of its numbers; and
+of all columns together the sums of each combination that occurs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from calibrant._core.errors import InputError
+from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.samples import Notion
+from calibrant._data.segment_columns import (
+    SegmentColumn,
+    SegmentRule,
+    rule_of_counts,
+    rule_of_cuts,
+)
+from calibrant._engines.frames.collecting import collected
+from calibrant._engines.frames.expressions import Expr, Float64, col, exact, number, some, total
+from calibrant._engines.frames.groups import Groups
+from calibrant._engines.frames.query import Query
+
+# Distinct values of a column that may come here to be looked at.
+MOST_DISTINCT = 1 << 16
+# Combinations of values whose sums may come here.
+MOST_CELLS = 1 << 20
+# Numbers of columns are packed into whole numbers up to this, which doubles hold exactly.
+MOST_PACKED = 2**52
+
+
+def segment_rules(samples: FrameSamples, names: tuple[str, ...], parts: int) -> list[SegmentRule]:
+    """How the values of each column are numbered, from queries about that column."""
+    return [_rule(samples, name, parts) for name in names]
+
+
+def _rule(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
+    value = _value(samples, name)
+    counts = samples.frame.select(v=value).group_by("v").agg(n=nw.len()).head(MOST_DISTINCT + 1)
+    found = collected(counts)
+    values, rows = found["v"].to_list(), found["n"].to_list()
+    if len(values) <= MOST_DISTINCT:
+        return rule_of_counts(name, values, rows, parts)
+    if not samples.frame.collect_schema()[name].is_numeric():
+        raise InputError(
+            f"segments: the column {name!r} has more than {MOST_DISTINCT:,} distinct values; "
+            "choose a coarser one, or collect the frame"
+        )
+    return _rule_of_many_numbers(samples, name, parts)
+
+
+def _rule_of_many_numbers(samples: FrameSamples, name: str, parts: int) -> SegmentRule:
+    """The rule of a number with very many values: it is cut at quantiles that the engine finds.
+
+    An engine's quantile lies between two neighbouring values, the lower of which is the cut; it is
+    rounded, so that both are looked at, and counted.
+    """
+    x = col("v")
+    known = samples.frame.select(v=_value(samples, name).cast(Float64))
+    known = known.filter(~(x.is_null() | samples.is_nan(x)))
+    shares = np.arange(1, parts) / parts
+    asked = {f"q{j}": x.quantile(float(q), interpolation="linear") for j, q in enumerate(shares)}
+    first = _one_row(known.select(n=nw.len(), low=x.min(), high=x.max(), **asked))
+    between = [first[f"q{j}"] for j in range(shares.size)]
+    near: dict[str, Expr] = {}
+    for j, q in enumerate(between):
+        near |= {f"a{j}": _where(x <= exact(q), x).max(), f"b{j}": _where(x > exact(q), x).min()}
+    ends = _one_row(known.select(**near))
+    above = {
+        f"{end}{j}": number(x <= exact(ends[f"{end}{j}"])).sum()
+        for j in range(shares.size)
+        for end in "ab"
+        if ends[f"{end}{j}"] is not None
+    }
+    through = _one_row(known.select(**above))
+    ranks = np.floor((first["n"] - 1) * shares)
+    cuts = []
+    for j, rank in enumerate(ranks):
+        ab = [end for end in "ab" if ends[f"{end}{j}"] is not None]
+        enough = [end for end in ab if through[f"{end}{j}"] > rank]
+        cuts.append(float(ends[f"{(enough or ab)[0]}{j}"]))
+    n_rows = _one_row(samples.frame.select(n=nw.len()))["n"]
+    some_missing = n_rows > first["n"]
+    return rule_of_cuts(name, first["low"], np.array(cuts), first["high"], some_missing)
+
+
+def _where(flag: Expr, value: Expr) -> Expr:
+    return nw.when(flag).then(value)
+
+
+def _one_row(frame: Any) -> dict[str, Any]:
+    found = collected(frame)
+    return {name: found[name].to_list()[0] for name in found.columns}
+
+
+def _value(samples: FrameSamples, name: str) -> Expr:
+    """The column, of categories their names."""
+    kind = samples.frame.collect_schema()[name]
+    column = samples.column(name)
+    return column.cast(nw.String) if isinstance(kind, nw.Categorical | nw.Enum) else column
+
+
+def cell_sums(
+    samples: FrameSamples, notion: Notion, rules: list[SegmentRule]
+) -> tuple[Groups, list[SegmentColumn]]:
+    """The sums of every combination of the columns' values, by one query; and each one's numbers.
+
+    Beside the sums of bins these are the variances of residuals where predictions are right, and
+    their squares as they are.
+    """
+    names = tuple(rule.name for rule in rules)
+    query = Query(samples, notion, by=names).add_fields()
+    u, z = col("u"), col("z")
+    query.sums["spread"] = query.weigh(query.weigh(u * (1.0 - u)))
+    query.sums["seen"] = query.weigh(query.weigh((u - z) * (u - z)))
+    schema = samples.frame.collect_schema()
+    packs = _packs(rules)
+    packed = {}
+    for k, pack in enumerate(packs):
+        codes = [
+            _code(samples, col(f"by{j}"), rules[j], schema[names[j]]) * float(f) for j, f in pack
+        ]
+        packed[f"pack{k}"] = total(codes).cast(nw.Int64)
+    # Grouped by numbers in place of the columns' own values.
+    query.frame = query.frame.with_columns(**packed)
+    query.frame = query.frame.with_columns(**{f"by{k}": col(f"pack{k}") for k in range(len(packs))})
+    query.by = names[: len(packs)]
+    groups = query.grouped(nw.lit(0.0), MOST_CELLS + 1)
+    if groups["rows"].size > MOST_CELLS:
+        raise InputError(
+            f"segments: the {len(names)} columns have more than {MOST_CELLS:,} combinations of "
+            "values, too many for their sums to come here: search fewer columns at a time, give "
+            "fewer parts, or collect the frame"
+        )
+    groups.check_rows()
+    # Engines give groups in any order; the draws of a seed are to be the same.
+    groups = groups.of(
+        np.lexsort([groups.columns[f"by{k}"].astype(np.int64) for k in range(len(packs))])
+    )
+    columns: list[SegmentColumn | None] = [None] * len(rules)
+    for k, pack in enumerate(packs):
+        left = groups.columns[f"by{k}"].astype(np.int64)
+        for j, factor in reversed(pack):
+            codes_of, left = np.divmod(left, factor)
+            columns[j] = rules[j].column(codes_of.astype(np.intp))
+    return groups, [column for column in columns if column is not None]
+
+
+def _packs(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
+    """Columns that are packed into one number, each with the factor of its own."""
+    packs: list[list[tuple[int, int]]] = []
+    size = MOST_PACKED
+    for j, rule in enumerate(rules):
+        if size * len(rule.labels) > MOST_PACKED:
+            packs.append([])
+            size = 1
+        packs[-1].append((j, size))
+        size *= len(rule.labels)
+    return packs
+
+
+def _code(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
+    """The number of a value, by the rule."""
+    text = not kind.is_numeric()
+    absent = [x.is_null()]
+    if kind.is_float():
+        absent.append(samples.is_nan(x))
+    if isinstance(kind, nw.String | nw.Categorical | nw.Enum):
+        x = x.cast(nw.String)
+        absent.append((x == "").fill_null(False))
+    if rule.cuts is not None:
+        value = nw.when(some(absent)).then(None).otherwise(x) if text else x
+        steps = [number(value.cast(Float64) >= exact(cut)) for cut in rule.cuts]
+        inner = total(steps) if steps else nw.lit(0.0)
+    else:
+        base = rule.others or 0
+        hits = [
+            number(x == _literal(value)) * float(code - base)
+            for value, code in rule.codes.items()
+            if code != base
+        ]
+        inner = total([*hits, nw.lit(float(base))])
+    if rule.missing is None:
+        return inner
+    return nw.when(some(absent)).then(nw.lit(float(rule.missing))).otherwise(inner)
+
+
+def _literal(value: Any) -> Any:
+    return exact(value) if isinstance(value, float) else nw.lit(value)

@@ -1,0 +1,263 @@
+"""A natural cubic spline as the logit of a probability: penalised, increasing, smoothing chosen.
+
+The spline is given by its values at the knots. Between the first and the last it is cubic with two
+continuous derivatives; beyond them it is a line, and from `BEYOND` times their distance on it is
+constant, so that a single wild logit decides nothing. Knots are on [0, 1] here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._data.links import sigmoid
+from calibrant.scaling._predictions import FloatArray
+
+BEYOND = 4.0
+# Knots that are closer than this, where the first and the last are 1 apart, are one.
+CLOSE = 1e-3
+# Smoothing from a line to almost none, chosen on folds of the levels; more levels are pooled first.
+GRID = np.logspace(0.0, -8.0, 13)
+FOLDS, CELLS = 5, 5000
+# Standard errors by which a smoother spline may be behind the best.
+MARGIN = 0.5
+# A search ends where a step would lower the loss by less.
+MAX_STEPS, FLAT = 100, 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Spline:
+    """Knots, and the linear maps from values at the knots to whatever else is needed."""
+
+    knots: FloatArray
+
+    @cached_property
+    def slopes(self) -> FloatArray:
+        """(K, K): the slope at each knot."""
+        return self._derivative(1)
+
+    @cached_property
+    def penalty(self) -> FloatArray:
+        """(K, K): the integral of the squared second derivative, which is linear in between."""
+        bends, gaps = self._derivative(2), np.diff(self.knots)
+        mass = np.diag(np.append(gaps, 0.0) + np.append(0.0, gaps)) / 3.0
+        mass += (np.diag(gaps, 1) + np.diag(gaps, -1)) / 6.0
+        out: FloatArray = bends.T @ mass @ bends
+        return out
+
+    @cached_property
+    def turn(self) -> FloatArray:
+        """(K, K): values at the knots from coordinates: a constant, a line of slope 1, and bends
+        whose squares sum to the penalty.
+        """
+        line = np.stack([np.ones(self.knots.size), self.knots], axis=1)
+        straight = np.linalg.qr(line)[0]
+        across = np.eye(self.knots.size) - straight @ straight.T
+        squares, bends = np.linalg.eigh(across @ self.penalty @ across)
+        return np.concatenate([line, bends[:, 2:] / np.sqrt(squares[2:])], axis=1)
+
+    @cached_property
+    def rises(self) -> FloatArray:
+        """(2K - 1, K): the Bernstein coefficients of the slope, piece by piece. The spline
+        increases if none is below 0.
+        """
+        gaps = np.diff(self.knots)[:, None]
+        chords = np.diff(np.eye(self.knots.size), axis=0) / gaps
+        middle = 3.0 * chords - self.slopes[:-1] - self.slopes[1:]
+        return np.concatenate([self.slopes, middle])
+
+    def basis(self, x: FloatArray) -> FloatArray:
+        """(n, K): what each knot's value adds to the spline at x."""
+        x = np.clip(x, -BEYOND, 1.0 + BEYOND)
+        inside = np.clip(x, 0.0, 1.0)
+        out: FloatArray = self._cubic()(inside)
+        out += np.minimum(x, 0.0)[:, None] * self.slopes[0]
+        out += np.maximum(x - 1.0, 0.0)[:, None] * self.slopes[-1]
+        return out
+
+    def _cubic(self) -> Any:
+        from scipy.interpolate import CubicSpline
+
+        return CubicSpline(self.knots, np.eye(self.knots.size), bc_type="natural")
+
+    def _derivative(self, order: int) -> FloatArray:
+        return np.asarray(self._cubic()(self.knots, order), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Distinct predictions on the scale of the knots, their shares of the weight, mean targets."""
+
+    x: FloatArray
+    shares: FloatArray
+    targets: FloatArray
+
+    def take(self, which: NDArray[np.bool_]) -> Levels:
+        return Levels(self.x[which], self.shares[which], self.targets[which])
+
+    def pooled(self, most: int) -> Levels:
+        """At most so many levels, neighbours taken together."""
+        if self.x.size <= most:
+            return self
+        start = np.linspace(0, self.x.size, most, endpoint=False).astype(np.intp)
+        shares = np.add.reduceat(self.shares, start)
+        x = np.add.reduceat(self.shares * self.x, start) / shares
+        return Levels(x, shares, np.add.reduceat(self.shares * self.targets, start) / shares)
+
+
+@dataclass(frozen=True, eq=False)
+class SplineFit:
+    """Values at the knots, the smoothing, the steps taken, and whether a minimum was reached."""
+
+    values: FloatArray
+    smoothing: float
+    n_iter: int
+    reached: bool
+
+
+def place_knots(levels: FloatArray, mass: FloatArray, n_knots: int) -> FloatArray:
+    """Knots at the quantiles (j + 1/2) / n of a mass: as much of it between any two."""
+    if levels.size == 1:
+        return np.array([levels[0] - 1.0, levels[0] + 1.0])
+    wanted = (np.arange(n_knots) + 0.5) / n_knots
+    at = np.searchsorted(np.cumsum(mass) / mass.sum(), wanted)
+    knots = np.unique(levels[np.minimum(at, levels.size - 1)])
+    if knots.size == 1:  # nearly all the mass is at one level: count levels in its place
+        knots = np.unique(levels[(wanted * levels.size).astype(np.intp)])
+    apart = CLOSE * (knots[-1] - knots[0])
+    kept = [knots[0]]
+    for knot in knots[1:-1]:
+        if knot - kept[-1] >= apart <= knots[-1] - knot:
+            kept.append(knot)
+    return np.array([*kept, knots[-1]])
+
+
+def fit_spline(
+    spline: Spline, levels: Levels, start: FloatArray, smoothing: float | None
+) -> SplineFit:
+    """The increasing spline with the least penalised log loss, from values at the knots."""
+    line: FloatArray = np.linalg.solve(spline.turn, start).astype(np.float64)
+    at, n_iter = line, 0
+    if smoothing is None:
+        smoothing, at, n_iter = _chosen(spline, levels.pooled(CELLS), at)
+    problem = _Penalised(spline, levels, smoothing)
+    at, steps, reached = problem.minimum(at)
+    if (problem.rises @ at).min() < 0:
+        at, more, reached = problem.minimum(line, increasing=True)
+        steps += more
+    return SplineFit(spline.turn @ at, smoothing, n_iter + steps, reached)
+
+
+def _chosen(spline: Spline, levels: Levels, at: FloatArray) -> tuple[float, FloatArray, int]:
+    """The smoothing with the least log loss on folds that were left out, the fit to all levels
+    that belongs to it, and all steps taken.
+    """
+    n_folds = min(FOLDS, levels.x.size)
+    fold = np.arange(levels.x.size) % n_folds
+    features = spline.basis(levels.x) @ spline.turn
+    losses, n_iter = np.zeros((GRID.size, levels.x.size)), 0
+    for j in range(n_folds):
+        here = fold == j
+        rest, start = levels.take(~here), at
+        for i, smoothing in enumerate(GRID.tolist()):
+            start, steps, _ = _Penalised(spline, rest, smoothing).minimum(start)
+            losses[i, here] = _log_loss(features[here] @ start, levels.targets[here])
+            n_iter += steps
+    best = smoothest(losses, levels.shares)
+    for smoothing in GRID[: best + 1].tolist():
+        at, steps, _ = _Penalised(spline, levels, smoothing).minimum(at)
+        n_iter += steps
+    return float(GRID[best]), at, n_iter
+
+
+def smoothest(losses: FloatArray, shares: FloatArray) -> int:
+    """The first smoothing that is hardly worse than the best: by half a standard error of their
+    difference, or by rounding.
+    """
+    mean = losses @ shares
+    behind = losses - losses[mean.argmin()]
+    apart = behind @ shares
+    error = np.sqrt(((shares * (behind - apart[:, None])) ** 2).sum(axis=1))
+    return int(np.flatnonzero(apart <= MARGIN * error + 1e-9 * abs(mean.min()))[0])
+
+
+class _Penalised:
+    """Mean log loss of sigmoid(f) plus smoothing / 2 times the penalty, in coordinates in which
+    the penalty is the sum of squares of all but two.
+    """
+
+    def __init__(self, spline: Spline, levels: Levels, smoothing: float) -> None:
+        self.levels = levels
+        self.features = spline.basis(levels.x) @ spline.turn
+        self.rises = spline.rises @ spline.turn
+        self.pull = np.full(spline.knots.size, smoothing)
+        self.pull[:2] = 0.0
+
+    def value_and_gradient(self, at: FloatArray) -> tuple[float, FloatArray]:
+        eta, pulled = self.features @ at, self.pull * at
+        rest = sigmoid(eta) - self.levels.targets
+        value = self.levels.shares @ _log_loss(eta, self.levels.targets) + at @ pulled / 2
+        return float(value), (self.levels.shares * rest) @ self.features + pulled
+
+    def curvature(self, at: FloatArray) -> FloatArray:
+        p = sigmoid(self.features @ at)
+        weighed = self.features * (self.levels.shares * p * (1.0 - p))[:, None]
+        out: FloatArray = self.features.T @ weighed + np.diag(self.pull)
+        # A hair more, for where all predictions are certain the loss does not curve.
+        out += 1e-12 * np.trace(out) * np.eye(at.size)
+        return out
+
+    def minimum(self, at: FloatArray, *, increasing: bool = False) -> tuple[FloatArray, int, bool]:
+        """Newton's method, its steps halved until they lead down; whether a minimum was reached."""
+        at = self._lifted(at) if increasing else at
+        value, gradient = self.value_and_gradient(at)
+        for n_iter in range(MAX_STEPS):
+            step = self._step(at, gradient, increasing)
+            fall = -float(gradient @ step)
+            if fall <= FLAT:
+                return (self._lifted(at) if increasing else at), n_iter, True
+            size = 1.0
+            while size > 1e-8:
+                tried = at + size * step
+                new, slope = self.value_and_gradient(tried)
+                if new <= value - 1e-4 * size * fall:
+                    break
+                size /= 2
+            else:
+                return at, n_iter, False
+            at, value, gradient = tried, new, slope
+        return at, MAX_STEPS, False
+
+    def _step(self, at: FloatArray, gradient: FloatArray, increasing: bool) -> FloatArray:
+        """To the least value of the quadratic that touches the loss here; among increasing splines
+        by its dual, a problem of least squares with coefficients of at least 0.
+        """
+        from scipy.linalg import cho_factor, cho_solve, solve_triangular
+        from scipy.optimize import nnls
+
+        factor = cho_factor(self.curvature(at), lower=True)
+        free: FloatArray = -cho_solve(factor, gradient)
+        if not increasing:
+            return free
+        lower = np.tril(factor[0])
+        held = solve_triangular(lower, self.rises.T, lower=True)
+        multipliers, _ = nnls(held, -lower.T @ (at + free))
+        out: FloatArray = free + solve_triangular(lower.T, held @ multipliers, lower=False)
+        return out
+
+    def _lifted(self, at: FloatArray) -> FloatArray:
+        """The spline plus the least line that makes it increase: of slope 1 by the second
+        coordinate.
+        """
+        out = at.copy()
+        out[1] += max(0.0, -float((self.rises @ at).min()))
+        return out
+
+
+def _log_loss(eta: FloatArray, targets: FloatArray) -> FloatArray:
+    out: FloatArray = np.logaddexp(0.0, eta) - targets * eta
+    return out
