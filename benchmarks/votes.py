@@ -2,6 +2,7 @@
 
     python benchmarks/votes.py [WORLD ...] [--reps 100] [--rows 200 2000] [--votes 2 3 5 10 50]
         [--classes 2 3 10] [--measures dist_ce ent_ce ...] [--resample both|votes]
+    python benchmarks/votes.py --compare [WORLD ...] ...
     python benchmarks/votes.py --estimators [WORLD ...] ...
 
 Worlds have predictions p and distributions q of every row; labels are shares of m votes drawn from
@@ -9,6 +10,9 @@ q. Prints, for each world, number of classes, rows and votes and each measure, t
 how much the plain value is off, by how much the estimate without the noise of votes is, and the
 share of 95 % intervals that hold the truth, with how many lie wholly below and wholly above it.
 The truth is that of 200,000 rows; with --resample votes, that of the rows of the sample.
+
+With --compare: differences between the world's predictor and a softer one on the same rows, by
+`compare`, with the noise of votes taken out of both.
 
 With --estimators: how ways of taking the noise out compare, by their mean error: the plain value;
 half of the votes and all of them extrapolated (a jackknife of the first order, then of the second);

@@ -230,5 +230,5 @@ def test_it_reads_well():
     content = json.loads(found.to_json())
     assert content["best"] == found.best and content["rows"][-1]["parameters"] is None
     assert [row["recommended"] for row in content["rows"]].count(True) == 1
-    with pytest.raises(InputError, match="'spline' was not tried"):
-        found["spline"]
+    with pytest.raises(InputError, match="'histogram' was not tried"):
+        found["histogram"]

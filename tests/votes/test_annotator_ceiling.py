@@ -166,6 +166,11 @@ def test_a_comparison_has_the_annotators_in_the_same_table() -> None:
     again = json.loads(found.to_json())
     assert again["ceiling"]["predictors"]["kind"] == ["annotators"] * 3
     assert found._page(None, None).count('<tr class="people">') == 3
+    value = f"{alone['one annotator'].values['dist_ce']:.4f}"
+    for text in (found.to_markdown(digits=4), found.to_latex(digits=4)):
+        (line,) = [each for each in text.splitlines() if "one annotator" in each]
+        assert value in line and "**" not in line and "textbf" not in line
+    assert found.to_latex().count(r"\midrule") == 2
     without = cal.compare(COUNTS, MODELS, **QUICK)
     assert without.ceiling is None and "ceiling" not in without.to_dict()
     assert '<tr class="people">' not in without._page(None, None)

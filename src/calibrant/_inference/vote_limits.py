@@ -27,8 +27,8 @@ VOTES_UNKNOWN = (
     "votes= takes it out"
 )
 _FEW = (
-    "so few votes do not tell how the distributions behind them are spread: the limits are bounds "
-    "that hold whether all rows are a little off or some entirely"
+    "so few votes do not tell how the distributions behind them are spread: the estimate is that "
+    "of one law, and limits are bounds that hold whether all rows are a little off or some entirely"
 )
 
 

@@ -73,7 +73,17 @@ def _column(
         )
         for name, value, low, high in zip(found["predictor"], values, lows, highs, strict=True)
     }
-    return MeasureColumn(title, higher, exponent, tuple(by_name[name] for name in comparison.names))
+    own = [by_name[name] for name in comparison.names]
+    for line in comparison.ceiling or ():
+        ends = [f"{end * scale:.{places}f}" for end in line.intervals.get(measure, ())]
+        interval = f"[{', '.join(ends)}]" if ends else ""
+        own.append(Cell(f"{line.values[measure] * scale:.{places}f}", interval, False, False))
+    return MeasureColumn(title, higher, exponent, tuple(own))
+
+
+def _people(comparison: ComparisonData) -> list[str]:
+    """The annotators, whose cells come after those of the predictors."""
+    return [line.name for line in comparison.ceiling or ()]
 
 
 def _places(widths: Any) -> int:
@@ -99,8 +109,10 @@ def latex_table(
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule",
         " & ".join(["", *heads]).lstrip() + r" \\", r"\midrule",
     ]  # fmt: skip
-    for i, name in enumerate(comparison.names):
+    people = _people(comparison)
+    for i, name in enumerate((*comparison.names, *people)):
         cells = [_latex_cell(column.cells[i], intervals) for column in columns]
+        lines += [r"\midrule"] if people and i == len(comparison.names) else []
         lines.append(" & ".join([latex_text(name), *cells]) + r" \\")
     lines.append(r"\bottomrule")
     if _has_ties(columns):
@@ -145,7 +157,7 @@ def markdown_table(
         for c in columns
     ]
     lines = [f"| predictor | {' | '.join(heads)} |", "|---|" + "---:|" * len(columns)]
-    for i, name in enumerate(comparison.names):
+    for i, name in enumerate((*comparison.names, *_people(comparison))):
         cells = [_markdown_cell(column.cells[i], intervals) for column in columns]
         lines.append(f"| {markdown_text(name)} | {' | '.join(cells)} |")
     if _has_ties(columns):
