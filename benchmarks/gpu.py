@@ -157,10 +157,10 @@ BINARY_CALLS = ("ece", *LOSSES, "lin_ce", *SMOOTH, *ORDERED, "evaluate")
 ROW_CALLS = ("ece", "log_loss", "confidence_ce", *SMOOTH, *ORDERED, "classwise_ce", "evaluate")
 
 
-def binary_of(n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Labels in one byte and predictions in single precision that are not quite calibrated."""
+def binary_of(n: int, power: float = 1.1) -> tuple[torch.Tensor, torch.Tensor]:
+    """Labels in one byte and predictions in single precision; calibrated with the power 1."""
     p = torch.rand(n, device="cuda")
-    y = (torch.rand(n, device="cuda") < p**1.1).to(torch.int8)
+    y = (torch.rand(n, device="cuda") < p**power).to(torch.int8)
     return y, p
 
 
@@ -196,6 +196,8 @@ def whole_calls() -> list[dict[str, object]]:
     part = logits_of(20_000, 30, torch.bfloat16)
     check_calls(ROW_CALLS, part.targets, part.predictions, from_logits=True)
     figures = calls("10^8 float32 and int8", BINARY_CALLS, *binary_of(10**8))
+    # The smaller an error, the finer the grid that a smooth one needs.
+    figures += calls("the same, calibrated", ("smooth_ece", "evaluate"), *binary_of(10**8, 1.0))
     torch.cuda.empty_cache()
     rows = logits_of(10**6, 1000, torch.bfloat16)
     figures += calls(

@@ -254,6 +254,7 @@ class TestPriorShift:
         )  # fmt: skip
         expected = scaling.PriorShift(prior=0.02).fit(OUTCOMES[:HALF], REPORTS[:HALF])
         assert said["scaler"]["options"]["prior"] == 0.02
+        assert "measured at theirs, and looks worse" in said["fit"]["inferred"][-1]
         np.testing.assert_array_equal(
             np.load(halves / "out.npz")["y_proba"], expected.transform(REPORTS[HALF:])
         )

@@ -155,6 +155,34 @@ def test_what_cannot_be_done_by_sums_is_named(frame, path, monkeypatch):
         cal.find_segments("y", "p", ["age", "ward"], data=lazy)
 
 
+@pytest.mark.parametrize("where", ["polars", "duckdb"])
+def test_odd_columns_are_divided_as_those_in_memory(where):
+    """Columns with names that queries use, without any value, of one, of dates and categories."""
+    rng = np.random.default_rng(0)
+    n = 300
+    frame = pl.DataFrame({
+        "y": rng.integers(0, 2, n), "p": rng.random(n), "by0": rng.integers(0, 3, n),
+        "u": rng.choice(["it's", 'a"b'], n), "nothing": pl.Series([None] * n, dtype=pl.String),
+        "one": np.ones(n), "kind": pl.Series(rng.choice(["a", "b"], n)).cast(pl.Categorical),
+        "day": pl.Series(rng.integers(0, 3, n)).cast(pl.Date),
+        "number": [str(i) for i in rng.integers(0, 90, n)],
+        "edge": np.where(rng.random(n) < 0.2, np.inf, rng.random(n)),
+        "flag": pl.Series([None if i == 2 else bool(i) for i in rng.integers(0, 3, n)]),
+    })  # fmt: skip
+    names = frame.columns[2:]
+    data = frame.lazy() if where == "polars" else duckdb.from_arrow(frame.to_arrow())
+    options = {"n_draws": 100, "min_rows": 5, "depth": 2}
+    found = cal.find_segments("y", "p", [*names, "u"], data=data, **options)
+    same(found, cal.find_segments("y", "p", names, data=frame, **options))
+
+
+def test_no_row_and_a_single_one(frame):
+    with pytest.raises(cal.InputError, match="row"):
+        cal.find_segments("y", "p", ["ward", "age"], data=frame.head(0).lazy())
+    with pytest.raises(cal.InputError, match="no segment has 30 rows"):
+        cal.find_segments("y", "p", ["ward"], data=frame.head(1).lazy())
+
+
 def test_many_columns_are_packed_into_several_numbers(frame, monkeypatch):
     monkeypatch.setattr(by_sums, "MOST_PACKED", 30)
     names = ["age", "ward", "smoker"]

@@ -40,8 +40,9 @@ INFERENCE = {
 
 
 # Edges of every number of bins are near some prediction; limits must be given; a page takes
-# seconds; of votes are some that hard labels are none of. They have tests of their own.
-ELSEWHERE = {"bin_sensitivity", "check", "report", "vote_noise", "vote_profile"}
+# seconds; of votes are some that hard labels are none of; labels come in columns. They have
+# tests of their own.
+ELSEWHERE = {"bin_sensitivity", "check", "multilabel", "report", "vote_noise", "vote_profile"}
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:
@@ -97,7 +98,7 @@ def flat(result: Any) -> list[float]:
 
 
 def takes_rows_only(name: str) -> bool:
-    return name in ("classwise_ce", "classwise_reliability")
+    return name in ("classwise_ce", "classwise_reliability", "top_label_ece")
 
 
 def takes_one_outcome_only(name: str) -> bool:

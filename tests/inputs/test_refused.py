@@ -30,7 +30,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
             continue
         parameters = inspect.signature(function).parameters.values()
         needed = [p.name for p in parameters if p.default is p.empty]
-        if needed == ["y_true", "y_proba"] and name not in OF_VOTES:
+        if needed == ["y_true", "y_proba"] and name not in {*OF_VOTES, *OF_LABELS}:
             found[name] = WRAPPED.get(name, lambda function: function)(function)
     return found
 
@@ -58,6 +58,8 @@ def of_two_alike(compare: Callable[..., Any]) -> Callable[..., Any]:
 WRAPPED = {"compare": of_two_alike, "check": with_a_limit}
 # Of counts or shares of votes: beside their number other labels are bad ones (see below).
 OF_VOTES = {"vote_noise": cal.vote_noise, "vote_profile": cal.vote_profile}
+# Of columns of labels, each a problem of its own: see tests/results/test_multilabel.py.
+OF_LABELS = {"multilabel"}
 FUNCTIONS = public_functions()
 every_function = pytest.mark.parametrize("name", FUNCTIONS)
 
@@ -67,7 +69,7 @@ def takes(name: str, option: str) -> bool:
 
 
 def takes_rows_only(name: str) -> bool:
-    return name in ("classwise_ce", "classwise_reliability")
+    return name in ("classwise_ce", "classwise_reliability", "top_label_ece")
 
 
 def takes_one_outcome_only(name: str) -> bool:

@@ -173,6 +173,14 @@ def test_every_map_has_a_name_and_goes_on_a_page():
     done = {each.method for each in found.maps}
     assert done | {m for m in SCALERS if spoken(m) in (found.failed or "")} == set(SCALERS)
     assert all(each.learned for each in found.maps) and len(done) >= 6
+    words = {each.method: each.learned for each in found.maps}
+    for kind, said in {
+        "SplineScaling": "an increasing spline for each class over the logit, with",
+        "VennAbers": "two increasing staircases for each class, through",
+        "PriorShift": "from class shares of 0.",
+        "CentredIsotonic": "an increasing curve for each class",
+    }.items():
+        assert words[kind].startswith(said)
 
 
 def test_where_none_helps_all_are_shown():

@@ -283,8 +283,8 @@ def test_single_precision_leads_to_the_same_optimum(l2, monkeypatch):
     led = MatrixScaling(l2=l2).fit(labels, scores)
     search = SoftmaxLoss._search
 
-    def doubled(self, start, small, precision, max_iter):
-        return search(self, start, small, np.float64, max_iter)
+    def doubled(self, start, small, precision, max_iter, radius):
+        return search(self, start, small, np.float64, max_iter, radius)
 
     monkeypatch.setattr(SoftmaxLoss, "_search", doubled)
     exact = MatrixScaling(l2=l2).fit(labels, scores)

@@ -232,6 +232,8 @@ class TestWhatIsWrong:
             PriorShift().fit_unlabelled(BINARY.proba)
         with pytest.raises(InputError, match="got both"):
             PriorShift(source_prior=0.3).fit_unlabelled(BINARY.proba, y_source=[0, 1])
+        with pytest.raises(InputError, match=r"labels of rows; got 0.3. A share is source_prior"):
+            PriorShift().fit_unlabelled(BINARY.proba, y_source=0.3)
 
     def test_a_class_without_labels_has_no_share_to_change(self):
         with pytest.raises(InputError, match=r"no label of class 1.*give source_prior, or rows"):

@@ -208,8 +208,19 @@ def test_what_is_refused(options, message):
 def test_one_class_and_empty():
     with pytest.raises(InputError):
         cal.recommend([], [])
-    found = cal.recommend(np.zeros(50, int), np.full(50, 0.2), maps=["temperature", "histogram"])
-    assert found.best in ("temperature", "histogram")
+    for labels, weights in (
+        (np.zeros(50, int), None),
+        (np.ones(50), None),
+        (np.arange(50) % 2, np.arange(50) % 2),
+        (np.tile([[0, 3]], (50, 1)), None),
+    ):
+        with pytest.raises(InputError, match="y_true holds one class alone"):
+            cal.recommend(labels, np.full(50, 0.2), sample_weight=weights)
+    rows = np.full((50, 3), 1 / 3)
+    for labels in (np.full(50, 2), np.eye(3)[np.full(50, 2)]):
+        with pytest.raises(InputError, match="y_true holds one class alone"):
+            cal.recommend(labels, rows)
+    assert cal.recommend(np.full(50, 0.3), np.full(50, 0.2)).best  # one share is no one class
 
 
 def test_it_reads_well():
@@ -219,5 +230,5 @@ def test_it_reads_well():
     content = json.loads(found.to_json())
     assert content["best"] == found.best and content["rows"][-1]["parameters"] is None
     assert [row["recommended"] for row in content["rows"]].count(True) == 1
-    with pytest.raises(InputError, match="'spline' was not tried"):
-        found["spline"]
+    with pytest.raises(InputError, match="'histogram' was not tried"):
+        found["histogram"]

@@ -181,6 +181,8 @@ def test_knots_are_apart(levels, mass, expected):
 def test_few_rows_one_level_and_the_wrong_way_round():
     with pytest.warns(CalibrantWarning, match="right on every row"):
         SplineScaling().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.6])
+    wild = SplineScaling(from_logits=True).fit([0, 0, 1, 0, 1, 1], [-1e300] * 3 + [1e300] * 3)
+    np.testing.assert_allclose(wild.transform([-1e300, 0, 1e300]), [1 / 3, 1 / 2, 2 / 3], atol=1e-6)
     level = SplineScaling().fit([1, 0, 0, 0], [0.3] * 4)
     np.testing.assert_allclose(level.transform([0.0, 0.9]), [0.25, 0.25], atol=1e-6)
     with warnings.catch_warnings():

@@ -145,6 +145,16 @@ def test_the_reference_has_every_public_name(pages, path, anchor):
     assert any(lead.endswith(f"#{anchor}") for lead in pages["reference/index.html"].leads)
 
 
+def test_the_reference_has_every_loss(pages):
+    """Their names are read, not imported: the site is built without torch."""
+    page = pages["reference/losses.html"]
+    written = (ROOT / "tests/house/public_names.txt").read_text(encoding="utf-8").split()
+    paths = [path for path in written if path.startswith("calibrant.losses.")]
+    assert len(paths) == 8 and set(paths) <= set(page.anchors)
+    leads = pages["reference/index.html"].leads
+    assert all(any(lead.endswith(f"#{path}") for lead in leads) for path in paths)
+
+
 def test_the_reference_names_public_paths_only(pages):
     """Rooms with a leading underscore are nobody's to link to."""
     internal = re.compile(r"calibrant(\.\w+)*\._[a-z]")

@@ -222,7 +222,8 @@ def segments_of_frame(
         raise InputError(
             "y_true holds counts of votes, whose noise needs the rows in memory: collect the frame"
         )
-    names = named(segments, "segments", samples.frame.collect_schema())
+    once = list(dict.fromkeys(segments)) if isinstance(segments, list | tuple) else segments
+    names = named(once, "segments", samples.frame.collect_schema())
     if not names:
         raise InputError("segments must name at least one column; got none")
     resolved = resolve_notion(samples, notion)

@@ -74,7 +74,7 @@ def fitted(
     summary = {
         "n": rows.n,
         "n_missing": rows.n_missing,
-        "inferred": [*rows.messages, *_about_votes(rows, scaler)],
+        "inferred": [*rows.messages, *_about_votes(rows, scaler), *_about_prior(priors[0])],
         "measures": before_and_after(rows, fit, fit_result, bins),
     }
     if choice is not None:
@@ -94,6 +94,16 @@ def _choice(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
             classes=rows.class_names, from_logits=from_logits, groups=groups,
             folds=max(2, min(FOLDS, n_units)),
         )  # fmt: skip
+
+
+def _about_prior(prior: Any) -> tuple[str, ...]:
+    """Where a map is for another population, that its rows here are of the old one."""
+    if prior is None:
+        return ()
+    return (
+        "the map is for other shares of the classes than these rows have: below, it is measured at "
+        "theirs, and looks worse than it is",
+    )
 
 
 def _about_votes(rows: Rows, scaler: Scaler) -> tuple[str, ...]:

@@ -297,17 +297,27 @@ def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Ar
     return out
 
 
+# Where a fixed point may lie.
+ANYWHERE = (0.0, 1.0)
+
+
 def smooth_errors(
-    grid: UnitGrid, total: float, sigma: float | None, least: float = 0.0
+    grid: UnitGrid,
+    total: float,
+    sigma: float | None,
+    between: tuple[float, float] = ANYWHERE,
 ) -> list[float]:
     """smECE of each class: at its fixed point, or at a given bandwidth.
 
-    Of a fixed point below `least` no more is told than that: any number below it.
+    A fixed point is looked for `between` two widths first. Of one below the first no more is told
+    than that: any number below it.
     """
-    return [_smooth_error(row[None], total, sigma, least) for row in grid.residual]
+    return [_smooth_error(row[None], total, sigma, between) for row in grid.residual]
 
 
-def _smooth_error(residual: Array, total: float, sigma: float | None, least: float) -> float:
+def _smooth_error(
+    residual: Array, total: float, sigma: float | None, between: tuple[float, float]
+) -> float:
     cosines = _cosines(residual)
     cells = residual.shape[1] - 1
 
@@ -325,6 +335,12 @@ def _smooth_error(residual: Array, total: float, sigma: float | None, least: flo
     # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it cannot
     # tell.
     finest = 4.0 / cells
+    least, most = between
+    if finest < least < most < 1.0 and error(most) < most:
+        if error(least) > least:
+            return _fixed_point(error, least, most)
+        if error(least) < (1.0 - 1e-9) * least:
+            return float(max(error(least), finest))
     widest = error(1.0)
     if widest >= 1.0:  # as wrong as can be: every prediction 0 or 1, and every one wrong
         return 1.0
@@ -341,7 +357,7 @@ def _smooth_error(residual: Array, total: float, sigma: float | None, least: flo
         return high
     if low < least < high:
         if error(least) < (1.0 - 1e-9) * least:
-            return max(float(error(least)), finest)
+            return float(max(error(least), finest))
         low = least if error(least) > least else low
     return _fixed_point(error, low, high)
 
@@ -382,14 +398,17 @@ def _cut(left: float) -> float:
 
 
 def smooth_ece_of_grid(
-    grid: UnitGrid, total: float, sigma: float | None = None, least: float = 0.0
+    grid: UnitGrid,
+    total: float,
+    sigma: float | None = None,
+    between: tuple[float, float] = ANYWHERE,
 ) -> float:
     """smECE, the mean over classes; `total` is the sum of weights.
 
-    Of one class any number below `least`, where the fixed point lies there.
+    Of one class, any number below the first of two widths, where the fixed point lies there.
     """
     one = grid.residual.shape[0] == 1
-    return float(np.mean(smooth_errors(grid, total, sigma, least if one else 0.0)))
+    return float(np.mean(smooth_errors(grid, total, sigma, between if one else ANYWHERE)))
 
 
 # --- curves ---

@@ -131,15 +131,15 @@ class SmoothSummary:
 
     def smooth_ece(self, sigma: float | None) -> float:
         """smECE at its fixed point or at a bandwidth, on a grid fine enough for it."""
-        cells, total = UNIT_CELLS, self.total_weight
+        cells, total, most = UNIT_CELLS, self.total_weight, 1.0
         while True:
             # What this grid does not resolve is looked for on a finer one, and not here.
             least = CELLS_PER_SIGMA / cells if cells < MOST_UNIT_CELLS else 0.0
-            value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma, least)
+            value = smooth_ece_of_grid(self.unit_grid(cells), total, sigma, (least, most))
             width = value if sigma is None else sigma
             if is_fine_enough(value, width, cells) or cells >= MOST_UNIT_CELLS:
                 return value
-            cells = min(MOST_UNIT_CELLS, 4 * cells)
+            cells, most = min(MOST_UNIT_CELLS, 4 * cells), least
 
     def unit_grid(self, cells: int = UNIT_CELLS, *, residual_only: bool = True) -> UnitGrid:
         """Masses on [0, 1]."""

@@ -55,7 +55,7 @@ def integral_of_absolute(f: Tensor, spacing: float) -> Tensor:
     )
     # A straight line wherever there is no kink: no division by 0 there, nor in its gradient.
     f0, f1, f2, f3 = (
-        torch.where(crosses, values, values.new_tensor(line))
+        torch.where(crosses, values, line)
         for values, line in zip(around, (1.5, 0.5, -0.5, -1.5), strict=True)
     )
     c1 = f2 - f1 / 2.0 - f0 / 3.0 - f3 / 6.0

@@ -287,7 +287,9 @@ class BeforeAfter:
 
 
 def spoken(method: str) -> str:
-    """Write a map's name as people do: Platt scaling."""
+    """Write a map's name as people do: Platt scaling. Two people have a hyphen between them."""
+    if method == "VennAbers":
+        return "Venn-Abers"
     first, *rest = re.findall(r"[A-Z][a-z]+", method) or [method]
     return " ".join([first, *map(str.lower, rest)])
 

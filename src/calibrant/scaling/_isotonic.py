@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.validation import public
+from calibrant._engines.arrays.draws import fit_isotonic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 
@@ -105,15 +106,14 @@ class Blocks:
 
 def pooled(column: Column) -> Blocks:
     """The isotonic fit to a column, by its blocks; rows of weight 0 have no say."""
-    from scipy.optimize import isotonic_regression
-
     levels, mass, means = by_level(column)
-    fit = isotonic_regression(means, weights=mass)
-    start, stop = fit.blocks[:-1], fit.blocks[1:]
+    # Sums of weights may round a hair past the ends.
+    fit = np.clip(fit_isotonic(mass[None], (mass * means)[None])[0], 0.0, 1.0)
+    start = np.concatenate([[0], np.flatnonzero(np.diff(fit)) + 1])
+    stop = np.append(start[1:], fit.size)
     total = np.add.reduceat(mass, start)
     centre = np.add.reduceat(mass * levels, start) / total
-    # Sums of weights may round a hair past the ends.
-    values = np.clip(np.asarray(fit.x, dtype=np.float64)[start], 0.0, 1.0)
+    values = fit[start]
     return Blocks(levels[start], levels[stop - 1], centre, total, values)
 
 

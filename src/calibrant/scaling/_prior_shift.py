@@ -208,6 +208,10 @@ class PriorShift(Scaler):
             )
         if self.source_prior is not None:
             return as_prior(self.source_prior, "source_prior", k)
+        if np.ndim(y_source) == 0:
+            raise InputError(
+                f"y_source must be the labels of rows; got {y_source!r}. A share is source_prior"
+            )
         uniform = np.full((len(y_source), k), 1.0 / k)
         labels = to_problem(
             y_source, uniform if k > 2 else uniform[:, 1], sample_weight=None, given=False,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from calibrant._data.links import softmax
 from calibrant.scaling._predictions import FloatArray
+from calibrant.scaling._trust_region import search
 
 MAX_ITER = 200
 # Rounding may keep the gradient above what is sought; this is a minimum for practical purposes.
@@ -124,22 +125,28 @@ class SoftmaxLoss:
         return out if self.pull is None else out + self.pull(along)
 
     def minimum(self, start: FloatArray) -> Minimum:
-        at, n_iter = start, 0
+        at, n_iter, radius = start, 0, np.inf
         for small, precision, steps in SCALED if self.scales_at is not None else PLAIN:
             # Probabilities change on the way: after some steps scales are taken anew.
             more = steps
             while more == steps and n_iter < MAX_ITER:
-                at, more = self._search(at, small, precision, min(steps, MAX_ITER - n_iter))
+                most = min(steps, MAX_ITER - n_iter)
+                at, more, radius = self._search(at, small, precision, most, 2.0 * radius)
                 n_iter += more
         steepest = np.abs(self.value_and_gradient(at)[1]).max()
         return Minimum(at, n_iter, bool(steepest <= ENOUGH))
 
     def _search(
-        self, start: FloatArray, small: float, precision: type[np.floating[Any]], max_iter: int
-    ) -> tuple[FloatArray, int]:
-        """Where the gradient is as short as `small`, or where the search stopped, and its steps."""
-        from scipy.optimize import minimize
-
+        self,
+        start: FloatArray,
+        small: float,
+        precision: type[np.floating[Any]],
+        max_iter: int,
+        radius: float,
+    ) -> tuple[FloatArray, int, float]:
+        """Where the gradient is as short as `small`, or where the search stopped; its steps, and
+        the radius it ended with.
+        """
         self._precision, self._last = precision, None
         scales: Scales = _AsTheyAre()
         if self.scales_at is not None:
@@ -152,12 +159,11 @@ class SoftmaxLoss:
         def curvature(phi: FloatArray, along: FloatArray) -> FloatArray:
             return scales.turn_gradient(self.curvature(scales.turn(phi), scales.turn(along)))
 
-        result = minimize(
-            value_and_gradient, scales.undo(start), jac=True, hessp=curvature, method="trust-ncg",
-            options={"maxiter": max_iter, "gtol": small, "initial_trust_radius": scales.radius,
-                     "max_trust_radius": 1e3},
+        found = search(
+            value_and_gradient, curvature, scales.undo(start), small=small,
+            radius=min(radius, scales.radius), max_iter=max_iter,
         )  # fmt: skip
-        return scales.turn(np.asarray(result.x, dtype=np.float64)), int(result.nit)
+        return scales.turn(found.at), found.n_iter, found.radius
 
 
 def not_reached(n_iter: int) -> str:

@@ -15,6 +15,9 @@ from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._spline_fit import Levels, Spline, fit_spline, place_knots
 
+# A search that starts with probabilities nearer to 0 or 1 than this logit's gets nowhere.
+STEEP = 100.0
+
 
 class SplineScaling(OneVsRest):
     r"""Spline scaling: a smooth, increasing curve over the logit of a prediction.
@@ -27,7 +30,7 @@ class SplineScaling(OneVsRest):
     scaling is the limit of a large lambda. Knots are dense where there are many rows whose outcome
     is open; beyond the outer ones f is a line, and from four times their distance on constant.
 
-    lambda is one of 13 values from 1 to 1e-8: the largest whose log loss, cross-validated, is
+    lambda is a power of ten from 1 to 1e-8: the largest whose log loss, cross-validated, is
     within half a standard error of the least. The five folds are every fifth of the distinct
     predictions in order, each with all rows that have it, so that nothing is drawn at random, and
     neither the scale of the weights nor the number of votes on a row matters to the choice. If the
@@ -77,6 +80,7 @@ class SplineScaling(OneVsRest):
     [0.32, 0.5]
     """
 
+    _penalised = True
     _learned = ("knots_", "values_", "smoothing_")
     knots_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]
@@ -95,6 +99,10 @@ class SplineScaling(OneVsRest):
         self.smoothing = smoothing
         self.from_logits = from_logits
         self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 10 * cls._n_maps(k)
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -122,13 +130,16 @@ class SplineScaling(OneVsRest):
         line = fit_logistic(h[:, None], targets, shares)
         # As many knots as there is to be learnt: few where the outcome is certain anyway.
         q = sigmoid(h * line.slopes[0] + line.intercept)
-        knots = place_knots(h, mass * np.sqrt(q * (1.0 - q)), int(self.n_knots))
+        knots = place_knots(h, mass * (np.sqrt(q * (1.0 - q)) + 1e-6), int(self.n_knots))
         # Where there is one level, what it becomes is known, and no slope.
         start = line.slopes[0] * (knots if h.size > 1 else np.full(2, h[0])) + line.intercept
         if h.size == 1 or line.separable or not 0 < shares @ targets < 1:
             # A line is as much as there is to find.
             smoothing = 1.0 if self.smoothing is None else float(self.smoothing)
             return ColumnFit((knots, start, smoothing), line.n_iter, line.reached, line.separable)
+        if not np.abs(start).max() < STEEP:  # logits so wild that no line was found
+            rate = float(shares @ targets)
+            start = np.full(knots.size, np.log(rate) - np.log1p(-rate))
         levels = Levels(_on_unit(h, knots), shares, targets)
         fit = fit_spline(Spline(_on_unit(knots, knots)), levels, start, self.smoothing)
         return ColumnFit((knots, fit.values, fit.smoothing), line.n_iter + fit.n_iter, fit.reached)

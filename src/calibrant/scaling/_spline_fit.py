@@ -21,12 +21,12 @@ BEYOND = 4.0
 # Knots that are closer than this, where the first and the last are 1 apart, are one.
 CLOSE = 1e-3
 # Smoothing from a line to almost none, chosen on folds of the levels; more levels are pooled first.
-GRID = np.logspace(0.0, -8.0, 13)
+GRID = np.logspace(0.0, -8.0, 9)
 FOLDS, CELLS = 5, 5000
 # Standard errors by which a smoother spline may be behind the best.
 MARGIN = 0.5
-# A search ends where a step would lower the loss by less.
-MAX_STEPS, FLAT = 100, 1e-15
+# A search ends where a step would lower the loss by less; to compare smoothings, by `ROUGH`.
+MAX_STEPS, FLAT, ROUGH = 100, 1e-15, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ def fit_spline(
     at, n_iter = line, 0
     if smoothing is None:
         smoothing, at, n_iter = _chosen(spline, levels.pooled(CELLS), at)
-    problem = _Penalised(spline, levels, smoothing)
+    problem = _Penalised(spline, spline.basis(levels.x) @ spline.turn, levels, smoothing)
     at, steps, reached = problem.minimum(at)
     if (problem.rises @ at).min() < 0:
         at, more, reached = problem.minimum(line, increasing=True)
@@ -159,17 +159,19 @@ def _chosen(spline: Spline, levels: Levels, at: FloatArray) -> tuple[float, Floa
     n_folds = min(FOLDS, levels.x.size)
     fold = np.arange(levels.x.size) % n_folds
     features = spline.basis(levels.x) @ spline.turn
-    losses, n_iter = np.zeros((GRID.size, levels.x.size)), 0
+    losses, n_iter, start = np.zeros((GRID.size, levels.x.size)), 0, at
     for j in range(n_folds):
-        here = fold == j
-        rest, start = levels.take(~here), at
+        here, at = fold == j, start
+        rest, of_rest = levels.take(~here), features[~here]
         for i, smoothing in enumerate(GRID.tolist()):
-            start, steps, _ = _Penalised(spline, rest, smoothing).minimum(start)
-            losses[i, here] = _log_loss(features[here] @ start, levels.targets[here])
+            problem = _Penalised(spline, of_rest, rest, smoothing)
+            at, steps, _ = problem.minimum(at, flat=ROUGH)
+            losses[i, here] = _log_loss(features[here] @ at, levels.targets[here])
             n_iter += steps
     best = smoothest(losses, levels.shares)
+    at = start
     for smoothing in GRID[: best + 1].tolist():
-        at, steps, _ = _Penalised(spline, levels, smoothing).minimum(at)
+        at, steps, _ = _Penalised(spline, features, levels, smoothing).minimum(at, flat=ROUGH)
         n_iter += steps
     return float(GRID[best]), at, n_iter
 
@@ -190,9 +192,10 @@ class _Penalised:
     the penalty is the sum of squares of all but two.
     """
 
-    def __init__(self, spline: Spline, levels: Levels, smoothing: float) -> None:
-        self.levels = levels
-        self.features = spline.basis(levels.x) @ spline.turn
+    def __init__(
+        self, spline: Spline, features: FloatArray, levels: Levels, smoothing: float
+    ) -> None:
+        self.levels, self.features = levels, features
         self.rises = spline.rises @ spline.turn
         self.pull = np.full(spline.knots.size, smoothing)
         self.pull[:2] = 0.0
@@ -211,14 +214,16 @@ class _Penalised:
         out += 1e-12 * np.trace(out) * np.eye(at.size)
         return out
 
-    def minimum(self, at: FloatArray, *, increasing: bool = False) -> tuple[FloatArray, int, bool]:
+    def minimum(
+        self, at: FloatArray, *, increasing: bool = False, flat: float = FLAT
+    ) -> tuple[FloatArray, int, bool]:
         """Newton's method, its steps halved until they lead down; whether a minimum was reached."""
         at = self._lifted(at) if increasing else at
         value, gradient = self.value_and_gradient(at)
         for n_iter in range(MAX_STEPS):
             step = self._step(at, gradient, increasing)
             fall = -float(gradient @ step)
-            if fall <= FLAT:
+            if fall <= flat:
                 return (self._lifted(at) if increasing else at), n_iter, True
             size = 1.0
             while size > 1e-8:

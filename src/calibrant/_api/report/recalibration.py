@@ -26,12 +26,15 @@ from calibrant.results._report import BeforeAfter, Change, spoken
 from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._isotonic import IsotonicCalibration
 from calibrant.scaling._platt import PlattScaling
+from calibrant.scaling._prior_shift import PriorShift
 from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._spline import SplineScaling
 from calibrant.scaling._structured_matrix import StructuredMatrixScaling
 from calibrant.scaling._structured_vector import StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
+from calibrant.scaling._venn_abers import VennAbers
 
 # Half of fewer rows is too few to fit on, and too few to judge on.
 FEWEST = 100
@@ -162,11 +165,23 @@ def _learned(scaler: Any) -> str:
         return f"temperature {scaler.temperature_:.4g}, then {rest} and a bias, penalised"
     if isinstance(scaler, VectorScaling):
         return "a factor and a bias for the logit of each class"
+    if isinstance(scaler, PriorShift):
+        both = (scaler.source_prior_, scaler.prior_)
+        if scaler.n_classes_ == 2:
+            return "from a share of {:.3g} of class 1 to {:.3g}".format(*(one[1] for one in both))
+        old, new = (", ".join(f"{share:.3g}" for share in each[:10]) for each in both)
+        return f"from class shares of {old} to {new}"
+    if isinstance(scaler, VennAbers):
+        each = " for each class" if len(scaler.values_0_) > 1 else ""
+        steps = " and ".join(_counted(v) for v in (scaler.values_0_, scaler.values_1_))
+        return f"two increasing staircases{each}, through {steps} values"
     if not hasattr(scaler, "values_"):
         return "a matrix and a bias, from all classes to each"
     each = " for each class" if len(scaler.values_) > 1 else ""
     if isinstance(scaler, IsotonicCalibration):
         return f"an increasing curve{each} through {_counted(scaler.values_)} values"
+    if isinstance(scaler, SplineScaling):
+        return f"an increasing spline{each} over the logit, with {_counted(scaler.knots_)} knots"
     return f"the mean target of each of {_counted(scaler.values_)} bins"
 
 

@@ -152,14 +152,15 @@ def cell_sums(
 
 def _packs(rules: list[SegmentRule]) -> list[list[tuple[int, int]]]:
     """Columns that are packed into one number, each with the factor of its own."""
-    packs: list[list[tuple[int, int]]] = []
-    size = MOST_PACKED
+    packs: list[list[tuple[int, int]]] = [[]]
+    size = 1
     for j, rule in enumerate(rules):
-        if size * len(rule.labels) > MOST_PACKED:
+        n_labels = max(1, len(rule.labels))  # none where there is no row
+        if size * n_labels > MOST_PACKED and packs[-1]:
             packs.append([])
             size = 1
         packs[-1].append((j, size))
-        size *= len(rule.labels)
+        size *= n_labels
     return packs
 
 
