@@ -16,6 +16,9 @@ if not (ROOT / "docs").is_dir():
 
 MEASURES = {measure.name: measure for measure in cal.catalogue()}
 ALIASES = {alias for measure in cal.catalogue() for alias in measure.aliases}
+# Read, not imported: they need torch.
+PUBLIC = ROOT / "tests" / "house" / "public_names.txt"
+LOSSES = {name.rpartition(".")[2] for name in PUBLIC.read_text(encoding="utf-8").split()}
 # A name in backticks that ends like a measure's: `lin_ce`, `ks_error`.
 LIKE_A_MEASURE = re.compile(r"`([a-z][a-z0-9_]*(?:_ce|_ece|_cs|_error|_loss|ece|mce))`")
 WORDS = {True: "yes", False: "no", None: "-"}
@@ -33,7 +36,7 @@ def table_rows(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_measure_that_a_page_names_exists(page: Path) -> None:
-    known = {*MEASURES, *ALIASES, *cal.__all__}
+    known = {*MEASURES, *ALIASES, *cal.__all__, *LOSSES}
     named = set(LIKE_A_MEASURE.findall(page.read_text(encoding="utf-8")))
     assert named <= known, f"not in the catalogue: {sorted(named - known)}"
 
