@@ -45,6 +45,9 @@ NOT_NORMAL = 0.05
 SMALL_COUNT = 2.0
 # The smallest p-value that is reported: no sample shows that a chance is 0.
 LEAST_P = 5e-324
+# Of chances much below one in as many draws, the tail that is fitted to these knows nothing: two
+# seeds differ by many powers of ten.
+LEAST_DRAWN_P = 1e-12
 
 
 def two_sided(z: float) -> float:
@@ -164,7 +167,7 @@ def drawn_tail(value: float, drawn: Array) -> float:
     ratio = (value - float(largest[0])) / scale
     tail = math.exp(-ratio) if shape < 1e-6 else (1.0 + shape * ratio) ** (-1.0 / shape)
     # No more than one draw beyond those that reached it would have been seen by chance.
-    return max(min(TAIL_SHARE * tail, by_count), LEAST_P)
+    return max(min(TAIL_SHARE * tail, by_count), LEAST_DRAWN_P)
 
 
 # --- Spiegelhalter ---
