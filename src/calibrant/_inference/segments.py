@@ -8,6 +8,7 @@ predictions, once for all segments: they overlap, and that is accounted for.
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -156,7 +157,7 @@ def _judged(
 
 
 @dataclass(frozen=True, eq=False)
-class _Noise:
+class _Noise(ABC):
     """How residuals scatter where predictions are right.
 
     `spread` is the variance of each row, or cell, where that is known. Where it is not, with
@@ -169,27 +170,21 @@ class _Noise:
     least: float
 
     @property
+    @abstractmethod
     def n(self) -> int:
-        raise NotImplementedError
+        """How many rows, or cells, have residuals."""
 
-    @cached_property
-    def _seen(self) -> Array:
-        raise NotImplementedError
-
-    def _drawn(self, rng: np.random.Generator) -> Array:
-        """Residuals of a sample whose predictions are right."""
-        raise NotImplementedError
-
+    @abstractmethod
     def variances(self, cells: Codes, size: int) -> Array:
         """The variance of the sum of residuals of each cell."""
-        values = self._seen**2 if self.spread is None else self.spread
-        if self.groups is not None:
-            n_groups = int(self.groups.max()) + 1
-            keys, inverse = np.unique(cells * n_groups + self.groups, return_inverse=True)
-            values = (np.bincount(inverse, self._seen) ** 2).astype(np.float64)
-            cells = keys // n_groups
-        out: Array = np.bincount(cells, values, size).astype(np.float64)
-        return out
+
+    @abstractmethod
+    def _drawn(self, rng: np.random.Generator) -> Array:
+        """Residuals of a sample whose predictions are right."""
+
+    def _of_blocks(self, rng: np.random.Generator) -> Array:
+        """Residuals whose sums over blocks have random factors."""
+        return self._drawn(rng)
 
     def largest(
         self,
@@ -211,7 +206,7 @@ class _Noise:
                     _raise_to(part, np.abs(sums / np.sqrt(crossing.variance)).max(axis=1))
             return out
         blocks, n_blocks = self._blocks(rng)
-        residual = self._seen if self.spread is None else self._drawn(rng)
+        residual = self._of_blocks(rng)
         factors = rng.standard_normal((n_blocks, n_draws))
         for crossing in kept:
             cells, size = cells_of(columns, crossing.columns)
@@ -250,6 +245,18 @@ class _RowNoise(_Noise):
     def _seen(self) -> Array:
         return self.problem.weights * (self.problem.u - self.problem.z)
 
+    def variances(self, cells: Codes, size: int) -> Array:
+        values = self._seen**2 if self.spread is None else self.spread
+        if self.groups is not None:
+            n_groups = int(self.groups.max()) + 1
+            keys, inverse = np.unique(cells * n_groups + self.groups, return_inverse=True)
+            values = (np.bincount(inverse, self._seen) ** 2).astype(np.float64)
+            cells = keys // n_groups
+        return _added(cells, values, size)
+
+    def _of_blocks(self, rng: np.random.Generator) -> Array:
+        return self._seen if self.spread is None else self._drawn(rng)
+
     def _drawn(self, rng: np.random.Generator) -> Array:
         p = self.problem
         if self.votes is None:
@@ -259,18 +266,27 @@ class _RowNoise(_Noise):
         return p.weights * (p.u - z)
 
 
+@dataclass(frozen=True, eq=False)
 class _CellNoise(_Noise):
     """The noise of cells, each with the sum of the residuals of its rows."""
 
+    spread: Array
+
     @property
     def n(self) -> int:
-        assert self.spread is not None
         return int(self.spread.size)
 
+    def variances(self, cells: Codes, size: int) -> Array:
+        return _added(cells, self.spread, size)
+
     def _drawn(self, rng: np.random.Generator) -> Array:
-        assert self.spread is not None
         out: Array = rng.standard_normal(self.n) * np.sqrt(self.spread)
         return out
+
+
+def _added(cells: Codes, values: Array, size: int) -> Array:
+    out: Array = np.bincount(cells, values, size).astype(np.float64)
+    return out
 
 
 def _raise_to(out: Array, values: Array) -> None:
