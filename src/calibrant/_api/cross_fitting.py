@@ -14,7 +14,7 @@ from calibrant._core.map_names import METHODS
 from calibrant._data.samples import Samples
 from calibrant._inference.means import row_values
 from calibrant._measures.catalogue import catalogue, find
-from calibrant.scaling import SCALERS
+from calibrant.scaling._load import new_scaler
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def cross_fitted(name: str, samples: Samples, fold: NDArray[np.intp], folds: int
 
 def fitted_onto(name: str, fit: Samples, onto: Samples) -> Array:
     """Predictions of some rows through a map that was fitted to others."""
-    scaler: Any = SCALERS[METHODS[name]](from_logits=fit.from_logits)  # type: ignore[call-arg]
+    scaler: Any = new_scaler(METHODS[name], from_logits=fit.from_logits)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         scaler.fit(fit.targets, fit.predictions, sample_weight=fit.weights, votes=fit.votes)

@@ -30,7 +30,7 @@ from calibrant._inference.budget import TRIED_PREDICTIONS, TRIED_WORK
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
 from calibrant.results._recommendation import AS_THEY_ARE, Recommendation, TriedMap
-from calibrant.scaling import SCALERS
+from calibrant.scaling._load import SCALERS, new_scaler
 
 Array = NDArray[np.float64]
 
@@ -146,9 +146,7 @@ def recommend(
     names, left_out = _candidates(maps, rows)
     losses, failed = _tried(names, rows, fold, int(folds), field)
     best, helps, gain_error, table = _chosen(losses, rows, units)
-    scaler: Any = SCALERS[METHODS[best]](  # type: ignore[call-arg]
-        from_logits=from_logits, from_logprobs=from_logprobs
-    )
+    scaler = new_scaler(METHODS[best], from_logits=from_logits, from_logprobs=from_logprobs)
     scaler.fit(
         y_true, y_proba, sample_weight=sample_weight, votes=votes, classes=classes, data=data
     )
@@ -242,7 +240,7 @@ def _tried(
     for name in names:
         try:
             mapped = cross_fitted(name, samples, fold, folds)
-        except (CalibrantError, TypeError, np.linalg.LinAlgError) as error:
+        except (CalibrantError, np.linalg.LinAlgError) as error:
             failed.append(f"not tried: {name} ({error})")
             continue
         losses[name] = row_losses(samples, mapped, field)

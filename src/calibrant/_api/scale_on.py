@@ -13,8 +13,7 @@ from calibrant._core.map_names import METHODS
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.logprobs import Given, probabilities_of, read_given
-from calibrant.scaling._load import SCALERS
-from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._load import new_scaler
 
 KEYS = ("y_true", "y_proba", "sample_weight", "votes", "data")
 
@@ -31,7 +30,7 @@ def recalibrated(
     out: dict[str, NDArray[np.float64]] = {}
     notes = []
     for name, predictions in y_proba.items():
-        scaler = _new(method, from_logits)
+        scaler = new_scaler(METHODS[method], from_logits=from_logits)
         with about(f"scale_on, {name}"):
             labels, seen, weights, votes = _to_fit(given, name)
             if data is not None:
@@ -81,10 +80,6 @@ def _replaced(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> 
 
 def _from_logprobs(values: Any) -> Any:
     return probabilities_of(to_array(values, "y_proba"))
-
-
-def _new(method: str, from_logits: bool) -> Scaler:
-    return SCALERS[METHODS[method]](from_logits=from_logits)  # type: ignore[call-arg]
 
 
 def _checked(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:

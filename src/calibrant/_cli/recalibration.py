@@ -22,7 +22,8 @@ from calibrant._inference.budget import COMPARED_PREDICTIONS
 from calibrant._measures.catalogue import listed
 from calibrant.results._recommendation import Recommendation
 from calibrant.results._rendering import Columns
-from calibrant.scaling import SCALERS, SameRows, Scaler, load
+from calibrant.scaling import SameRows, Scaler, load
+from calibrant.scaling._load import new_scaler
 from calibrant.scaling._predictions import to_predictions
 
 
@@ -60,7 +61,7 @@ def fitted(
     if kind is None:
         choice = _choice(rows, request.from_logits, groups_of(rows, groups))
         kind = METHODS[choice.best]
-    scaler = SCALERS[kind](from_logits=request.from_logits)  # type: ignore[call-arg]
+    scaler = new_scaler(kind, from_logits=request.from_logits)
     if kind == "HistogramBinning":
         scaler.set_params(bins=bins)
     if any(prior is not None for prior in priors):

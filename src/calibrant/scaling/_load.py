@@ -58,6 +58,13 @@ SCALERS: dict[str, type[Scaler]] = {
 MOST_COLUMNS = 1_000_000
 
 
+def new_scaler(kind: str, *, from_logits: bool = False, from_logprobs: bool = False) -> Scaler:
+    """A map of a kind, not yet fitted, that reads its predictions as these were given."""
+    return SCALERS[kind](  # type: ignore[call-arg]
+        from_logits=from_logits, from_logprobs=from_logprobs
+    )
+
+
 def from_json(text: str | bytes) -> Scaler:
     """Read a fitted scaler from the text that `Scaler.to_json` returned.
 

@@ -17,7 +17,7 @@ from calibrant._core.map_names import METHODS
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant.results._report import spoken
-from calibrant.scaling import SCALERS
+from calibrant.scaling._load import SCALERS, new_scaler
 from calibrant.scaling._predictions import to_predictions
 from calibrant.scaling._scaler import Scaler
 
@@ -65,8 +65,7 @@ def _candidates(samples: Samples, names: tuple[str, ...] | None) -> list[Scaler]
         k = samples.n_classes
         if samples.multiclass and k <= MOST_CLASSES and samples.n >= ROWS_A_CLASS * k:
             names += _BY_CLASS
-    kinds = [SCALERS[METHODS[name]] for name in names]
-    return [kind(from_logits=samples.from_logits) for kind in kinds]  # type: ignore[call-arg]
+    return [new_scaler(METHODS[name], from_logits=samples.from_logits) for name in names]
 
 
 def tried(
