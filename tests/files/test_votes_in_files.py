@@ -201,3 +201,14 @@ def test_the_command_line_speaks_of_its_own_options(wide, long, capsys):
     assert "leave out --stream" in err
     _, _, err = said(capsys, "report", wide, "--counts", "n_cat", "--votes", "m")
     assert "--counts and --votes both say" in err and "leave out --votes" in err
+
+
+def test_sure_predictions_may_be_held_against_votes(tmp_path):
+    sure = (P[:, 0] > 0.5).astype(float)
+    columns = {"share": COUNTS[:, 0] / VOTES, "m": VOTES, "sure": sure}
+    path = written(tmp_path / "sure.csv", columns)
+    found = cal.evaluate_file(path, y_true="share", y_proba="sure", votes="m", measures=["ece"])
+    expected = cal.ece(columns["share"], sure, votes=VOTES)
+    assert found["ece"] == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(cal.InputError, match=r"swapped.*name the column of their numbers as votes"):
+        cal.evaluate_file(path, y_true="share", y_proba="sure", measures=["ece"])

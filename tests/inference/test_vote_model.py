@@ -47,6 +47,24 @@ def test_the_mean_without_a_row_is_that_of_a_fit_without_it():
         assert found[i] == pytest.approx(twin, abs=0.1 * np.abs(fit.mean[i] - twin).max() + 2e-4)
 
 
+def test_a_fitted_mean_is_off_by_as_much_as_is_taken_off():
+    """Right predictions, whose entropy is off by 0: a mean fitted to their votes shows an error,
+    and draws of its parameters scatter as fits to other votes do.
+    """
+    q = np.random.default_rng(0).dirichlet(np.ones(3), 60)
+    slopes, shown, taken, drawn = [], [], [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        model = model_of(q, drawn_counts(np.full(60, 3), q, rng))
+        slopes.append(model.fitted.slope)
+        drawn.append(model.fitted.drawn_steps(200, rng)[:, 0].std())
+        shown.append(entropies(q, model.mean)["entropy"].mean())
+        taken.append(model.moves._bias_of_mean["entropy"][0].mean())
+    assert np.mean(drawn) == pytest.approx(np.std(slopes), rel=0.3)
+    # About the fitted mean, which is off already, less is added than about the true one.
+    assert 0.3 * np.mean(shown) < np.mean(taken) < np.mean(shown)
+
+
 def test_squares_about_a_fitted_mean_are_not_too_small():
     """Rows that do not scatter about their mean: the fit takes nothing off, on average."""
     spreads, plain = [], []

@@ -77,6 +77,20 @@ def test_calibrated_predictions_may_stay():
     assert found.best in FEW and found.scaler.n_rows_ == 1000
 
 
+def test_a_gain_within_its_own_error_is_none():
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    gains = []
+    for seed in range(12):
+        y = (np.random.default_rng(seed + 1).random(400) < p).astype(int)
+        found = cal.recommend(y, p, maps=["temperature"])
+        gain = found["temperature"].gain
+        gains.append(gain)
+        assert found.helps == (gain > found.gain_error)
+        assert found.helps or "they may stay" in found.why
+    assert any(0 < gain < 0.001 for gain in gains)  # lower, and no help
+
+
 def test_the_fitted_map_takes_what_was_given():
     y = BINARY.hard
     plain = cal.recommend(y, BINARY.proba, maps=["beta"])
