@@ -47,6 +47,26 @@ def test_the_mean_without_a_row_is_that_of_a_fit_without_it():
         assert found[i] == pytest.approx(twin, abs=0.1 * np.abs(fit.mean[i] - twin).max() + 2e-4)
 
 
+@pytest.mark.parametrize("sure", [1.0, 4.0, 12.0])
+@pytest.mark.parametrize("k", [2, 10, 40])
+def test_the_mean_is_fitted_however_sure_predictions_are(k, sure):
+    """Whole steps of Newton's method went to and fro where networks were sure of themselves: an
+    entropy error of .15 on 50 votes a row came out as -.14.
+    """
+    rng = np.random.default_rng(3)
+    logits = sure * rng.normal(0.0, 1.0, (600, k))
+    logits[:, 0] += 0.5 * sure
+    q = softmax(0.45 * logits)
+    p, counts = softmax(logits), drawn_counts(np.full(600, 50), q, rng)
+    fit = recalibrated_mean(p, counts / 50, np.ones(600))
+    away = counts / 50 - fit.mean
+    scores = np.append((away * fit.h).sum(), away.sum(axis=0)[: fit.shifts])
+    assert scores == pytest.approx(0.0, abs=0.01)  # up to what holds it to where it was
+    true = np.abs(p - q).sum(axis=1).mean() / 2
+    found = cal.vote_noise(counts, p, measure="dist_ce")
+    assert found.estimate == pytest.approx(true, abs=0.02)
+
+
 def test_a_fitted_mean_is_off_by_as_much_as_is_taken_off():
     """Right predictions, whose entropy is off by 0: a mean fitted to their votes shows an error,
     and draws of its parameters scatter as fits to other votes do.

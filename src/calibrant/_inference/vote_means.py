@@ -12,6 +12,8 @@ Array = NDArray[np.float64]
 
 # Beyond so many classes the mean has a slope alone.
 SHIFTED_CLASSES = 30
+# What is held against a square of parameters.
+HELD = 1e-3
 
 
 def normalised(logs: Array) -> Array:
@@ -41,7 +43,7 @@ class RecalibratedMean:
 
     @cached_property
     def information(self) -> Array:
-        return information(self.h, self.mean, self.w, self.shifts) + 1e-3 * np.eye(self.shifts + 1)
+        return information(self.h, self.mean, self.w, self.shifts) + HELD * np.eye(self.shifts + 1)
 
     def contracted(self, columns: Array) -> Array:
         """What sums over classes of columns (n, k) times log-means change by with each parameter:
@@ -93,19 +95,30 @@ def recalibrated_mean(p: Array, z: Array, w: Array) -> RecalibratedMean:
     h = np.log(np.maximum(p, 1e-6))
     h = h - h.mean(axis=1, keepdims=True)
     shifts = k - 1 if k <= SHIFTED_CLASSES else 0
-    slope, shift = 1.0, np.zeros(k)
     w = w * (len(w) / w.sum())
-    for _ in range(40):
-        mean = normalised(slope * h + shift)
+
+    def mean_at(theta: Array) -> Array:
+        return normalised(theta[0] * h + np.append(theta[1:], np.zeros(k - shifts)))
+
+    def gain(theta: Array) -> float:
+        """The likelihood, less what is held against a move from slope 1 and no shifts."""
+        likely = float(w @ (z * np.log(np.maximum(mean_at(theta), 1e-300))).sum(axis=1))
+        return likely - 0.5 * HELD * float((theta - start) @ (theta - start))
+
+    start = np.append(1.0, np.zeros(shifts))
+    theta, best = start, gain(start)
+    for _ in range(100):
+        mean = mean_at(theta)
         away = w[:, None] * (z - mean)
-        score = np.concatenate([[(away * h).sum()], away.sum(axis=0)[:shifts]])
-        score -= 1e-3 * np.concatenate([[slope - 1.0], shift[:shifts]])
-        step = np.linalg.solve(information(h, mean, w, shifts) + 1e-3 * np.eye(shifts + 1), score)
-        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
-        slope += float(step[0])
-        shift[:shifts] += step[1:]
+        score = np.append((away * h).sum(), away.sum(axis=0)[:shifts]) - HELD * (theta - start)
+        step = np.linalg.solve(information(h, mean, w, shifts) + HELD * np.eye(theta.size), score)
+        # Where predictions are all but certain a whole step overshoots, and the next one back.
+        while (found := gain(theta + step)) < best and np.abs(step).max() >= 1e-9:
+            step = step / 2.0
+        theta, best = theta + step, found
         if np.abs(step).max() < 1e-9:
             break
+    slope, shift = float(theta[0]), np.append(theta[1:], np.zeros(k - shifts))
     return RecalibratedMean(h, z, w, slope, shift, shifts)
 
 
