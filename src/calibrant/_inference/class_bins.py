@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant._core.binning import LevelSets, Rule
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
-from calibrant._inference.cells import problem_of
+from calibrant._inference.cells import Whole, problem_of
 from calibrant._inference.classes import ClassBins
 from calibrant._measures.catalogue import THRESHOLD
 
@@ -49,7 +49,9 @@ def class_bins(samples: Samples, rule: Rule, *, above: bool) -> tuple[ClassBins,
     return ClassBins(index, k * m, u, z, w, y, hard), k
 
 
-def full_bins(samples: Samples, rule: Rule) -> tuple[ClassBins, int] | None:
+def full_bins(
+    samples: Samples, rule: Rule, whole: Whole | None = None
+) -> tuple[ClassBins, int] | None:
     """Every cell of vector predictions times every class, and the number of classes."""
     k = samples.n_classes
     p = np.clip(samples.block(0, samples.n).predictions.astype(np.float64), 0.0, 1.0)
@@ -62,7 +64,7 @@ def full_bins(samples: Samples, rule: Rule) -> tuple[ClassBins, int] | None:
     if isinstance(rule, LevelSets):
         _, cells = np.unique(p, axis=0, return_inverse=True)
     else:
-        problem = problem_of(samples, "confidence", rule)
+        problem = problem_of(samples, "confidence", rule, whole)
         if problem is None:
             return None
         _, cells = np.unique(p.argmax(axis=1) * problem.m + problem.bins, return_inverse=True)

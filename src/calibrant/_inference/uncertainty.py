@@ -19,7 +19,7 @@ from calibrant._inference.blocks import blocks_of, summed
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.budget import TABLE_ENTRIES, few_draws, many_draws
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, empty_tables, table_of
-from calibrant._inference.class_bins import class_bins, full_bins, recalibrated
+from calibrant._inference.class_bins import recalibrated
 from calibrant._inference.classes import ClassFamily, Errors, Luck
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.family import SHAPES, Family, Limits, VoteScatter, invert
@@ -29,7 +29,6 @@ from calibrant._inference.means import (
     influences,
     mean_limits,
     null_losses,
-    row_values,
 )
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean
 from calibrant._inference.paired import (
@@ -336,12 +335,9 @@ class Uncertainty(Resampler):
     def _influences(self, measure: Measure) -> Influences:
         """What rows or clusters move a mean by."""
         distribution = measure.statistic == "distribution"
-        key = ("row values", distribution)
-        if key not in self._wholes:
-            self._wholes[key] = row_values(self.samples, distribution=distribution)
         weights = self.samples.weights
         w = None if weights is None else weights.astype(np.float64)
-        values = self._wholes[key][measure.loss]
+        values = self.made.row_values(distribution=distribution)[measure.loss]
         if self._takes_out_votes(measure):
             values = self.voted.rows.corrected(measure)
         return influences(values, w, self.groups)
@@ -351,7 +347,7 @@ class Uncertainty(Resampler):
         if measure.name not in self._wholes:
             draws = draw_blocks(self.samples.n, self.n_resamples, self.seed, self.groups)
             self._wholes[measure.name] = replicates(
-                self.samples, (measure,), self.fixed, self.quantile, draws, self._few_draws
+                self.made, (measure,), self.fixed, self.quantile, draws, self._few_draws
             )[0]
         out: Array = self._wholes[measure.name]
         return out
@@ -468,10 +464,8 @@ class Uncertainty(Resampler):
         return family, _table_errors(measure.table_formula, k)
 
     def _family_over_classes(self, statistic: str, rule: Rule) -> tuple[ClassFamily, int] | None:
-        if statistic == "full_bins":
-            bins = full_bins(self.samples, rule)
-        else:
-            bins = class_bins(self.samples, rule, above=statistic == "above")
+        full = statistic == "full_bins"
+        bins = self.made.full(rule) if full else self.made.classes(rule, above=statistic == "above")
         if bins is None:
             return None
         own, k = bins
