@@ -67,7 +67,7 @@ def resampled(
             n_resamples=how.n_resamples, seed=how.seed, blocks=blocks, votes=each.votes,
             resample=how.resample,
         )  # fmt: skip
-        # Without rows that have no weight, which the common draws are of too.
+        # Its problems, unless it left out rows without weight, which the common draws have.
         made = uncertainty.made if uncertainty.samples is each else Problems(each)
         both = list(zip(chosen, row, strict=True))
         return Resampled(
