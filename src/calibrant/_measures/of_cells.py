@@ -242,7 +242,8 @@ def _waves(cells: int) -> NDArray[np.float32]:
     """What each of the first frequencies is at every node, as `scipy.fft.dct` has it."""
     out = 2.0 * np.cos(np.pi / cells * np.outer(np.arange(_FEW_WAVES), np.arange(cells + 1)))
     out[0] = 1.0
-    return out.astype(np.float32)
+    single: NDArray[np.float32] = out.astype(np.float32)
+    return single
 
 
 def _falling_root(
