@@ -122,7 +122,8 @@ class Family:
     common: bool = False
     # How the shares of each row scatter, where rows stay and their votes are drawn anew.
     votes: VoteScatter | None = None
-    _members: dict[tuple[str, float], tuple[Drawn, Drawn]] = field(default_factory=dict)
+    # By what is true in them: families meet, at the latest where predictions are right.
+    _members: dict[bytes, tuple[Drawn, Drawn]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         p, cells = self.problem, self.cells
@@ -264,10 +265,10 @@ class Family:
 
     def member(self, shape: str, t: float) -> tuple[Drawn, Drawn]:
         """What is true in the member t, and samples from it."""
-        key = (shape, t)
+        # Outcomes have rates; what scatters as it did has its gaps, of which -0 is 0.
+        level = self._rates(shape, t) if self.outcomes else self._gaps(shape, t) + 0.0
+        key = level.tobytes()
         if key not in self._members:
-            # Outcomes have rates; what scatters as it did has its gaps.
-            level = self._rates(shape, t) if self.outcomes else self._gaps(shape, t)
             self._members[key] = (self._truth(level), self._drawn(level))
         return self._members[key]
 
