@@ -185,12 +185,12 @@ def _in_memory(options: argparse.Namespace) -> Evaluation | None:
 
 def _people(rows: Rows, options: argparse.Namespace) -> Annotators | None:
     """Who agrees with the rest how far, where rows say who gave a vote."""
-    from calibrant._api.annotators import annotators
-    from calibrant._cli.terminal import working
-
     votes = rows.vote_table
     if votes is None or votes.annotator is None:
         return None
+    from calibrant._api.annotators import annotators
+    from calibrant._cli.terminal import working
+
     several = len(set(votes.annotator.tolist()))
     if several < 2:
         return None
