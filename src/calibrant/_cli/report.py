@@ -203,7 +203,7 @@ def _people(rows: Rows, options: argparse.Namespace) -> Annotators | None:
 
 def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._api.evaluate_samples import Options, evaluate_samples
-    from calibrant._api.metrics.uncertainty import group_index
+    from calibrant._api.groups import group_index
     from calibrant._data.to_samples import to_samples
 
     samples = to_samples(

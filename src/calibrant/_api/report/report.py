@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from calibrant._api.conventions import conventions_of
 from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
-from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.groups import group_index
 from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import SideBySide, side_by_side
