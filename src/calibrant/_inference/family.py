@@ -182,22 +182,20 @@ class Family:
     def _standard_errors(self) -> Array:
         """The standard error of each bin's gap."""
         p, m = self.problem, self.problem.m
-        w = p.weights
-        total = np.bincount(p.bins, w, m)
+        total = p.by_bin()
         safe = np.where(total > 0, total, 1.0)
         if self.votes is not None:
-            known: Array = np.sqrt(np.bincount(p.bins, w * w * self.votes.variance, m)) / safe
+            known: Array = np.sqrt(p.by_bin(p.weighted(self.votes.variance))) / safe
             return known
         variance = np.zeros(m)
         if p.hard:
-            squares = np.bincount(p.bins, w * w, m)
+            squares = total if p.w is None else p.by_bin(p.w)
             rows = np.divide(total**2, squares, out=np.ones(m), where=squares > 0)
-            mean_u = np.bincount(p.bins, w * p.u, m) / safe
-            mean_z = np.bincount(p.bins, w * p.z, m) / safe
+            mean_u, mean_z = p.by_bin(p.u) / safe, p.by_bin(p.z) / safe
             variance = outcome_variance(rows, mean_u, mean_z) * squares / safe**2
         if not self.outcomes:
-            residual = self.blocks.sums(p.bins, m, w * (p.z - p.u))
-            weight = self.blocks.sums(p.bins, m, w)
+            residual = self.blocks.sums(p.bins, m, p.weighted(p.z - p.u))
+            weight = self.blocks.sums(p.bins, m, p.weights)
             share = (weight**2).sum(axis=0) / safe**2
             centred = ((residual - self.gap * weight) ** 2).sum(axis=0) / safe**2
             plain = (residual**2).sum(axis=0) / safe**2
