@@ -12,9 +12,11 @@ from scipy.special import expit, log_ndtr, ndtr
 
 import calibrant as cal
 from calibrant._core.errors import InputError
+from calibrant._core.grid import UnitGrid
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.selection import available, engine
-from calibrant._measures.smooth import _fixed_point
+from calibrant._measures.fixed_point import fixed_point
+from calibrant._measures.smooth import smooth_errors
 from calibrant._summaries.smooth import SmoothSummary, smallest_sigma
 from needs import need
 
@@ -447,6 +449,38 @@ def test_the_fixed_point_is_that_of_scipys_search(power):
         return 0.2 * (1.0 - width) ** power * np.exp(-power * width)
 
     expected = brentq(lambda width: error(width) - width, 1e-4, 1.0, xtol=1e-15)
-    assert _fixed_point(error, 1e-4, 1.0) == pytest.approx(expected, abs=2e-13)
+    assert fixed_point(error, 1e-4, 1.0) == pytest.approx(expected, abs=2e-13)
     # A step across the diagonal has no fixed point: its place is the answer.
-    assert _fixed_point(lambda w: 0.5 if w < 0.3 else 0.1, 1e-4, 1.0) == pytest.approx(0.3)
+    assert fixed_point(lambda w: 0.5 if w < 0.3 else 0.1, 1e-4, 1.0) == pytest.approx(0.3)
+
+
+def test_a_rough_version_is_searched_first():
+    def plain(width):
+        return 0.2 * (1.0 - width) ** 0.5 * np.exp(-0.5 * width)
+
+    looks = []
+
+    def error(width):
+        looks.append(width)
+        return plain(width)
+
+    expected = brentq(lambda width: plain(width) - width, 1e-4, 1.0, xtol=1e-15)
+    for off, most in ((1e-8, 1), (1e-5, 3), (0.3, 99)):  # the last one misleads
+        looks.clear()
+        found = fixed_point(
+            error, 1e-4, 1.0, lambda w, off=off: plain(w) * (1 + off * np.sin(9 * w))
+        )
+        assert found == pytest.approx(expected, abs=2e-13), off
+        assert len(looks) <= most
+
+
+def test_a_fine_grid_is_left_at_its_fixed_point():
+    """Residuals of 10^8 calibrated predictions: the width found is the error at that width."""
+    cells, n = 1 << 16, 1e8
+    u = np.arange(cells + 1) / cells
+    noise = np.random.default_rng(5).normal(size=u.size) * np.sqrt(n / cells * u * (1 - u))
+    grid = UnitGrid(noise[None, None])
+    found = smooth_errors(grid, n, None, (32 / cells, 128 / cells))[0]
+    assert 32 / cells < found < 128 / cells
+    assert smooth_errors(grid, n, found)[0] == pytest.approx(found, rel=1e-11)
+    assert smooth_errors(grid, n, None)[0] == pytest.approx(found, rel=1e-11)
