@@ -169,8 +169,12 @@ def assert_same_everywhere(
     # Limits that are searched for, and maps, are slow: types of numbers, which the tests of every
     # engine are about, are nothing to them, nor are soft labels of another kind.
     in_full = not in_every_engine and plain[0] is not SOFT
+    # NumPy makes doubles of all types before any measure sees them.
+    as_one = in_every_engine and kernels().name == "numpy"
     for name, function in FUNCTIONS.items():
         if not takes(name, plain[1]) or (name in SLOW and not in_full):
+            continue
+        if as_one and name not in ("evaluate", "ece", "classwise_ce"):
             continue
         weigh = weights is not None and takes_weights(name)
         found = flat(
@@ -386,8 +390,10 @@ def test_nothing_that_came_in_is_changed() -> None:
 # --- torch ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "requires_grad"),
+    [("float64", False), ("float32", True), ("float16", False), ("bfloat16", True)],
+)
 def test_torch_predictions(dtype: str, requires_grad: bool) -> None:
     torch = need("torch")
     binary, rows = (

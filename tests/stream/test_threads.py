@@ -28,7 +28,7 @@ class Accumulators:
 
     @staticmethod
     def make():
-        return cal.Accumulator()
+        return cal.Accumulator(measures=["ece", "brier"])
 
     @staticmethod
     def update(stream, _):
