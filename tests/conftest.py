@@ -2,7 +2,10 @@
 
 import os
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,16 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # Drawings open no window.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+# Hypothesis looks for numbers to try in every source file that is imported: seconds a process, and
+# what is drawn then depends on which tests run beside it.
+with suppress(ImportError, AttributeError):
+    from hypothesis.internal.conjecture import providers
+
+    providers._get_local_constants = lambda: providers._local_constants
+
+# Whether nothing has been compiled here that could be read again.
+FRESH = not (sys.dont_write_bytecode or (Path(__file__).parent / "laws" / "__pycache__").exists())
+
 # Folders whose tests share what is made once: pages, and the browser that opens them.
 TOGETHER = ("report_page", "site")
 # What takes a process longest comes first, so that at the end no process waits for another.
@@ -39,6 +52,37 @@ def _no_open_figures() -> Iterator[None]:
 def _close_figures() -> None:
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """In a fresh checkout one process imports first, and the others what it has compiled.
+
+    (Compiling and rewriting takes twice as long as all else; mypy has the other core meanwhile.)
+    """
+    if FRESH and _worker(session) not in ("", "gw0"):
+        until = time.monotonic() + 300
+        while not _collected(session).exists() and time.monotonic() < until:
+            time.sleep(0.2)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if FRESH and _worker(session) == "gw0":
+        _collected(session).touch()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if FRESH and _worker(session) == "gw0":
+        _collected(session).unlink(missing_ok=True)
+
+
+def _worker(session: pytest.Session) -> str:
+    return getattr(session.config, "workerinput", {}).get("workerid", "")
+
+
+def _collected(session: pytest.Session) -> Path:
+    run = session.config.workerinput["testrunuid"]
+    return Path(tempfile.gettempdir()) / f"calibrant-collected-{run}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

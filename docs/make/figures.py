@@ -2,7 +2,8 @@
 
 `<!-- figure: NAME -->` in a guide stands for the figure that was drawn last by the examples above
 it, `<!-- page: NAME -->` for the page that they saved as ``NAME.html``. They are run while the site
-is built, so both show what their code does now.
+is built, so both show what their code does now; a guide whose examples print something else than it
+shows is not published.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
+
 _MARK = re.compile(r"<!-- (figure|page): ([\w-]+) -->")
 _ENDS = {"figure": "svg", "page": "html"}
 
@@ -28,10 +31,12 @@ def drawn(page: str, text: str) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         for mark in _MARK.finditer(text):
             kind, name = mark.groups()
-            _run(text[start : mark.start()], scope, folder)
+            _run(page, text[: mark.start()], start, scope, folder)
             saved = Path(folder, f"{name}.html")
             found[_path(page, kind, name)] = saved.read_bytes() if kind == "page" else _latest()
             start = mark.end()
+        if found:
+            _run(page, text, start, scope, folder)
     return found
 
 
@@ -56,15 +61,20 @@ def _path(page: str, kind: str, name: str) -> str:
     return f"assets/{page.removesuffix('.md').replace('/', '-')}-{name}.{_ENDS[kind]}"
 
 
-def _run(text: str, scope: dict[str, Any], folder: str) -> None:
-    """The sessions of a text, without what they print. A test sees to it that this is right."""
+def _run(page: str, text: str, start: int, scope: dict[str, Any], folder: str) -> None:
+    """The sessions of a text from a place on; they print what they show, or nothing is built."""
     import matplotlib as mpl
 
     mpl.use("Agg")
-    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
-        for example in doctest.DocTestParser().get_examples(text):
-            if example.exc_msg is None:
-                exec(compile(example.source, "<guide>", "single"), scope)
+    wrong: list[str] = []
+    session = doctest.DocTestParser().get_doctest(
+        text[start:], scope, page, page, text.count("\n", 0, start)
+    )
+    with contextlib.chdir(folder):
+        doctest.DocTestRunner(verbose=False).run(session, out=wrong.append, clear_globs=False)
+    scope.update(session.globs)
+    if wrong:
+        raise PluginError("".join(wrong))
 
 
 def _latest() -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from measure_page import page_of
 from tables import table
 from verdicts import PROPERTIES, Verdicts, found, verdicts
@@ -24,8 +26,9 @@ All of these take soft labels and weights. What the audit found is also in [audi
 which `calibrant audit -o FOLDER` writes."""
 
 
+@cache
 def pages() -> dict[str, str]:
-    """Every page: its path, and its text."""
+    """Every page: its path, and its text. Its examples are run to see what they say."""
     known = verdicts()
     by_name: dict[str, list[Measure]] = {}
     for measure in cal.catalogue():

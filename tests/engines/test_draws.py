@@ -181,7 +181,7 @@ def test_the_width_of_a_smooth_error_is_where_it_crosses(case, cells_):
     """Against a bisection of the definition, by a sum over cosines."""
     sums = sums_of(case)
     total, frequencies = sums.w.sum(axis=1), np.arange(cells_ + 1)
-    smoothed = of_cells._Smoothed(sums, (sums.wz - sums.wu) / total[:, None], cells_)
+    smoothed = of_cells._Smoothed(sums, sums.wz - sums.wu, total, cells_)
     found = smoothed.fixed_point(np.full(len(total), 0.05))
     deposit = of_cells._UNIT_DEPOSITS[cells_](sums.u)
     mass = (deposit @ (sums.wz - sums.wu).T).T

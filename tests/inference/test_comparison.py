@@ -18,6 +18,7 @@ from calibrant._engines.arrays.counting import bin_table
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.paired import draw_blocks, replicates
+from calibrant._inference.problems import Problems
 from calibrant._inference.robustness import rank_robustness
 from calibrant._measures.catalogue import find
 from needs import need
@@ -306,7 +307,8 @@ def test_replicates_of_one_predictor():
     y, u = binary(100)
     draws = draw_blocks(100, 50, 0)
     measures = tuple(find(name, "binary") for name in ("brier", "ece", "log_loss"))
-    out = replicates(to_samples(y, u["over"]), measures, EqualWidth(15), Quantile(15), draws)
+    made = Problems(to_samples(y, u["over"]))
+    out = replicates(made, measures, EqualWidth(15), Quantile(15), draws)
     found = cal.compare(y, u, measures=["brier", "ece", "log_loss"], n_resamples=50)
     assert [a.tolist() for a in out] == [a[1].tolist() for a in found.draws]
 

@@ -12,9 +12,15 @@ from calibrant._core.errors import InputError
 from needs import need
 
 torch = need("torch")
-need("torchmetrics")
 
-from calibrant.integrations.torchmetrics import CalibrationMetric  # noqa: E402
+
+@pytest.fixture(scope="module", autouse=True)
+def _late_imports():
+    """Every process collects this file and one runs it: the package is imported then."""
+    global CalibrationMetric
+    need("torchmetrics")
+    from calibrant.integrations.torchmetrics import CalibrationMetric
+
 
 B, K, H, W = 3, 4, 5, 6
 DRAW = torch.Generator().manual_seed(11)

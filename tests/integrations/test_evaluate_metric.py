@@ -11,12 +11,17 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError, UnknownOption
-from needs import need
+from needs import failed_examples, message_without, need
 
-evaluate = need("evaluate")
 
-from calibrant.integrations import evaluate_metric  # noqa: E402
-from calibrant.integrations.evaluate_metric import MEASURES, Calibration  # noqa: E402
+@pytest.fixture(scope="module", autouse=True)
+def _late_imports():
+    """Every process collects this file and one runs it: the package is imported then."""
+    global evaluate, evaluate_metric, MEASURES, Calibration
+    evaluate = need("evaluate")
+    from calibrant.integrations import evaluate_metric
+    from calibrant.integrations.evaluate_metric import MEASURES, Calibration
+
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -144,57 +149,55 @@ socket.socket.connect = refused
 socket.getaddrinfo = refused
 """
 
-LOADED = (
+ALONE = (
     OFFLINE
     + """
 import sys
+from pathlib import Path
+
+from calibrant.integrations import evaluate_metric
+from calibrant.integrations.evaluate_metric import Calibration
+
+metric = Calibration(measures=["ece"], bins=10)
+metric.add_batch(predictions=[0.2, 0.7, 0.9, 0.4], references=[0, 1, 1, 0])
+print(metric.compute())
+written = [path for path in Path(sys.argv[1]).rglob("*") if path.suffix == ".arrow"]
+print(written, (Path(sys.argv[1]) / "metrics").exists())
+
 import evaluate
-metric = evaluate.load(sys.argv[1], measures=["ece", "mce"], bins=10)
+metric = evaluate.load(evaluate_metric.__file__, measures=["ece", "mce"], bins=10)
 metric.add_batch(predictions=[0.2, 0.7], references=[0, 1])
 metric.add_batch(predictions=[0.9, 0.4], references=[1, 0])
 print(metric.compute())
 """
 )
 
-MADE = (
-    OFFLINE
-    + """
-from calibrant.integrations.evaluate_metric import Calibration
-metric = Calibration(measures=["ece"], bins=10)
-metric.add_batch(predictions=[0.2, 0.7, 0.9, 0.4], references=[0, 1, 1, 0])
-print(metric.compute())
-"""
-)
 
-
-def alone(program, home, *arguments):
-    """Run in a process of its own, with a home that nothing has been written to."""
-    environment = {**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"}
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """What is printed in a process of its own, with a home that nothing has been written to."""
+    home = str(tmp_path_factory.mktemp("home"))
+    environment = {**os.environ, "HF_HOME": home, "HF_HUB_OFFLINE": "1"}
     environment.pop("HF_MODULES_CACHE", None)
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=environment
+        [sys.executable, "-c", ALONE, home], capture_output=True, text=True, env=environment
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.splitlines()
 
 
-def test_it_is_loaded_from_its_file_without_a_network(tmp_path):
-    out = alone(LOADED, tmp_path / "home", evaluate_metric.__file__)
-    assert out.strip() == "{'ece': 0.25, 'mce': 0.4}"
+def test_it_is_loaded_from_its_file_without_a_network(alone):
+    assert alone[2] == "{'ece': 0.25, 'mce': 0.4}"
 
 
-def test_it_writes_nothing(tmp_path):
-    assert alone(MADE, tmp_path / "home").strip() == "{'ece': 0.25}"
-    assert not list(tmp_path.rglob("*.arrow"))
-    assert not (tmp_path / "home" / "metrics").exists()
+def test_it_writes_nothing(alone):
+    assert alone[:2] == ["{'ece': 0.25}", "[] False"]
 
 
-def test_without_the_package_the_way_to_get_it_is_said():
-    program = (
-        "import sys\nsys.modules['evaluate'] = None\n"
-        "import calibrant as cal\n"
-        "try:\n    import calibrant.integrations.evaluate_metric\n"
-        "except cal.MissingExtra as error:\n    print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "pip install 'calibrant[evaluate]'" in done.stdout, done.stderr
+def test_without_the_package_the_way_to_get_it_is_said(monkeypatch):
+    message = message_without("evaluate", "calibrant.integrations.evaluate_metric", monkeypatch)
+    assert "pip install 'calibrant[evaluate]'" in message
+
+
+def test_the_examples_run():
+    assert failed_examples(evaluate_metric) == 0

@@ -1,4 +1,4 @@
-"""A real Chromium, and the pages that the tests open in it: each is made once."""
+"""A real Chromium, and the pages that the tests open in it: each is made and opened once."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ NASTY = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Any:
+    """One browser and one profile: a page in another takes twice as long to open."""
     need("altair")
     need("vl_convert")
     with chromium() as started:
-        yield started
+        yield started.new_context()
 
 
 @dataclass
@@ -40,50 +41,76 @@ class Opened:
     said: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
+    # Whether a test may have changed what another one reads.
+    changed: bool = False
+
+    def __post_init__(self) -> None:
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("dialog", lambda d: (self.dialogs.append(d.message), d.dismiss()))
+
+    def load(self, path: Path) -> None:
+        for kept in (self.said, self.asked, self.dialogs):
+            kept.clear()
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+        self.page.evaluate(
+            "() => { window.folds = [...document.querySelectorAll('details')]"
+            ".map(fold => [fold, fold.open]); }"
+        )
+        self.changed = False
+
+    def show(self, width: int, scheme: str) -> None:
+        """In front, as pages behind others do not follow, on a screen of this width and colour."""
+        self.page.bring_to_front()
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(media="screen", color_scheme=scheme)
 
 
-def _opened(browser: Any, path: Path, width: int, options: dict[str, Any]) -> tuple[Any, Opened]:
-    context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-    opened = Opened(context.new_page())
-    opened.page.on("console", lambda message: opened.said.append(message.text))
-    opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
-    opened.page.on("request", lambda request: opened.asked.append(request.url))
-    opened.page.on("dialog", lambda d: (opened.dialogs.append(d.message), d.dismiss()))
-    opened.page.goto(path.as_uri())
-    opened.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
-    return context, opened
+@pytest.fixture(scope="package")
+def tabs(browser):
+    """A tab for every page. Drawing one takes longer than most of the tests that look at it."""
+    tabs: dict[Path, Opened] = {}
+
+    def tab(path: Path) -> Opened:
+        if path not in tabs:
+            tabs[path] = Opened(browser.new_page(), changed=True)
+        return tabs[path]
+
+    return tab
 
 
 @pytest.fixture
-def visit(browser):
-    """Open a file; what went wrong on it is kept."""
-    contexts = []
+def visit(tabs):
+    """A page as it is when it has just been opened, for tests that leave it otherwise."""
 
-    def go(path: Path, *, width: int = 1200, **options: Any) -> Opened:
-        context, opened = _opened(browser, path, width, options)
-        contexts.append(context)
+    def go(path: Path, *, width: int = 1200, scheme: str = "light") -> Opened:
+        opened = tabs(path)
+        opened.show(width, scheme)
+        opened.load(path)
+        opened.changed = True
         return opened
 
-    yield go
-    for context in contexts:
-        context.close()
+    return go
 
 
-@pytest.fixture(scope="module")
-def look(browser):
-    """A page that several tests look at, opened once: drawing one takes longer than most of them.
-    They read what no other changes, or choose what they read.
+@pytest.fixture
+def look(tabs):
+    """A page that several tests look at, opened once, with its folds as they were.
+
+    They read what no other changes, choose what they read, or put it back.
     """
-    pages: dict[Path, tuple[Any, Opened]] = {}
 
-    def at(path: Path) -> Opened:
-        if path not in pages:
-            pages[path] = _opened(browser, path, 1200, {})
-        return pages[path][1]
+    def at(path: Path, *, width: int = 1200, scheme: str = "light") -> Opened:
+        opened = tabs(path)
+        opened.show(width, scheme)
+        if opened.changed:
+            opened.load(path)
+        opened.page.evaluate("folds.forEach(([fold, open]) => { fold.open = open; })")
+        return opened
 
-    yield at
-    for context, _ in pages.values():
-        context.close()
+    return at
 
 
 @dataclass(frozen=True)
@@ -94,6 +121,7 @@ class Made:
     y: Any
     p: Any
     report: Any
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @pytest.fixture(scope="session")
@@ -104,7 +132,7 @@ def folder(tmp_path_factory):
 def saved(folder: Path, stem: str, y: Any, p: Any, **options: Any) -> Made:
     need("altair")
     made = report(y, p, **options)
-    return Made(made.save(folder / f"{stem}.html"), y, p, made)
+    return Made(made.save(folder / f"{stem}.html"), y, p, made, options)
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,8 @@ def test_nothing_goes_wrong_and_nothing_is_asked_for(visit, compared):
 
 
 @pytest.mark.parametrize("measure", ["ece", "log_loss"])
-def test_ranks_and_differences_are_python_s(visit, compared, measure):
-    page = visit(compared.path).page
+def test_ranks_and_differences_are_python_s(look, compared, measure):
+    page = look(compared.path).page
     page.select_option("#measure", label=measure)
     ranking = compared.report.ranking(measure)
     assert [row[:3] for row in rows(page, "rank-table")] == [
@@ -41,8 +41,8 @@ def test_ranks_and_differences_are_python_s(visit, compared, measure):
     assert page.locator("#differences .mark-symbol path").count() == 2
 
 
-def test_everything_is_in_the_order_of_the_measure_chosen(visit, compared):
-    page = visit(compared.path).page
+def test_everything_is_in_the_order_of_the_measure_chosen(look, compared):
+    page = look(compared.path).page
     orders = set()
     for measure in compared.report.measures:
         page.select_option("#measure", label=measure)
@@ -59,25 +59,25 @@ def test_everything_is_in_the_order_of_the_measure_chosen(visit, compared):
     assert len(orders) > 1  # or this test could not fail
 
 
-def test_ties_are_marked(visit, folder, compared):
+def test_ties_are_marked(look, folder, compared):
     made = compared.report
     best = made.order("log_loss")[0]
     alike = {d.first for d in made.differences("log_loss") if d.better is None}
-    page = visit(compared.path).page
+    page = look(compared.path).page
     page.select_option("#measure", label="log_loss")
     told = {row[0] for row in rows(page, "rank-table") if row[5] == "tied for the best"}
     assert told == (alike | {best} if alike else set())
     same = cal.compare(compared.y, {"b": compared.p["as is"], "a": compared.p["as is"],
                                     "c": compared.p["T 1.8"]}, n_resamples=50)  # fmt: skip
-    page = visit(same.save(folder / "same.html")).page
+    page = look(same.save(folder / "same.html")).page
     for measure in ("ece", "log_loss"):
         page.select_option("#measure", label=measure)
         ranks = {row[0]: row[2] for row in rows(page, "rank-table")}
         assert ranks["a"] == ranks["b"] and ranks["a"].endswith(" =") and "=" not in ranks["c"]
 
 
-def test_values_sort_and_are_python_s(visit, compared):
-    page = visit(compared.path).page
+def test_values_sort_and_are_python_s(look, compared):
+    page = look(compared.path).page
     page.locator("#value-table th", has_text="brier").locator("button").click()
     seen = rows(page, "value-table")
     at = 1 + compared.report.measures.index("brier")
@@ -86,18 +86,19 @@ def test_values_sort_and_are_python_s(visit, compared):
     assert by_name["as is"][at] == shown(cal.brier_score(compared.y, compared.p["as is"]))
 
 
-def test_curves_come_and_go(visit, compared):
-    page = visit(compared.path).page
+def test_curves_come_and_go(look, compared):
+    page = look(compared.path).page
     points = page.locator("#curves .mark-symbol path")
     before = points.count()
     page.uncheck("input[name=series] >> nth=0")
     page.wait_for_timeout(100)
     table = cal.reliability(compared.y, compared.p["as is"])
     assert before - points.count() == sum(n > 0 for n in table.columns()["n"])
+    page.check("input[name=series] >> nth=0")
 
 
-def test_robustness_slices_and_recipe_are_told(visit, compared):
-    page = visit(compared.path).page
+def test_robustness_slices_and_recipe_are_told(look, compared):
+    page = look(compared.path).page
     page.click("#glossary summary")
     text = page.inner_text("main")
     assert compared.report.robustness.title in text
@@ -107,8 +108,9 @@ def test_robustness_slices_and_recipe_are_told(visit, compared):
         assert entry.formula in text
 
 
-def test_a_phone_and_the_dark(visit, compared):
-    page = visit(compared.path, width=390, color_scheme="dark").page
+def test_a_phone_and_the_dark(look, compared):
+    page = look(compared.path, width=390, scheme="dark").page
+    page.wait_for_timeout(300)  # for charts to follow
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.inner_text("#theme") == "Light"
     assert page.pdf().startswith(b"%PDF")

@@ -27,23 +27,16 @@ def button(page, after, kind):
     return page.locator(f"{after} + .take button", has_text=kind)
 
 
-@pytest.fixture(scope="module")
-def dark(browser, fashion):
+@pytest.fixture
+def dark(look, fashion):
     """The page in the dark: pictures of it are in the light."""
-    context = browser.new_context(color_scheme="dark")
-    page = context.new_page()
-    asked, said = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: said.append(message.text))
-    page.goto(fashion.path.as_uri())
-    page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
-    yield page
-    assert said == []
+    opened = look(fashion.path, scheme="dark")
+    yield opened.page
+    assert opened.said == []
     # Nothing from a network, and nothing but the page itself, and what it wrote, from elsewhere.
-    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [
+    assert [url for url in opened.asked if not url.startswith(("data:", "blob:"))] == [
         fashion.path.as_uri()
     ]
-    context.close()
 
 
 def test_every_figure_and_table_has_its_buttons(dark):
@@ -101,21 +94,23 @@ def test_tables_have_numbers_and_limits_in_columns(dark, fashion):
         assert row["interval (95 %) high"] == shown(estimate.interval.high)
 
 
-def test_names_that_would_be_code_are_text(visit, nasty):
-    page = visit(nasty.path).page
+def test_names_that_would_be_code_are_text(look, nasty):
+    page = look(nasty.path).page
     _, content = saved_by(page, page.locator(".table-box:has(#class-table) + .take button"))
     assert {row["class"] for row in rows_of(content)} == {
         " ".join(name.split()) for name in nasty.report.evaluation.classes["class"]
     }
 
 
-def test_a_drawing_of_curves_names_them(visit, compared):
-    page = visit(compared.path).page
+def test_a_drawing_of_curves_names_them(look, compared):
+    page = look(compared.path).page
     _, content = saved_by(page, button(page, "#curves", "SVG"))
     text = content.decode()
     assert text.count("as is") == 1 and "&#60;script&#62;" in text and "<script" not in text
     page.uncheck("input[name=series] >> nth=0")
     _, content = saved_by(page, button(page, "#curves", "CSV"))
     assert {row["predictor"] for row in rows_of(content)} == set(compared.p) - {"as is"}
+    page.check("input[name=series] >> nth=0")
+    page.select_option("#measure", label="ece")
     _, content = saved_by(page, button(page, "#ranks", "CSV"))
     assert [row["predictor"] for row in rows_of(content)] == compared.report.order("ece")

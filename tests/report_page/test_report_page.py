@@ -40,13 +40,6 @@ def bins_drawn(page):
     return page.locator("#diagram .mark-symbol path").count()
 
 
-def test_nothing_goes_wrong_and_nothing_is_asked_for(look, fashion):
-    opened = look(fashion.path)
-    assert opened.said == []
-    assert opened.asked == [fashion.path.as_uri()]
-    assert opened.dialogs == []
-
-
 def test_the_file_names_no_other_file(fashion):
     text = fashion.path.read_text(encoding="utf-8")
     own = text[: text.index('<script type="application/json"')]
@@ -112,10 +105,11 @@ def test_soft_labels_have_a_hard_view(look, soft):
     assert values_on(page)["lin_ce"] == shown(cal.lin_ce(hard, soft.p, bins=10))
 
 
-def test_curve_and_intervals_can_be_left_out(visit, fashion):
-    page = visit(fashion.path).page
+def test_curve_and_intervals_can_be_left_out(look, fashion):
+    page = look(fashion.path).page
     places = "all => all.map(p => p.getAttribute('d')).filter(Boolean).length"
     without = page.eval_on_selector_all("#diagram .mark-line path", places)
+    drawn = page.input_value("#curve")
     # The isotonic curve is drawn unasked; the smoothed one says where bins contradict it.
     assert "Isotonic" in page.inner_text("#sigma") and page.is_visible("#curve-key")
     curve = fashion.report.views[0].curve
@@ -128,10 +122,11 @@ def test_curve_and_intervals_can_be_left_out(visit, fashion):
         assert lines == without - (not chosen) and words in page.inner_text("#sigma")
         assert page.is_visible("#curve-key") == bool(chosen)
     assert curve.outside
+    page.select_option("#curve", drawn)
 
 
-def test_the_interval_of_the_largest_gap_is_shaded(visit, fashion):
-    page = visit(fashion.path).page
+def test_the_interval_of_the_largest_gap_is_shaded(look, fashion):
+    page = look(fashion.path).page
     found = fashion.report.views[0].cutoffs
     words = page.inner_text("#cutoffs-words")
     assert f"from {shown(found.lower)} to {shown(found.upper)}" in words
@@ -148,6 +143,7 @@ def test_the_interval_of_the_largest_gap_is_shaded(visit, fashion):
     page.wait_for_timeout(100)
     assert page.eval_on_selector_all("#diagram .mark-rect path", box) == []
     assert not page.is_visible("#cutoffs-key") and page.inner_text("#cutoffs-words") == ""
+    page.check("#show-cutoffs")
 
 
 def test_measures_have_values_intervals_and_floors(look, fashion):
@@ -174,24 +170,6 @@ def column(page, table, index):
     return page.eval_on_selector_all(
         f"#{table} tbody tr", "(rows, i) => rows.map(r => r.cells[i].textContent)", index
     )
-
-
-def test_tables_sort_both_ways(visit, fashion):
-    page = visit(fashion.path).page
-    worst_first = column(page, "class-table", 0)
-    assert worst_first == fashion.report.evaluation.classes["class"]
-    head = page.locator("#class-table th", has_text="mean prediction")
-    head.locator("button").click()
-    assert head.get_attribute("aria-sort") == "descending"
-    falling = [float(text) for text in column(page, "class-table", 1)]
-    assert falling == sorted(falling, reverse=True)
-    head.locator("button").click()
-    assert head.get_attribute("aria-sort") == "ascending"
-    rising = [float(text) for text in column(page, "class-table", 1)]
-    assert rising == sorted(rising)
-    page.locator("#class-table th", has_text="class").locator("button").click()
-    assert column(page, "class-table", 0) == sorted(worst_first)
-    assert page.locator("#class-table th[aria-sort=ascending]").count() == 1
 
 
 def test_slices_recalibration_and_recipe_are_told(look, fashion):
@@ -225,46 +203,18 @@ def test_slices_say_what_was_predicted_what_happened_and_how_sure(look, fashion)
         assert told["tolerance"] == part.against_tolerance
 
 
-def test_the_glossary_is_folded_and_links_unfold_it(visit, fashion):
-    page = visit(fashion.path).page
-    entry = page.locator("#g-ece")
-    assert entry.is_hidden()
-    page.click("#measures a[href='#g-ece'] >> nth=0")
-    page.wait_for_function("document.querySelector('#glossary details').open")
-    assert entry.is_visible()
-    # On paper it is there without any script.
-    page = visit(fashion.path).page
-    page.emulate_media(media="print")
-    assert page.locator("#glossary details[open]").count() == 0
-    assert page.locator("#g-ece").is_visible()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark(visit, fashion, scheme):
-    page = visit(fashion.path, color_scheme=scheme).page
-    script = (
-        "() => getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3)"
-        ".reduce((a, b) => a + Number(b), 0)"
-    )
-    point = "() => getComputedStyle(document.querySelector('#diagram .mark-symbol path')).fill"
-    assert (page.evaluate(script) > 600) == (scheme == "light")
-    first = page.evaluate(point)
-    page.click("#theme")
-    assert (page.evaluate(script) > 600) == (scheme == "dark")
-    assert page.evaluate(point) != first  # charts follow
-
-
 @pytest.mark.parametrize("name", ["fashion", "soft", "nasty"])
-def test_a_phone_scrolls_one_way_only(visit, request, name):
-    page = visit(request.getfixturevalue(name).path, width=390).page
+def test_a_phone_scrolls_one_way_only(look, request, name):
+    page = look(request.getfixturevalue(name).path, width=390).page
     for fold in page.locator("details summary").all():
         fold.click()
+    page.wait_for_timeout(300)  # for charts to follow
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.locator("#diagram svg").bounding_box()["width"] <= 390
 
 
-def test_it_prints(visit, fashion):
-    page = visit(fashion.path, color_scheme="dark").page
+def test_it_prints(look, fashion):
+    page = look(fashion.path, scheme="dark").page
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF") and len(pdf) > 30_000
     page.emulate_media(media="print")
@@ -273,9 +223,8 @@ def test_it_prints(visit, fashion):
 
 
 @pytest.mark.parametrize("name", ["fashion", "soft", "nasty", "compared"])
-def test_a_sheet_of_paper_loses_no_column(visit, request, name):
-    page = visit(request.getfixturevalue(name).path).page
-    page.set_viewport_size({"width": SHEET, "height": 1000})
+def test_a_sheet_of_paper_loses_no_column(look, request, name):
+    page = look(request.getfixturevalue(name).path, width=SHEET).page
     page.emulate_media(media="print")
     page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
     page.wait_for_timeout(300)  # for charts to follow
@@ -285,8 +234,8 @@ def test_a_sheet_of_paper_loses_no_column(visit, request, name):
     )
 
 
-def test_names_are_text(visit, nasty):
-    opened = visit(nasty.path)
+def test_names_are_text(look, nasty):
+    opened = look(nasty.path)
     page = opened.page
     assert opened.said == [] and opened.dialogs == []
     assert page.title() == f"</title>{NASTY[0]}"
@@ -315,6 +264,102 @@ def test_a_thousand_classes_stay_small(visit, folder):
     assert opened.page.locator("#class-table tbody tr:visible").count() == 1
 
 
+def test_controls_and_charts_have_names(look, soft):
+    page = look(soft.path).page
+    nameless = page.evaluate(
+        "[...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length"
+    )
+    assert nameless == 0
+    charts = page.locator(".chart")
+    assert charts.count() > 6
+    for chart in charts.all():
+        assert chart.get_attribute("role") == "img" and chart.get_attribute("aria-label")
+
+
+def test_a_point_tells_its_bin(look, fashion):
+    page = look(fashion.path).page
+    page.locator("#diagram").scroll_into_view_if_needed()
+    page.locator("#diagram .mark-symbol path").last.hover(force=True)
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    said = page.inner_text("#vg-tooltip-element")
+    for word in ("predictions", "rows", "mean prediction", "mean target", "interval", "gap"):
+        assert word in said
+
+
+def test_bins_of_one_s_own_are_there_too(visit, folder):
+    rng = np.random.default_rng(2)
+    p = rng.random(400)
+    y = rng.random(400) < p
+    made = saved(folder, "edges", y, p, bins=[0, 0.1, 0.5, 1.0])
+    opened = visit(made.path)
+    page = opened.page
+    assert opened.said == []
+    assert page.is_checked("input[name=rule][value=given]")
+    assert values_on(page) == {"ece": shown(cal.ece(y, p, bins=[0, 0.1, 0.5, 1.0]))}
+    assert page.locator("#bin-table tbody tr").count() == 3
+    choose(page, m=8, rule="quantile")
+    assert values_on(page)["ece"] == shown(cal.ece(y, p, bins=cal.Quantile(8)))
+
+
+# --- from here on each test has the page opened anew -------------------------------------------
+
+
+def test_nothing_goes_wrong_and_nothing_is_asked_for(visit, fashion):
+    opened = visit(fashion.path)
+    assert opened.said == []
+    assert opened.asked == [fashion.path.as_uri()]
+    assert opened.dialogs == []
+
+
+def test_tables_sort_both_ways(visit, fashion):
+    page = visit(fashion.path).page
+    worst_first = column(page, "class-table", 0)
+    assert worst_first == fashion.report.evaluation.classes["class"]
+    head = page.locator("#class-table th", has_text="mean prediction")
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    falling = [float(text) for text in column(page, "class-table", 1)]
+    assert falling == sorted(falling, reverse=True)
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    rising = [float(text) for text in column(page, "class-table", 1)]
+    assert rising == sorted(rising)
+    page.locator("#class-table th", has_text="class").locator("button").click()
+    assert column(page, "class-table", 0) == sorted(worst_first)
+    assert page.locator("#class-table th[aria-sort=ascending]").count() == 1
+
+
+def test_the_glossary_is_folded_and_links_unfold_it(visit, fashion):
+    page = visit(fashion.path).page
+    entry = page.locator("#g-ece")
+    assert entry.is_hidden()
+    # On paper it is there without any script.
+    page.emulate_media(media="print")
+    assert page.locator("#glossary details[open]").count() == 0
+    assert entry.is_visible()
+    page.emulate_media(media="screen")
+    assert entry.is_hidden()
+    page.click("#measures a[href='#g-ece'] >> nth=0")
+    page.wait_for_function("document.querySelector('#glossary details').open")
+    assert entry.is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(visit, fashion, scheme):
+    page = visit(fashion.path, scheme=scheme).page
+    assert page.inner_text("#theme") == {"light": "Dark", "dark": "Light"}[scheme]
+    script = (
+        "() => getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3)"
+        ".reduce((a, b) => a + Number(b), 0)"
+    )
+    point = "() => getComputedStyle(document.querySelector('#diagram .mark-symbol path')).fill"
+    assert (page.evaluate(script) > 600) == (scheme == "light")
+    first = page.evaluate(point)
+    page.click("#theme")
+    assert (page.evaluate(script) > 600) == (scheme == "dark")
+    assert page.evaluate(point) != first  # charts follow
+
+
 def test_a_keyboard_is_enough(visit, fashion):
     page = visit(fashion.path).page
     page.keyboard.press("Tab")
@@ -339,46 +384,6 @@ def test_a_keyboard_is_enough(visit, fashion):
     assert unreached == 0
 
 
-def test_controls_and_charts_have_names(look, soft):
-    page = look(soft.path).page
-    nameless = page.evaluate(
-        "[...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length"
-    )
-    assert nameless == 0
-    charts = page.locator(".chart")
-    assert charts.count() > 6
-    for chart in charts.all():
-        assert chart.get_attribute("role") == "img" and chart.get_attribute("aria-label")
-
-
-def test_a_point_tells_its_bin(visit, fashion):
-    page = visit(fashion.path).page
-    page.locator("#diagram").scroll_into_view_if_needed()
-    page.locator("#diagram .mark-symbol path").last.hover(force=True)
-    page.wait_for_selector("#vg-tooltip-element.visible")
-    said = page.inner_text("#vg-tooltip-element")
-    for word in ("predictions", "rows", "mean prediction", "mean target", "interval", "gap"):
-        assert word in said
-
-
-def test_bins_of_one_s_own_are_there_too(visit, folder):
-    rng = np.random.default_rng(2)
-    p = rng.random(400)
-    y = rng.random(400) < p
-    made = saved(folder, "edges", y, p, bins=[0, 0.1, 0.5, 1.0])
-    opened = visit(made.path)
-    page = opened.page
-    assert opened.said == []
-    assert page.is_checked("input[name=rule][value=given]")
-    assert values_on(page) == {"ece": shown(cal.ece(y, p, bins=[0, 0.1, 0.5, 1.0]))}
-    assert page.locator("#bin-table tbody tr").count() == 3
-    choose(page, m=8, rule="quantile")
-    assert values_on(page)["ece"] == shown(cal.ece(y, p, bins=cal.Quantile(8)))
-
-
-def test_the_same_rows_give_the_same_page(fashion):
-    again = report(
-        fashion.y, fashion.p, name="Fashion", source={"file": "fashion.npz"},
-        by=np.where(np.arange(900) % 2, "odd", "even"),
-    )  # fmt: skip
-    assert again.to_html() == fashion.path.read_text(encoding="utf-8")
+def test_the_same_rows_give_the_same_page(nasty):
+    again = report(nasty.y, nasty.p, **nasty.options)
+    assert again.to_html() == nasty.path.read_text(encoding="utf-8")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import posixpath
 import re
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,11 +64,18 @@ def site(tmp_path_factory) -> Path:
     for package in ("mkdocs", "material", "mkdocstrings_handlers.python", "latex2mathml"):
         need(package)
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
-        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    # In this process, which has imported most of what the pages are made of.
+    with contextlib.chdir(ROOT), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_MKDOCS_2_WARNING", "1")
+        config = load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(folder))
+        config.plugins.on_startup(command="build", dirty=False)
+        try:
+            build(config)
+        finally:
+            config.plugins.on_shutdown()
     return folder
 
 
@@ -198,53 +205,82 @@ def test_links_between_pages_lead_somewhere(pages):
             assert anchor in pages[target].anchors, f"{name}: {lead}"
 
 
+@pytest.mark.parametrize("where", ["above", "below"])
+def test_a_guide_whose_examples_print_something_else_is_not_built(site, where):
+    """So those of guides with figures are tried here, and not once more with other guides'."""
+    from mkdocs.exceptions import PluginError
+
+    figures = sys.modules["figures"]  # as the build has loaded it
+    right, wrong = (
+        ">>> import matplotlib.pyplot as plt\n>>> 1 + 1\n{}\n\n".format,
+        ">>> 2 * 3\n7\n\n",
+    )
+    mark = "<!-- figure: none -->\n"
+    assert set(figures.drawn("a.md", right(2) + mark)) == {"assets/a-none.svg"}
+    page = wrong + mark + right(2) if where == "above" else right(2) + mark + wrong
+    with pytest.raises(PluginError, match="7"):
+        figures.drawn("a.md", page)
+
+
 @pytest.fixture(scope="module")
-def browser():
+def tab():
+    """One page of a browser for all."""
     with chromium() as started:
-        yield started
+        yield started.new_page()
 
 
 @pytest.fixture
-def tab(browser):
-    """A page of the browser that must run without an error and ask the network for nothing."""
-    tab = browser.new_page()
+def go(site, tab):
+    """Open a page, which must run without an error and ask the network for nothing."""
     asked: list[str] = []
     errors: list[str] = []
-    tab.on("request", lambda request: asked.append(request.url))
-    tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-    yield tab
-    assert errors == []
+    heard = {
+        "request": lambda request: asked.append(request.url),
+        "pageerror": lambda error: errors.append(str(error)),
+        "console": lambda said: errors.append(said.text) if said.type == "error" else None,
+    }
+    for event, hear in heard.items():
+        tab.on(event, hear)
+
+    def to(path: str) -> Any:
+        tab.set_viewport_size({"width": 1280, "height": 720})
+        tab.goto((site / f"{path}.html").as_uri())
+        return tab
+
+    yield to
+    for event, hear in heard.items():
+        tab.remove_listener(event, hear)
+    assert asked and errors == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-    tab.close()
 
 
 class TestFromDiskInChromium:
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
-    @pytest.mark.parametrize("path", ["index", "which-measure", "measures/lin_ce", "for/engineer"])
-    def test_pages_open(self, site, tab, path, scheme):
+    @pytest.mark.parametrize(
+        ("path", "scheme"),
+        [("index", "dark"), ("which-measure", "light"), ("measures/index", "dark"),
+         ("measures/lin_ce", "light"), ("for/engineer", "dark"), ("reference/bins", "light")],
+    )  # fmt: skip
+    def test_pages_open_in_light_and_dark_and_a_phone_needs_no_scrolling_sideways(
+        self, tab, go, path, scheme
+    ):
         tab.emulate_media(color_scheme=scheme)
-        tab.goto((site / f"{path}.html").as_uri())
+        page = go(path)
         wanted = {"light": "default", "dark": "slate"}[scheme]
-        assert tab.get_attribute("body", "data-md-color-scheme") == wanted
+        assert page.get_attribute("body", "data-md-color-scheme") == wanted
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
-    @pytest.mark.parametrize("path", ["index", "which-measure", "measures/index", "reference/bins"])
-    def test_a_phone_needs_no_scrolling_sideways(self, site, tab, path):
-        tab.set_viewport_size({"width": 390, "height": 800})
-        tab.goto((site / f"{path}.html").as_uri())
-        assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    def test_the_search_works(self, go):
+        page = go("index")
+        page.click(".md-search__input")
+        page.keyboard.type("truthful")
+        page.wait_for_selector(".md-search-result__item")
+        assert "lin_ce" in page.inner_text(".md-search-result__list")
 
-    def test_the_search_works(self, site, tab):
-        tab.goto((site / "index.html").as_uri())
-        tab.click(".md-search__input")
-        tab.keyboard.type("truthful")
-        tab.wait_for_selector(".md-search-result__item")
-        assert "lin_ce" in tab.inner_text(".md-search-result__list")
-
-    def test_what_is_copied_is_what_is_typed(self, site, tab):
-        tab.goto((site / "measures" / "ece.html").as_uri())
-        tab.wait_for_selector(".highlight code")
-        session = tab.locator(".highlight code", has_text=">>> import calibrant").first
+    def test_what_is_copied_is_what_is_typed(self, go):
+        page = go("measures/ece")
+        page.wait_for_selector(".highlight code")
+        session = page.locator(".highlight code", has_text=">>> import calibrant").first
         session.evaluate("code => code.setAttribute('data-md-copying', '')")
         copied = session.inner_text()
         assert "import calibrant as cal" in copied

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import cox_of
-from calibrant._api.metrics.uncertainty import group_index
 from calibrant._api.slices import slice_labels
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.blas_threads import one_blas_thread

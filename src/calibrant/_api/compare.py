@@ -14,7 +14,7 @@ from calibrant._api.compare_rows import n_differing, own_note, samples_of_models
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
-from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.groups import group_index
 from calibrant._api.model_rows import model_set
 from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import Judging, sliced

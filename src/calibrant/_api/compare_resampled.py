@@ -19,6 +19,7 @@ from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.paired import Draws, Scatter, difference_limits, draw_blocks, replicates
+from calibrant._inference.problems import Problems
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 
@@ -66,9 +67,11 @@ def resampled(
             n_resamples=how.n_resamples, seed=how.seed, blocks=blocks, votes=each.votes,
             resample=how.resample,
         )  # fmt: skip
+        # Its problems, unless it left out rows without weight, which the common draws have.
+        made = uncertainty.made if uncertainty.samples is each else Problems(each)
         both = list(zip(chosen, row, strict=True))
         return Resampled(
-            _drawn(each, chosen, how.fixed, how.quantile, draws),
+            _drawn(made, chosen, how.fixed, how.quantile, draws),
             [_limits(uncertainty, m, v) for m, v in both],
             [uncertainty.scatter(m, v) for m, v in both],
             uncertainty.resampling,
@@ -80,18 +83,18 @@ def resampled(
 
 
 def _drawn(
-    samples: Samples, chosen: tuple[Measure, ...], fixed: Rule, quantile: Rule, draws: Draws
+    made: Problems, chosen: tuple[Measure, ...], fixed: Rule, quantile: Rule, draws: Draws
 ) -> list[NDArray[np.float64]]:
     """The measures in every draw; those of equal mass keep their bins beside another rule."""
     own = equal_mass_rule(quantile)
     by_mass = tuple(m for m in chosen if m.equal_mass and own != quantile)
     others = tuple(m for m in chosen if m not in by_mass)
     by_measure = dict(
-        zip(others, replicates(samples, others, fixed, quantile, draws), strict=True)
+        zip(others, replicates(made, others, fixed, quantile, draws), strict=True)
         if others else ()
     )  # fmt: skip
     if by_mass:
-        by_measure |= zip(by_mass, replicates(samples, by_mass, fixed, own, draws), strict=True)
+        by_measure |= zip(by_mass, replicates(made, by_mass, fixed, own, draws), strict=True)
     return [by_measure[m] for m in chosen]
 
 

@@ -19,6 +19,7 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_problem
+from calibrant._inference.cells import Whole
 from calibrant._measures.benchmark_rules import BENCHMARK_RULES
 from calibrant._measures.binned import binned_error
 from calibrant._measures.peer_rules import PEER_RULES, PeerRule
@@ -110,12 +111,16 @@ def _rule(bins: Any, n: int) -> EqualWidth:
         raise InputError(f"{error}. A name, {names}, stands for a number by the rows") from None
 
 
-def conventions_of(samples: Samples, rule: EqualWidth, notion: Notion) -> Conventions:
-    """The same of validated samples; weights, which most tools lack, are not used."""
+def conventions_of(
+    samples: Samples, rule: EqualWidth, notion: Notion, whole: Whole | None = None
+) -> Conventions:
+    """The same of validated samples; weights, which most tools lack, are not used. `whole` is the
+    problem in full, where it is known.
+    """
     summary = Summary(samples)
     ours = binned_error(summary.table(notion, rule))
     with explained(samples):
-        u, z, _, findings = whole_problem(samples, notion)
+        u, z, _, findings = whole or whole_problem(samples, notion)
     own = Convention(
         "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
         "as defined", f"{rule}, as doubles", "This is the definition.",

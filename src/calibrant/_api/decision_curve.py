@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.groups import group_index
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._core.errors import CalibrantError, InputError, about, one_of
 from calibrant._core.validation import check_count, check_level, public

@@ -152,7 +152,7 @@ def evaluate(
     # Resampling and slicing need the rows in memory.
     samples = to_samples(*rows, votes=votes)
     if groups is not None:
-        from calibrant._api.metrics.uncertainty import group_index
+        from calibrant._api.groups import group_index
 
         options = replace(options, groups=group_index(groups, samples, data))
     return evaluate_samples(samples, options)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import checked_problem
-from calibrant._api.metrics.uncertainty import group_index
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
 from calibrant._core.errors import InputError, check_weight_total

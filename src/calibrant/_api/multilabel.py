@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.evaluate_samples import choose
-from calibrant._api.metrics.uncertainty import numbered_groups, read_groups
+from calibrant._api.groups import numbered_groups, read_groups
 from calibrant._api.slices import Judging, judged_slices, slice_measures, slice_of_rows
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError

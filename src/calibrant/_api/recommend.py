@@ -18,7 +18,7 @@ from calibrant._api.cross_fitting import (
     row_losses,
     weighted_mean,
 )
-from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.groups import group_index
 from calibrant._core.errors import CalibrantError, InputError, one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.validation import check_count, check_seed, public

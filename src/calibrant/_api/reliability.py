@@ -103,7 +103,7 @@ def reliability(
     if groups is None:
         return result
     from calibrant._api.evaluate_uncertainty import clustered
-    from calibrant._api.metrics.uncertainty import group_index
+    from calibrant._api.groups import group_index
 
     return clustered(result, samples, group_index(groups, samples, data))
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
@@ -185,6 +184,8 @@ def _bins(
     samples: Samples, bins: Bins, votes: NDArray[np.int64], level: float
 ) -> tuple[dict[str, list[Any]], str]:
     """Reliability by bin, with the spread that the votes alone give it."""
+    from scipy.special import ndtri
+
     fixed, quantile = both_rules(bins, samples.n)
     summary = Summary(samples, fixed, quantile)
     with explained(samples):
@@ -193,7 +194,7 @@ def _bins(
     weights = np.ones(samples.n) if w is None else w
     at = np.clip(cuts.find(u), 0, table.n_bins - 1).astype(np.intp)
     spread = tables.bin_spread(u, weights, votes.astype(np.float64), at, table.n_bins)
-    reach = float(special.ndtri(0.5 + level / 2.0)) * spread
+    reach = float(ndtri(0.5 + level / 2.0)) * spread
     columns = ReliabilityTable(table, fixed, cuts, summary.scalar).columns()
     middle = np.array(columns["mean_predicted"])
     names = ("lower", "upper", "n", "mean_predicted", "mean_target")

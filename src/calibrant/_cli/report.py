@@ -185,12 +185,12 @@ def _in_memory(options: argparse.Namespace) -> Evaluation | None:
 
 def _people(rows: Rows, options: argparse.Namespace) -> Annotators | None:
     """Who agrees with the rest how far, where rows say who gave a vote."""
-    from calibrant._api.annotators import annotators
-    from calibrant._cli.terminal import working
-
     votes = rows.vote_table
     if votes is None or votes.annotator is None:
         return None
+    from calibrant._api.annotators import annotators
+    from calibrant._cli.terminal import working
+
     several = len(set(votes.annotator.tolist()))
     if several < 2:
         return None
@@ -203,7 +203,7 @@ def _people(rows: Rows, options: argparse.Namespace) -> Annotators | None:
 
 def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._api.evaluate_samples import Options, evaluate_samples
-    from calibrant._api.metrics.uncertainty import group_index
+    from calibrant._api.groups import group_index
     from calibrant._data.to_samples import to_samples
 
     samples = to_samples(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._core.binning import Quantile, Rule
+from calibrant._core.binning import LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._data.links import logit
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import bin_table, rank_order
@@ -19,10 +19,14 @@ from calibrant._engines.arrays.draws import fit_isotonic, rising_bins
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.top_classes import top_classes
+from calibrant._engines.protocol import Findings
 from calibrant._inference.blocks import summed
 
 Array = NDArray[np.float64]
+# Predictions, targets and weights of every row, and what was found in them.
+Whole = tuple[Array, Array, Array | None, Findings]
 
 # Predictions in one cell differ by less than this on the logit scale: outcomes drawn from their
 # mean are as good as drawn from each. At 1/2 it is a width of 1/256. Where only sums over bins
@@ -96,26 +100,34 @@ def levels_of(u: Array) -> tuple[Array, NDArray[np.intp]]:
     return ordered[first], at
 
 
-def problem_of(samples: Samples, notion: Notion, rule: Rule) -> Problem | None:
-    """The problem in the bins of a rule; None where the rule drops rows."""
+def problem_of(
+    samples: Samples, notion: Notion, rule: Rule, whole: Whole | None = None
+) -> Problem | None:
+    """The problem in the bins of a rule; None where the rule drops rows. `whole` is the problem in
+    full, where it is known: several rules then share one read of the rows.
+    """
     if rule.drops_one:
         return None
-    _, cuts, findings = bin_table(samples, notion, rule)
-    u, z, w, _ = whole_problem(samples, notion)
+    u, z, w, findings = whole or whole_problem(samples, notion)
     if isinstance(rule, Quantile) and rule.ties == "rank":
         order, in_order = rank_order(u, w, rule.m)
         bins = np.empty(u.size, dtype=np.intp)
         bins[order] = in_order
+        return Problem(u, z, w, bins, rule.m, not findings.soft)
+    if isinstance(rule, LevelSets):
+        _, cuts, _ = bin_table(samples, notion, rule)
+    elif isinstance(rule, Quantile):
+        cuts = quantile_cuts(Samples(u, z, w), "binary", rule.m, checked=True)
     else:
-        bins = cuts.find(u)
-    return Problem(u, z, w, bins, cuts.m, not findings.soft)
+        cuts = fixed_cuts(rule, samples.precision)
+    return Problem(u, z, w, cuts.find(u), cuts.m, not findings.soft)
 
 
-def problem_by_class(samples: Samples, rule: Rule) -> Problem | None:
+def problem_by_class(samples: Samples, rule: Rule, whole: Whole | None = None) -> Problem | None:
     """The top label's problem, the rows of each predicted class in bins of their own; None where
     the rule drops rows, or where there are too many bins to draw them all.
     """
-    plain = problem_of(samples, "confidence", rule)
+    plain = problem_of(samples, "confidence", rule, whole)
     if plain is None:
         return None
     top, _, _, _ = top_classes(samples)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant._core.binning import LevelSets, Rule
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
-from calibrant._inference.cells import problem_of
+from calibrant._inference.cells import Whole, problem_of
 from calibrant._inference.classes import ClassBins
 from calibrant._measures.catalogue import THRESHOLD
 
@@ -49,7 +49,9 @@ def class_bins(samples: Samples, rule: Rule, *, above: bool) -> tuple[ClassBins,
     return ClassBins(index, k * m, u, z, w, y, hard), k
 
 
-def full_bins(samples: Samples, rule: Rule) -> tuple[ClassBins, int] | None:
+def full_bins(
+    samples: Samples, rule: Rule, whole: Whole | None = None
+) -> tuple[ClassBins, int] | None:
     """Every cell of vector predictions times every class, and the number of classes."""
     k = samples.n_classes
     p = np.clip(samples.block(0, samples.n).predictions.astype(np.float64), 0.0, 1.0)
@@ -62,7 +64,7 @@ def full_bins(samples: Samples, rule: Rule) -> tuple[ClassBins, int] | None:
     if isinstance(rule, LevelSets):
         _, cells = np.unique(p, axis=0, return_inverse=True)
     else:
-        problem = problem_of(samples, "confidence", rule)
+        problem = problem_of(samples, "confidence", rule, whole)
         if problem is None:
             return None
         _, cells = np.unique(p.argmax(axis=1) * problem.m + problem.bins, return_inverse=True)
@@ -88,23 +90,27 @@ def recalibrated(bins: ClassBins, samples: Samples) -> Array | None:
     if not samples.multiclass or bins.u.shape[1] != samples.n_classes:
         return None
     logs = np.log(np.maximum(bins.u, 1e-12))
-    some = logs.shape[0]
-    step = max(1, some * logs.shape[1] // 1_000_000)
-    h, z = logs[::step], bins.z[::step]
+    # Sums over a few classes are products with ones: a reduction takes ten times as long.
+    ones = np.ones(logs.shape[1])
+    below = logs - logs.max(axis=1, keepdims=True)
+    step = max(1, logs.size // 1_000_000)
+    h, some = logs[::step], below[::step]
+    seen = (bins.z[::step] * h) @ ones
 
-    def scaled(logits: Array, slope: float) -> Array:
-        p = np.exp(slope * (logits - logits.max(axis=1, keepdims=True)))
-        out: Array = p / p.sum(axis=1, keepdims=True)
-        return out
+    def scaled(below: Array, slope: float) -> Array:
+        p = np.exp(slope * below)
+        p /= (p @ ones)[:, None]
+        return p
 
     slope = 1.0
     for _ in range(12):  # Newton's steps for the inverse temperature
-        p = scaled(h, slope)
-        mean = (p * h).sum(axis=1)
-        score = float(((z * h).sum(axis=1) - mean).sum())
-        curvature = float(((p * h * h).sum(axis=1) - mean**2).sum())
+        expected = scaled(some, slope) * h
+        mean = expected @ ones
+        score = float((seen - mean).sum())
+        expected *= h
+        curvature = float((expected @ ones - mean**2).sum())
         move = score / curvature if curvature > 0 else 0.0
         slope = min(max(slope + move, slope / 2.0, 0.02), slope * 2.0, 50.0)
         if abs(move) < 1e-4 * slope:
             break
-    return scaled(logs, slope)
+    return scaled(below, slope)

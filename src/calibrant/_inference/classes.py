@@ -133,6 +133,8 @@ class ClassFamily:
     common: bool = False
     # How the shares of each row scatter, where rows stay and their votes are drawn anew.
     votes: VoteScatter | None = None
+    # A family of the same bins and resamples, whose weights are these.
+    like: ClassFamily | None = None
 
     def __post_init__(self) -> None:
         p = self.bins
@@ -178,6 +180,8 @@ class ClassFamily:
     @cached_property
     def _weights(self) -> Array:
         """The weight of every bin in each resample of the rows."""
+        if self.like is not None and self.like.blocks is self.blocks:
+            return self.like._weights
         if not self.small or self.votes is not None:
             return np.broadcast_to(self.bins.weight, (self.n_draws, self.bins.size))
         counts = self.blocks.resamples(self.n_draws, self.seed)

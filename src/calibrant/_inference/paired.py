@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,12 @@ from calibrant._core.errors import InputError
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._core.loss_sums import LossSums
 from calibrant._data.samples import Samples
-from calibrant._engines.arrays.counting import class_columns
-from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import summed
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
-from calibrant._inference.cells import (
-    Drawn,
-    Problem,
-    drawn_tables,
-    levels_of,
-    problem_by_class,
-    problem_of,
-)
-from calibrant._inference.means import Influences, mean_limits, row_values
+from calibrant._inference.cells import Drawn, drawn_tables, levels_of
+from calibrant._inference.classes import ClassBins
+from calibrant._inference.means import Influences, mean_limits
+from calibrant._inference.problems import Problems
 from calibrant._inference.tails import quantile
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS, OnlyLosses
@@ -216,7 +209,7 @@ def draw_blocks(
 
 
 def replicates(
-    samples: Samples,
+    made: Problems,
     measures: tuple[Measure, ...],
     fixed: Rule,
     quantile: Rule,
@@ -224,22 +217,23 @@ def replicates(
     n_whole: int = WHOLE_RESAMPLES,
 ) -> list[Array]:
     """Each measure's value in every resample (fewer where a measure must be computed anew)."""
+    samples = made.samples
     shared: dict[Any, Any] = {}
     out: list[Array] = []
     for measure in measures:
         if measure.statistic == "losses":
             if "losses" not in shared:
-                shared["losses"] = _drawn_losses(samples, draws)
-            out.append(np.array([measure.compute(losses) for losses in shared["losses"]]))
+                shared["losses"] = _drawn_losses(made, draws)
+            out.append(_losses_of(measure, shared["losses"]))
             continue
         if measure.moved is not None:
-            out.append(_drawn_moved(samples, measure, draws))
+            out.append(_drawn_moved(made, measure, draws))
             continue
         statistic, formula = STATISTICS[measure.statistic], measure.table_formula
         if statistic.merges and formula is not None:
             rule = fixed if statistic.binning == "fixed" else quantile
             if statistic not in shared:
-                shared[statistic] = _drawn_tables(samples, statistic.problem, rule, draws)
+                shared[statistic] = _drawn_tables(made, statistic.problem, rule, draws)
             if shared[statistic] is not None:
                 per_class = [formula(table) for table in shared[statistic]]
                 out.append(np.mean(per_class, axis=0))
@@ -248,93 +242,98 @@ def replicates(
         of_cells = measure.cell_formula if measure.statistic != "levels" else None
         if of_cells is not None:
             if "cells" not in shared:
-                shared["cells"] = _drawn_cells(samples, draws, n_whole)
+                shared["cells"] = _drawn_cells(made, draws, n_whole)
             out.append(of_cells(shared["cells"]))
             continue
         out.append(_drawn_whole(samples, measure, fixed, quantile, draws, n_whole))
     return out
 
 
-def _drawn_moved(samples: Samples, measure: Measure, draws: Draws) -> Array:
+def _drawn_moved(made: Problems, measure: Measure, draws: Draws) -> Array:
     """The measure in every resample, to first order: what the rows that were drawn move it by."""
-    u, z, w, _ = whole_problem(samples, "confidence" if samples.multiclass else "binary")
+    u, z, w, _ = made.whole(made.notion)
     weights = np.ones(u.size) if w is None else w
     assert measure.moved is not None
     moved = weights * measure.moved(levels_of(u)[1], z, weights).values
     by_block = np.bincount(draws.blocks, moved, draws.n_blocks)
     weight = np.bincount(draws.blocks, weights, draws.n_blocks)
-    value = measure.compute(Summary(samples))
+    value = measure.compute(Summary(made.samples))
     drawn = value + (draws.counts @ by_block) / (draws.counts @ weight)
     out: Array = np.clip(drawn, measure.low, measure.high)
     return out
 
 
-def _drawn_tables(samples: Samples, notion: str, rule: Rule, draws: Draws) -> list[BinTable] | None:
+def _drawn_tables(made: Problems, notion: str, rule: Rule, draws: Draws) -> list[BinTable] | None:
     """For each class (or the one scalar problem) a table whose classes are the resamples."""
     if rule.drops_one:
         return None
     if notion == "classwise":
-        problems = [problem_of(column, "binary", rule) for column in class_columns(samples)]
-    elif notion == "by class":
-        problems = [problem_by_class(samples, rule)]
+        classes = made.classes(rule)
+        return None if classes is None else _tables_of_classes(*classes, draws, made)
+    if notion == "by class":
+        problem = made.by_class(rule)
     else:
-        settled = "confidence" if notion == "confidence" or samples.multiclass else "binary"
-        problems = [problem_of(samples, settled, rule)]  # type: ignore[arg-type]
-    if any(problem is None for problem in problems):
+        problem = made.scalar(rule, "confidence" if notion == "confidence" else None)
+    if problem is None:
         return None
-    return tables_of([problem for problem in problems if problem is not None], draws)
-
-
-def tables_of(problems: list[Problem], draws: Draws) -> list[BinTable]:
-    """Each problem's table in every resample, a resample being a class of the table."""
-    if not all(problem.hard and problem.w is None for problem in problems):
-        return [_table_of(problem, draws) for problem in problems]
-    # Squares of hard labels are the labels, and of weights of 1 the weights. One product for all
-    # problems takes two thirds of the time of one for each.
-    wholes, sums = [], []
-    for problem in problems:
-        w, key = problem.weights, draws.blocks * problem.m + problem.bins
-        wholes += [_of_blocks(key, column, problem.m, draws) for column in (w, problem.z)]
-        sums.append(_of_blocks(key, problem.u, problem.m, draws))
-    whole = _split(draws.summed(np.concatenate(wholes, axis=1), whole=True), wholes)
-    total = _split(draws.summed(np.concatenate(sums, axis=1)), sums)
-    return [
-        drawn_tables(w, w, wu, wz, wz, wz)
-        for w, wz, wu in zip(whole[::2], whole[1::2], total, strict=True)
-    ]
-
-
-def _of_blocks(key: NDArray[np.intp], column: Array, m: int, draws: Draws) -> Array:
-    """Sums of what rows have, by block and bin."""
-    return summed(key, column, draws.n_blocks * m).reshape(draws.n_blocks, m)
-
-
-def _split(together: Array, parts: list[Array]) -> list[Array]:
-    """Columns of a product as those of its parts."""
-    return np.split(together, np.cumsum([part.shape[1] for part in parts[:-1]]), axis=1)
-
-
-def _table_of(problem: Problem, draws: Draws) -> BinTable:
-    """The table of a problem of weights or soft labels in every resample."""
-    w, u, z = problem.weights, problem.u, problem.z
     key = draws.blocks * problem.m + problem.bins
-
-    def drawn(*columns: Array) -> list[Array]:
-        of_blocks = [_of_blocks(key, column, problem.m, draws) for column in columns]
-        return _split(draws.summed(np.concatenate(of_blocks, axis=1)), of_blocks)
-
-    if problem.w is None:
-        w, wu, wz, wz2 = drawn(w, w * u, w * z, w * z * z)
-        return drawn_tables(w, w, wu, wz, wz2, wz)
-    w, wu, wz, wz2, w2, w2z = drawn(w, w * u, w * z, w * z * z, w * w, w * w * z)
-    return drawn_tables(w, w2, wu, wz, wz2, w2z)
+    rows = _Rows(key, problem.m, problem.u, problem.z, problem.w, problem.hard)
+    return [drawn_tables(*rows.drawn(draws))]
 
 
-def _drawn_cells(samples: Samples, draws: Draws, n_whole: int) -> Drawn:
+def _tables_of_classes(bins: ClassBins, k: int, draws: Draws, made: Problems) -> list[BinTable]:
+    """The table of each class in every resample. One product for all classes takes two thirds of
+    the time of one for each.
+    """
+    key = draws.blocks[:, None] * bins.size + bins.index
+    w = None if made.samples.weights is None else bins.w.ravel()
+    rows = _Rows(key.ravel(), bins.size, bins.u.ravel(), bins.z.ravel(), w, bins.hard)
+    by_class = (np.split(sums, k, axis=1) for sums in rows.drawn(draws))
+    return [drawn_tables(*sums) for sums in zip(*by_class, strict=True)]
+
+
+class _Rows(NamedTuple):
+    """Predictions, targets and weights, and the block and bin of each as one number."""
+
+    key: NDArray[np.intp]
+    n_bins: int
+    u: Array
+    z: Array
+    w: Array | None
+    hard: bool
+
+    def drawn(self, draws: Draws) -> tuple[Array, ...]:
+        """The sums of every bin in every resample, (draws, bins), as `drawn_tables` takes them."""
+        u, z, w = self.u, self.z, self.w
+        if w is not None:
+            columns = (w, w * w, w * u, w * z, w * z * z, w * w * z)
+            return self._summed(draws, *columns)
+        if not self.hard:
+            weight, wu, wz, wz2 = self._summed(draws, None, u, z, z * z)
+            return weight, weight, wu, wz, wz2, wz
+        # Squares of hard labels are the labels, and of weights of 1 the weights.
+        weight, wz = self._summed(draws, None, z, whole=True)
+        [wu] = self._summed(draws, u)
+        return weight, weight, wu, wz, wz, wz
+
+    def _summed(
+        self, draws: Draws, *columns: Array | None, whole: bool = False
+    ) -> tuple[Array, ...]:
+        """Sums of columns over what was drawn; None is a column of ones."""
+        size = draws.n_blocks * self.n_bins
+        of_blocks = [
+            np.bincount(self.key, column, size).reshape(draws.n_blocks, self.n_bins)
+            for column in columns
+        ]
+        together = draws.summed(np.concatenate(of_blocks, axis=1, dtype=np.float64), whole=whole)
+        return tuple(np.split(together, len(columns), axis=1))
+
+
+def _drawn_cells(made: Problems, draws: Draws, n_whole: int) -> Drawn:
     """The sums of fine cells in some resamples: predictions of one cell are all but equal."""
     from scipy.sparse import coo_array
 
-    problem = problem_of(samples, "confidence" if samples.multiclass else "binary", EqualWidth(15))
+    problem = made.scalar(EqualWidth(15))
     assert problem is not None
     cells = problem.fine_cells
     w, u, z = problem.weights, problem.u, problem.z
@@ -349,14 +348,24 @@ def _drawn_cells(samples: Samples, draws: Draws, n_whole: int) -> Drawn:
     return Drawn(cells, drawn(w), drawn(w * u), drawn(w * z), drawn(w * z * z))
 
 
-def _drawn_losses(samples: Samples, draws: Draws) -> list[OnlyLosses]:
+def _drawn_losses(made: Problems, draws: Draws) -> LossSums:
+    """Sums of losses in every resample, a resample being a column."""
+    samples = made.samples
     w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
     columns = {"n": (w > 0).astype(np.float64), "sum_w": w}
-    columns |= {name: w * v for name, v in row_values(samples, distribution=False).items()}
+    columns |= {name: w * v for name, v in made.row_values(distribution=False).items()}
     per_block = np.zeros((draws.n_blocks, len(LOSS_FIELDS)))
     for name, column in columns.items():
         per_block[:, LOSS_FIELDS.index(name)] = summed(draws.blocks, column, draws.n_blocks)
-    return [OnlyLosses(LossSums(row, samples.n_classes)) for row in draws.summed(per_block)]
+    return LossSums(draws.summed(per_block).T, samples.n_classes)
+
+
+def _losses_of(measure: Measure, drawn: LossSums) -> Array:
+    """A measure of losses in every resample."""
+    if measure.loss:
+        return drawn.means(measure.loss)
+    each = (LossSums(sums, drawn.n_classes) for sums in drawn.sums.T)
+    return np.array([measure.compute(OnlyLosses(losses)) for losses in each])
 
 
 def _drawn_whole(

@@ -13,9 +13,10 @@ from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._data.counts import check_same_votes, votes_per_row
 from calibrant._data.missing import own_rows
-from calibrant._data.samples import Notion, Samples
+from calibrant._data.samples import Samples
 from calibrant._inference.blocks import Blocks, blocks_of
-from calibrant._inference.cells import Problem, problem_by_class, problem_of
+from calibrant._inference.cells import Problem, problem_of
+from calibrant._inference.problems import Problems
 from calibrant._measures.catalogue import THRESHOLD, Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
@@ -71,8 +72,9 @@ class Resampler:
             self.votes = self.votes[kept]
 
     @cached_property
-    def scalar(self) -> Notion:
-        return "confidence" if self.samples.multiclass else "binary"
+    def made(self) -> Problems:
+        """What is made of the samples, once for all measures."""
+        return Problems(self.samples)
 
     @cached_property
     def soft(self) -> bool:
@@ -89,25 +91,23 @@ class Resampler:
     @cached_property
     def plain_problem(self) -> Problem:
         """The scalar problem in plain bins: for measures that have none."""
-        key = ("scalar", "fixed")
-        plain = self.fixed == EqualWidth(15)
-        problem = self.problem(key) if plain else None
-        if problem is None:
-            problem = problem_of(self.samples, self.scalar, EqualWidth(15))
+        problem = self.made.scalar(EqualWidth(15))
         assert problem is not None
         return problem
 
     def problem(self, key: tuple[str, str]) -> Problem | None:
         if key not in self.problems:
-            notion: Notion = "confidence" if key[0] == "confidence" else self.scalar
             rules = {"fixed": self.fixed, "quantile": self.quantile}
             rule = rules.get(key[1]) or equal_mass_rule(self.quantile)
-            samples = self._above if key[0] == "above" else self.samples
-            by_class = key[0] == "by class"
-            self.problems[key] = (
-                problem_by_class(samples, rule) if by_class else problem_of(samples, notion, rule)
-            )
+            self.problems[key] = self._problem_in(key[0], rule)
         return self.problems[key]
+
+    def _problem_in(self, what: str, rule: Rule) -> Problem | None:
+        if what == "above":
+            return problem_of(self._above, self.made.notion, rule)
+        if what == "by class":
+            return self.made.by_class(rule)
+        return self.made.scalar(rule, "confidence" if what == "confidence" else None)
 
     def binned(self, measure: Measure) -> tuple[tuple[str, str], Problem] | None:
         """The binned problem that a measure is a formula of, or None."""

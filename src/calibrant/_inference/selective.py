@@ -9,6 +9,7 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.cells import Whole
 from calibrant._inference.resampling import rows_of_weight, take_rows
 from calibrant._measures.proportions import wilson
 from calibrant._measures.ranking import aurc, risk_curve
@@ -26,13 +27,18 @@ def curve_of(
     levels: BinTable,
     level: float,
     groups: NDArray[np.intp] | None,
+    whole: Whole | None = None,
 ) -> RiskCoverage:
-    """The curve of a scalar problem, from its level sets and its rows."""
+    """The curve of a scalar problem, from its level sets and its rows; `whole` is the problem in
+    full, where it is known.
+    """
     curve = risk_curve(levels)
     at = _points(curve.coverage)
     thresholds = _distinct(levels)[::-1][at]
-    samples, groups = take_rows(samples, groups, rows_of_weight(samples))
-    u, z, w, findings = whole_problem(samples, notion)
+    weighted = rows_of_weight(samples)
+    samples, groups = take_rows(samples, groups, weighted)
+    known = whole if weighted is None else None
+    u, z, w, findings = known or whole_problem(samples, notion)
     weights = np.ones(u.size) if w is None else w
     order = stable_order(u)[::-1]
     z, weights = z[order], weights[order]

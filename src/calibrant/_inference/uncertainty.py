@@ -19,7 +19,7 @@ from calibrant._inference.blocks import blocks_of, summed
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.budget import TABLE_ENTRIES, few_draws, many_draws
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen, empty_tables, table_of
-from calibrant._inference.class_bins import class_bins, full_bins, recalibrated
+from calibrant._inference.class_bins import recalibrated
 from calibrant._inference.classes import ClassFamily, Errors, Luck
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.family import SHAPES, Family, Limits, VoteScatter, invert
@@ -29,7 +29,6 @@ from calibrant._inference.means import (
     influences,
     mean_limits,
     null_losses,
-    row_values,
 )
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean
 from calibrant._inference.paired import (
@@ -336,12 +335,9 @@ class Uncertainty(Resampler):
     def _influences(self, measure: Measure) -> Influences:
         """What rows or clusters move a mean by."""
         distribution = measure.statistic == "distribution"
-        key = ("row values", distribution)
-        if key not in self._wholes:
-            self._wholes[key] = row_values(self.samples, distribution=distribution)
         weights = self.samples.weights
         w = None if weights is None else weights.astype(np.float64)
-        values = self._wholes[key][measure.loss]
+        values = self.made.row_values(distribution=distribution)[measure.loss]
         if self._takes_out_votes(measure):
             values = self.voted.rows.corrected(measure)
         return influences(values, w, self.groups)
@@ -351,7 +347,7 @@ class Uncertainty(Resampler):
         if measure.name not in self._wholes:
             draws = draw_blocks(self.samples.n, self.n_resamples, self.seed, self.groups)
             self._wholes[measure.name] = replicates(
-                self.samples, (measure,), self.fixed, self.quantile, draws, self._few_draws
+                self.made, (measure,), self.fixed, self.quantile, draws, self._few_draws
             )[0]
         out: Array = self._wholes[measure.name]
         return out
@@ -435,8 +431,9 @@ class Uncertainty(Resampler):
         key = ("common", id(own))
         if key not in self._classes:
             family = ClassFamily(
-                own.bins, self.blocks, self._many_draws, self.seed, common=True, votes=own.votes
-            )
+                own.bins, self.blocks, self._many_draws, self.seed, common=True, votes=own.votes,
+                like=own,
+            )  # fmt: skip
             self._classes[key] = (family, 0)
         common = self._classes[key]
         assert common is not None
@@ -468,10 +465,8 @@ class Uncertainty(Resampler):
         return family, _table_errors(measure.table_formula, k)
 
     def _family_over_classes(self, statistic: str, rule: Rule) -> tuple[ClassFamily, int] | None:
-        if statistic == "full_bins":
-            bins = full_bins(self.samples, rule)
-        else:
-            bins = class_bins(self.samples, rule, above=statistic == "above")
+        full = statistic == "full_bins"
+        bins = self.made.full(rule) if full else self.made.classes(rule, above=statistic == "above")
         if bins is None:
             return None
         own, k = bins
@@ -640,26 +635,49 @@ def _of_family(
 
 def _table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
     """A mean over classes of a formula of bin tables, for residuals (draws, k m)."""
+    # All members of a family have the same weights: their tables are filled once.
+    kept: dict[str, Any] = {}
 
     def errors(residual: Array, weight: Array) -> Array:
-        m = residual.shape[1] // k
         step = max(1, TABLE_ENTRIES // residual.shape[1])
-        out = []
-        for start in range(0, residual.shape[0], step):
-            r, w = residual[start : start + step], weight[start : start + step]
-            sums = empty_tables(len(r) * k, m)
-            for name in ("n", "sum_w", "sum_w2"):
-                sums[:, :, FIELDS.index(name)] = w.reshape(-1, m)
-            sums[:, :, FIELDS.index("sum_wz")] = r.reshape(-1, m)
-            table = BinTable(sums, has_squares=False)
-            nonempty = table.total_weight > 0  # a resample may have no row of a class
-            whole = nonempty.all()
-            values = np.where(nonempty, formula(table), 0.0) if whole else _some(formula, table)
-            count = np.maximum(nonempty.reshape(len(r), k).sum(axis=1), 1)
-            out.append(values.reshape(len(r), k).sum(axis=1) / count)
-        return np.concatenate(out)
+        if not 1 < len(residual) <= step:
+            parts = range(0, len(residual), step)
+            each = (slice(start, start + step) for start in parts)
+            return np.concatenate([_class_means(formula, k, residual[i], weight[i]) for i in each])
+        if kept.get("weight") is not weight:
+            kept.update(weight=weight, tables=_class_tables(weight, k))
+        return _class_means(formula, k, residual, weight, kept["tables"])
 
     return errors
+
+
+def _class_tables(weight: Array, k: int) -> Array:
+    """Sums (draws k, m, fields) with the weights (draws, k m), and without residuals."""
+    m = weight.shape[1] // k
+    sums = empty_tables(len(weight) * k, m)
+    for name in ("n", "sum_w", "sum_w2"):
+        sums[:, :, FIELDS.index(name)] = weight.reshape(-1, m)
+    return sums
+
+
+def _class_means(
+    formula: Callable[[BinTable], Array],
+    k: int,
+    residual: Array,
+    weight: Array,
+    sums: Array | None = None,
+) -> Array:
+    """The formula's means over classes; `sums` are tables of these weights, to be written to."""
+    if sums is None:
+        sums = _class_tables(weight, k)
+    sums[:, :, FIELDS.index("sum_wz")] = residual.reshape(sums.shape[:2])
+    table = BinTable(sums.view(), has_squares=False)  # a table is read-only, its base is not
+    nonempty = table.total_weight > 0  # a resample may have no row of a class
+    whole = nonempty.all()
+    values = np.where(nonempty, formula(table), 0.0) if whole else _some(formula, table)
+    count = np.maximum(nonempty.reshape(-1, k).sum(axis=1), 1)
+    out: Array = values.reshape(-1, k).sum(axis=1) / count
+    return out
 
 
 def _some(formula: Callable[[BinTable], Array], table: BinTable) -> Array:

@@ -7,6 +7,7 @@ does to the other. Everything here is (draws, cells); u, the mean prediction of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +28,8 @@ _NODES = (128, 256, 512, 1024, 2048)
 _FIRST_WIDTH, _CLOSE, _MOST_STEPS = 0.05, 1e-4, 40
 # A frequency times a bandwidth beyond which nothing is left: exp(-7.5^2 / 2) is 6e-13.
 _SPECTRUM = 7.5
+# So few frequencies are summed by a product of matrices sooner than by a transform.
+_FEW_WAVES = 48
 
 
 class CellSums(Protocol):
@@ -170,21 +173,21 @@ def smooth_eces(sums: CellSums) -> Array:
     some = np.abs(residual).max(axis=1) > 1e-14 * total
     out = np.zeros(some.size)
     if some.any():
-        own = residual if some.all() else residual[some]
-        out[some] = _fixed_points(sums, own / total[some, None])
+        own = (residual, total) if some.all() else (residual[some], total[some])
+        out[some] = _fixed_points(sums, *own)
     return out
 
 
-def _fixed_points(sums: CellSums, residual: Array) -> Array:
-    """The widths that are the errors, for residuals as shares of the weight."""
+def _fixed_points(sums: CellSums, residual: Array, total: Array) -> Array:
+    """The widths that are the errors, for residuals and weights of all cells together."""
     # A few nodes tell how many are needed.
-    smoothed = _Smoothed(sums, residual, _NODES[0])
+    smoothed = _Smoothed(sums, residual, total, _NODES[0])
     widths = smoothed.fixed_point(np.full(len(residual), _FIRST_WIDTH), close=0.1)
     for cells in _NODES:
         # The narrowest bandwidth must still span some nodes.
         if float(widths.min()) * cells >= _NODES_PER_BANDWIDTH or cells == _NODES[-1]:
             if cells != smoothed.cells:
-                smoothed = _Smoothed(sums, residual, cells)
+                smoothed = _Smoothed(sums, residual, total, cells)
             widths = smoothed.fixed_point(widths)
             if float(widths.min()) * cells >= 0.9 * _NODES_PER_BANDWIDTH:
                 break
@@ -194,14 +197,15 @@ def _fixed_points(sums: CellSums, residual: Array) -> Array:
 class _Smoothed:
     """The errors of draws of residuals on so many nodes, at any bandwidth."""
 
-    def __init__(self, sums: CellSums, residual: Array, cells: int) -> None:
+    def __init__(self, sums: CellSums, residual: Array, total: Array, cells: int) -> None:
         from scipy import fft
 
         self.cells = cells
         mass = (sums.once(_UNIT_DEPOSITS[cells]) @ residual.T).T
         mass[:, [0, -1]] *= 2.0
         # Widths are found to a part of 10^4 of themselves: what follows needs single precision.
-        self._cosines = (fft.dct(mass, type=1, axis=1) / (2.0 * cells)).astype(np.float32)
+        cosines = fft.dct(mass, type=1, axis=1) / (2.0 * cells * total[:, None])
+        self._cosines = cosines.astype(np.float32)
         self._squares = (-0.5 * (np.pi * np.arange(cells + 1)) ** 2).astype(np.float32)
 
     def fixed_point(self, guess: Array, close: float = _CLOSE) -> Array:
@@ -217,16 +221,29 @@ class _Smoothed:
 
         # Frequencies that the narrowest width damps to nothing are not there.
         some = min(self.cells, int(_SPECTRUM / (np.pi * np.exp(x.min())))) + 1
-        damped = np.zeros((of.size, self.cells + 1), dtype=np.float32)
+        few = some <= _FEW_WAVES
+        damped = np.zeros((of.size, some if few else self.cells + 1), dtype=np.float32)
         seen = damped[:, :some]
         np.multiply(self._squares[:some], np.exp(2.0 * x)[:, None], out=seen, casting="same_kind")
         np.exp(seen, out=seen)
         seen *= self._cosines[of, :some]
-        damped[:, -1] *= 2.0
-        f = np.abs(fft.dct(damped, type=1, axis=1, overwrite_x=True))
+        if few:
+            f = np.abs(damped @ _waves(self.cells)[:some])
+        else:
+            damped[:, -1] *= 2.0
+            f = np.abs(fft.dct(damped, type=1, axis=1, overwrite_x=True))
         error = f.sum(axis=1, dtype=np.float64) - 0.5 * (f[:, 0] + f[:, -1])
         out: Array = np.log(np.maximum(error, 1e-300)) - x
         return out
+
+
+@lru_cache(maxsize=len(_NODES))
+def _waves(cells: int) -> NDArray[np.float32]:
+    """What each of the first frequencies is at every node, as `scipy.fft.dct` has it."""
+    out = 2.0 * np.cos(np.pi / cells * np.outer(np.arange(_FEW_WAVES), np.arange(cells + 1)))
+    out[0] = 1.0
+    single: NDArray[np.float32] = out.astype(np.float32)
+    return single
 
 
 def _falling_root(
@@ -237,27 +254,33 @@ def _falling_root(
     More noise never enlarges an error, so that it crosses its own width once, and is as near to it
     as the two differ. Secants, kept between the ends known so far.
     """
+    out = x.copy()
+    # What follows is of the roots that are still looked for.
+    left, at = np.arange(x.size), x
     low, high = np.full(x.size, np.log(least)), np.zeros(x.size)
-    slope, left = np.full(x.size, -2.0), np.arange(x.size)
-    before, y_before = np.full(x.size, np.nan), np.full(x.size, np.nan)
+    slope: Array | None = None
+    before = y_before = at
     for _ in range(_MOST_STEPS):
-        y = excess(left, x[left])
-        at = x[left]
-        low[left] = np.where(y > 0, at, low[left])
-        high[left] = np.where(y > 0, high[left], at)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            secant = (y - y_before[left]) / (at - before[left])
-        known = np.isfinite(secant)
-        slope[left] = np.where(known, np.minimum(secant, -1.0), slope[left])
-        before[left], y_before[left] = at, y
-        after = at - y / slope[left]
+        y = excess(left, at)
+        above = y > 0
+        low, high = np.where(above, at, low), np.where(above, high, at)
+        if slope is None:
+            slope = np.full(x.size, -2.0)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                secant = (y - y_before) / (at - before)
+            slope = np.where(np.isfinite(secant), np.minimum(secant, -1.0), slope)
+        after = at - y / slope
         far = np.abs(y) > close
-        outside = far & ((after <= low[left]) | (after >= high[left]))
-        x[left] = np.where(outside, 0.5 * (low[left] + high[left]), after)
-        left = left[far & (high[left] - low[left] > close)]
-        if not left.size:
+        outside = far & ((after <= low) | (after >= high))
+        after = np.where(outside, 0.5 * (low + high), after)
+        out[left] = after
+        still = far & (high - low > close)
+        if not still.any():
             break
-    return x
+        kept = (left, after, at, y, low, high, slope)
+        left, at, before, y_before, low, high, slope = (each[still] for each in kept)
+    return out
 
 
 def _unit_deposit(cells: int) -> Callable[[Array], Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.groups import group_index
 from calibrant._core.binning import EqualWidth, LevelSets
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, public

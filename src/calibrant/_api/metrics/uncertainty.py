@@ -8,28 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant._core.binning import Bins, Rule, both_rules
+from calibrant._api.groups import group_index
+from calibrant._api.limit_checks import limited
+from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
-from calibrant._data.columns import is_lazy, pick
 from calibrant._data.logprobs import given_as
-from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._inference.blocks import as_groups
 from calibrant._inference.resampling import checked_resample
 from calibrant._inference.uncertainty import Uncertainty, why_no_floor
 from calibrant._measures.catalogue import Measure, find
-from calibrant._measures.gap_scale import GapScale, checked_tolerance, gap_scale, is_error
+from calibrant._measures.gap_scale import checked_tolerance, gap_scale, is_error
 from calibrant._summaries.samples import Summary
-from calibrant.results._check import FEWEST_ROWS, Limit, LimitCheck
+from calibrant.results._check import Limit
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict, VoteNoise
 from calibrant.results._verdict import direction_words, verdict_words
-
-# To show that an error is exactly 0, no number of rows is enough.
-MOST_TO_PASS = 10**12
 
 
 @public
@@ -512,88 +508,6 @@ def _direction(uncertainty: Uncertainty) -> str:
     problem = uncertainty.plain_problem
     gap = float(np.average(problem.u - problem.z, weights=problem.w))
     return direction_words(gap, confidence=uncertainty.samples.multiclass)
-
-
-def limited(
-    limit: Limit, where: str | None, interval: Interval, uncertainty: Uncertainty, scale: GapScale
-) -> LimitCheck:
-    """A limit compared with an interval, as `check` and `verdict` do."""
-    samples, groups = uncertainty.samples, uncertainty.groups
-    measure = find(limit.measure, samples.shape)
-    return LimitCheck(
-        limit, where, samples.n, interval.value, interval,
-        effective_n=effective_rows(samples, groups),
-        n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),
-        scale=scale,
-        n_clusters=None if groups is None else int(np.unique(groups).size),
-    )  # fmt: skip
-
-
-def effective_rows(samples: Samples, groups: Any) -> float:
-    """The effective number of equal rows; clusters count as one each."""
-    w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
-    if groups is not None:
-        w = np.bincount(groups, weights=w)
-    squares = float((w * w).sum())
-    return float(w.sum()) ** 2 / squares if squares else 0.0
-
-
-def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:
-    """The rows that would have shown, but for a chance of (1 - level) / 2, a fault in so many of
-    them that the limit is broken.
-    """
-    # A row is at most as wrong as the measure can be; of squares, on the scale of a gap.
-    high = measure.high if math.isfinite(measure.high) else 1.0
-    low, high = measure.low, math.sqrt(high) if scale.power == 2 else high
-    value = scale.gap(limit.value)
-    share = max(value - low if limit.kind == "max" else high - value, 0.0) / (high - low)
-    # A fault in a share s of the rows makes an error of s; of the root of a mean square, its root.
-    if measure.gaps == "root":
-        share **= 2
-    if (
-        measure.gaps == "largest"
-    ):  # a bin of its own is enough for a fault; it is taken to be average
-        share /= getattr(rule, "m", 1)
-    if not share:
-        return MOST_TO_PASS
-    rows = math.log((1.0 - level) / 2.0) / math.log1p(-min(share, 0.999))
-    return min(MOST_TO_PASS, max(FEWEST_ROWS, math.ceil(rows)))
-
-
-def group_index(groups: Any, samples: Samples, data: Any) -> Any:
-    """Clusters as numbers, from an array or a column of data."""
-    if groups is None:
-        return None
-    values, gaps = read_groups(groups, data)
-    return numbered_groups(samples.own_rows(values), samples.own_rows(gaps), samples.n)
-
-
-def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The names of clusters as given, and which are missing."""
-    if isinstance(groups, str):
-        if data is None:
-            raise InputError(
-                f"groups={groups!r} names a column, but there is no data=frame to find it in"
-            )
-        groups = pick(data, groups, "groups")
-    if is_lazy(groups):
-        raise InputError("groups must be in memory, a name for each row: collect() it first")
-    return with_gaps(groups, "groups")
-
-
-def numbered_groups(array: NDArray[Any], missing: NDArray[np.bool_], n: int) -> NDArray[np.intp]:
-    """Clusters as numbers, if each of so many rows has one."""
-    if array.shape != (n,):
-        raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
-    if missing.any():
-        raise InputError(
-            f"groups is missing in {int(missing.sum())} rows, first in row "
-            f"{int(np.argmax(missing))}: every row needs a cluster; its own if it belongs to none"
-        )
-    index = as_groups(array, n)
-    if index.size and int(index.max()) < 1:
-        raise InputError("groups must hold at least two groups: one alone cannot be resampled")
-    return index
 
 
 def _measured(

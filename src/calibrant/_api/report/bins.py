@@ -17,6 +17,7 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import is_small_over_classes
+from calibrant._inference.cells import Whole
 from calibrant._inference.curves import isotonic_curve, local_curve
 from calibrant._measures.catalogue import Measure, Shape, catalogue, listed
 from calibrant._measures.cutoffs import worst_interval
@@ -45,16 +46,17 @@ def bin_views(
     truthful: Rule = Quantile(15),
     groups: NDArray[np.intp] | None = None,
     level: float = 0.95,
+    whole: Whole | None = None,
 ) -> tuple[BinView, ...]:
     """The view of the labels as they are, and of their likeliest outcomes if they are soft; bars of
     bins take clusters into account.
 
     `truthful` is the rule of the evaluation's truthful measures: they are shown in its kind of bins
-    alone.
+    alone. `whole` is the problem in full, where it is known.
     """
     counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
     kind = _kind(truthful)
-    views = [_view(samples, notion, counts, "labels as given", kind, groups, level)]
+    views = [_view(samples, notion, counts, "labels as given", kind, groups, level, whole)]
     if not views[0].tables["equal-width"][0].is_hard:
         hard = _hardened(samples)
         views.append(_view(hard, notion, counts, "likeliest label", kind, groups, level))
@@ -76,9 +78,10 @@ def _view(
     truthful: str | None,
     groups: NDArray[np.intp] | None,
     level: float,
+    whole: Whole | None = None,
 ) -> BinView:
     with explained(samples):
-        u, z, w, _ = whole_problem(samples, notion)
+        u, z, w, _ = whole or whole_problem(samples, notion)
     problem = Samples(u, z, w)
     runs = Runs.of(problem, counts, samples.precision)
     tables = {rule: tuple(runs.reliability(rule, m, notion) for m in counts) for rule in RULES}

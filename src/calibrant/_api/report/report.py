@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from calibrant._api.conventions import conventions_of
 from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
-from calibrant._api.metrics.uncertainty import group_index
+from calibrant._api.groups import group_index
 from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import SideBySide, side_by_side
@@ -23,11 +23,13 @@ from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
+from calibrant._data.explain import explained
 from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
 from calibrant._inference.budget import THREADS_FROM
+from calibrant._inference.cells import Whole
 from calibrant._inference.curves import PLACES
 from calibrant._inference.selective import curve_of
 from calibrant._measures.catalogue import HEADLINE
@@ -40,6 +42,8 @@ from calibrant.results._report import BinView, Report, entry
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._vote_profile import VoteProfile
 
+# Edges, and the weight between them of either outcome.
+Histogram = tuple[list[float], list[float], list[float]]
 # Rows that a page's decision curve is of: more change nothing that a reader would see.
 MOST_DECIDED = 50_000
 
@@ -180,7 +184,8 @@ def report(
         partial(_beside, samples, bins, index, level, seed, maps),
     )
     with one_blas_thread(beside=threads):
-        evaluation, (views, change, tools, risk) = in_threads(lambda each: each(), work, threads)
+        evaluation, beside = in_threads(lambda each: each(), work, threads)
+    views, change, tools, risk, histogram = beside
     left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
     absent = {
         "sensitivity": left_out, "before_after": change.absent, "recalibrations": change.failed,
@@ -211,7 +216,7 @@ def report(
         {"options": options, "source": origin, "versions": versions()},
         risk,
         _decisions(samples, float(level), index, int(seed)),
-        _histogram(samples),
+        histogram,
         recalibrations=change.maps,
         votes=_votes(samples, both_rules(bins, samples.n)[0], float(level), int(seed)),
         annotators=annotators,
@@ -227,23 +232,27 @@ def _votes(samples: Samples, rule: Rule, level: float, seed: int) -> VoteProfile
 
 def _beside(
     samples: Samples, bins: Bins, groups: Any, level: Any, seed: Any, maps: tuple[str, ...] | None
-) -> tuple[tuple[BinView, ...], SideBySide, Conventions | str, RiskCoverage]:  # fmt: skip
+) -> tuple[tuple[BinView, ...], SideBySide, Conventions | str, RiskCoverage, Histogram]:
     """What the page has beside the evaluation: bins and curves, recalibration maps, other tools,
-    the risk-coverage curve.
+    the risk-coverage curve, a histogram.
     """
     fixed, quantile = both_rules(bins, samples.n)
     notion = resolve_notion(samples, None)
-    views = bin_views(samples, notion, _count(fixed), quantile, groups, float(level))
+    with explained(samples):
+        whole = whole_problem(samples, notion)
+    views = bin_views(samples, notion, _count(fixed), quantile, groups, float(level), whole)
     change = side_by_side(
         samples, fixed, quantile, groups=groups, level=float(level), seed=int(seed), names=maps
     )
-    return views, change, _tools(samples, fixed), _risk(samples, float(level), groups)
+    risk = _risk(samples, float(level), groups, whole)
+    return views, change, _tools(samples, fixed, whole), risk, _histogram(whole)
 
 
-def _risk(samples: Samples, level: float, groups: Any) -> RiskCoverage:
+def _risk(samples: Samples, level: float, groups: Any, whole: Whole) -> RiskCoverage:
     """The risk-coverage curve of the scalar problem."""
     notion = resolve_notion(samples, None)
-    return curve_of(samples, notion, Summary(samples).table(notion, LevelSets()), level, groups)
+    levels = Summary(samples).table(notion, LevelSets())
+    return curve_of(samples, notion, levels, level, groups, whole)
 
 
 def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
@@ -259,9 +268,9 @@ def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> Decisi
     )
 
 
-def _histogram(samples: Samples) -> tuple[list[float], list[float], list[float]]:
+def _histogram(whole: Whole) -> Histogram:
     """Weights by prediction and outcome; a soft label is both outcomes in part."""
-    u, z, w, findings = whole_problem(samples, resolve_notion(samples, None))
+    u, z, w, findings = whole
     edges = np.linspace(0.0, 1.0, PLACES + 1)
     if w is None and not findings.soft:  # rows are counted, which takes no order
         parts = [np.histogram(u[z == label], edges)[0].astype(np.float64) for label in (1.0, 0.0)]
@@ -286,7 +295,8 @@ def _count(rule: Rule) -> int | None:
     return rule.m if isinstance(rule, Quantile) and rule == Quantile(rule.m) else None
 
 
-def _tools(samples: Samples, rule: Rule) -> Conventions | str:
+def _tools(samples: Samples, rule: Rule, whole: Whole) -> Conventions | str:
     if samples.weights is not None:
         return "The rows have weights, which most other tools do not take."
-    return conventions_of(samples, EqualWidth(_count(rule) or 15), resolve_notion(samples, None))
+    own = EqualWidth(_count(rule) or 15)
+    return conventions_of(samples, own, resolve_notion(samples, None), whole)

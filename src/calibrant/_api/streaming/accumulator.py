@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.evaluate_samples import assemble, choose, rule_names
-from calibrant._core.binning import Bins, Cuts, Edges, EqualWidth, FixedRule, as_rule, both_rules
+from calibrant._api.streaming.recipe import check_recipe, check_same_recipe, described, rule_of
+from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
@@ -604,13 +605,8 @@ class Accumulator:
         StateError
             If recipe or counts are not those of an accumulator.
         """
-        _check_recipe(recipe)
-        rule = recipe["rule"]
-        bins: FixedRule = (
-            EqualWidth(rule["m"], rule["closed"], rule["drop_one"])
-            if rule["kind"] == "equal-width"
-            else Edges(rule["edges"], rule["closed"])
-        )
+        check_recipe(recipe)
+        bins = rule_of(recipe["rule"])
         # A count has the rule of as many bins; older states have neither entry.
         own = bool(recipe.get("own_bins", False)) or not isinstance(bins, EqualWidth)
         out = cls(
@@ -643,15 +639,9 @@ class Accumulator:
         dict
             Bins, classes, measures and the treatment of missing values, as plain data.
         """
-        rule = self.rule
-        described: dict[str, Any] = (
-            {"kind": "equal-width", "m": rule.m, "closed": rule.closed, "drop_one": rule.drop_one}
-            if isinstance(rule, EqualWidth)
-            else {"kind": "edges", "edges": list(rule.edges), "closed": rule.closed}
-        )
         names = None if self.classes is None else list(self.classes)
         return {
-            "rule": described,
+            "rule": described(self.rule),
             "from_logits": self.from_logits,
             # Named where it is so: the recipes of all other states stay as they were.
             **({"from_logprobs": True} if self.from_logprobs else {}),
@@ -667,37 +657,7 @@ class Accumulator:
         return f"Accumulator({self.n_rows} rows, {self.rule})"
 
 
-def _check_recipe(recipe: Mapping[str, Any]) -> None:
-    """A StateError for what no constructor would notice."""
-    given = [recipe["from_logits"], recipe.get("from_logprobs", False)]
-    if not all(isinstance(flag, bool) for flag in (*given, recipe["rule"].get("drop_one", False))):
-        raise StateError("from_logits, from_logprobs and drop_one must be true or false")
-    if all(given):
-        raise StateError("from_logits and from_logprobs cannot both be true")
-    if recipe["rule"]["kind"] not in ("equal-width", "edges"):
-        raise StateError("its bins must be of the kind equal-width or edges")
-    for key in ("classes", "measures"):
-        values = [] if recipe[key] is None else recipe[key]
-        if not isinstance(values, list) or not all(
-            isinstance(v, str | int | float) for v in values
-        ):
-            raise StateError(f"{key} must be a list of numbers or texts")
-    if recipe["classes"] is not None and len(recipe["classes"]) < 2:
-        raise StateError("classes must be two names or more")
-
-
 def _flag(approximate: Any) -> bool:
     if not isinstance(approximate, bool):
         raise InputError(f"approximate must be True or False; got {approximate!r}")
     return approximate
-
-
-def check_same_recipe(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
-    """A StateError that names what differs between two recipes."""
-    differ = [
-        f"{key} ({mine.get(key)!r} and {theirs.get(key)!r})"
-        for key in {**mine, **theirs}
-        if mine.get(key) != theirs.get(key)
-    ]
-    if differ:
-        raise StateError(f"states with different recipes cannot be merged: {', '.join(differ)}")

@@ -38,12 +38,13 @@ GATHER = 1 << 18
 Feed = Callable[[int, NDArray[Any], NDArray[np.float64] | None], None]
 
 
-def quantile_cuts(samples: Samples, notion: Notion, m: int) -> Cuts:
+def quantile_cuts(samples: Samples, notion: Notion, m: int, *, checked: bool = False) -> Cuts:
     """The inner edges that put equal predictions into the bin of their middle rank."""
     if m == 1:
         return Cuts(np.empty(0))
     if kernels().name == "numpy" or samples.n < SORT_BELOW:
-        if not samples.multiclass:  # what is sorted must be numbers; rows are checked as they come
+        # What is sorted must be numbers; rows of several classes are checked as they come.
+        if not samples.multiclass and not checked:
             scalar_sums(samples, notion, NO_CUTS, squares=False)
         values, mass = distinct(_predictions(samples, notion), samples.weights)
         return Cuts(_cuts_from_distinct(values.astype(np.float64), mass, m))

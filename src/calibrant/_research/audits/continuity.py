@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import Array, Subject, values
+from calibrant._research.audits.subjects import Array, SharedValues, Subject, values
 from calibrant._research.audits.worlds import Labels
 from calibrant.results._audit import AuditVerdict
 
@@ -82,22 +82,25 @@ def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[
         along = np.array(
             [values(left, path.labels, path.predictions(t), path.weights) for t in times]
         )
+        shared = SharedValues(left)
         for i, subject in enumerate(left):
             scale = float(np.nanmax(np.abs(along[:, i]), initial=0.0))
             sizes[subject.name] = max(sizes[subject.name], scale)
             small = max(_JUMP * scale, _ROUNDING * sizes[subject.name])
-            step = _largest(subject, path, times, along[:, i], small)
+            step = _largest(subject, shared, path, times, along[:, i], small)
             largest[subject.name] = max(largest[subject.name], step.size)
             if step.size > small:
                 jumps[subject.name] = step
     return [_verdict(s, jumps.get(s.name), largest[s.name], len(routes)) for s in subjects]
 
 
-def _largest(subject: Subject, path: Path, times: Array, along: Array, small: float) -> Step:
+def _largest(
+    subject: Subject, shared: SharedValues, path: Path, times: Array, along: Array, small: float
+) -> Step:
     """The largest step that is left after zooming in on the largest ones of the coarse path."""
 
     def value(t: float) -> float:
-        return float(values([subject], path.labels, path.predictions(t), path.weights)[0])
+        return shared(subject, path.labels, path.predictions(t), path.weights)
 
     steps = [
         Step(path, float(times[i]), float(times[i + 1]), float(along[i]), float(along[i + 1]))

@@ -24,6 +24,8 @@ Function = Callable[..., Any]
 Weights = Array | None
 
 _DEFAULT_BINS = 15
+# So many measures of one sample share a read of it and its order.
+_MANY = 8
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,35 @@ def values(subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weigh
     return _values(subjects, y, predictions, _DEFAULT_BINS if bins is None else bins, weights)
 
 
+class SharedValues:
+    """Values of subjects that are looked at one after the other, on many of the same samples.
+
+    Whoever asks for a measure of a sample gets all measures of the same statistic computed, which
+    costs little more: the others come by that sample too. A user's function is called each time.
+    """
+
+    def __init__(self, subjects: Sequence[Subject]) -> None:
+        self._alike: dict[str, list[Subject]] = {}
+        for subject in subjects:
+            if subject.measure is not None:
+                self._alike.setdefault(subject.measure.statistic, []).append(subject)
+        self._known: dict[tuple[str, bytes, bytes], dict[str, float]] = {}
+
+    def __call__(
+        self, subject: Subject, y: Any, predictions: Array, weights: Weights = None
+    ) -> float:
+        """The value of one of the subjects; `weights` are the same in all samples."""
+        if subject.measure is None:
+            return float(values([subject], y, predictions, weights)[0])
+        statistic = subject.measure.statistic
+        key = (statistic, y.tobytes(), predictions.tobytes())
+        if key not in self._known:
+            alike = self._alike[statistic]
+            found = values(alike, y, predictions, weights)
+            self._known[key] = {s.name: float(v) for s, v in zip(alike, found, strict=True)}
+        return self._known[key][subject.name]
+
+
 def limit_values(
     subjects: Sequence[Subject], y: Any, predictions: Any, weights: Weights = None
 ) -> Array:
@@ -152,7 +183,7 @@ def _evaluated(
         samples = to_samples(y, predictions, sample_weight=weights)
     except CalibrantError:
         return {measure.name: np.nan for measure in known}
-    summary = Summary(samples, *both_rules(bins))
+    summary = Summary(samples, *both_rules(bins), together=len(known) > _MANY)
     return {measure.name: _value(measure, summary) for measure in known}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._research.audits.misreports import misreports
-from calibrant._research.audits.subjects import Array, Subject
+from calibrant._research.audits.subjects import Array, SharedValues, Subject
 from calibrant._research.audits.worlds import World, errors_of, worlds
 from calibrant.results._audit import AuditVerdict
 
@@ -61,12 +61,13 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
         if not left:
             continue
         duels = _canned(left, world, n_draws, seed)
+        shared = SharedValues(left)
         for subject in left:
             own = duels[subject.name]
             tried[subject.name] += len(own)
             seen[subject.name] += 1
             if world.searched and not any(duel.won for duel in own):
-                own.append(_searched(subject, world, seed))
+                own.append(_searched(subject, shared, world, seed))
                 tried[subject.name] += _SEARCH_STEPS
             best = max(own, key=lambda duel: duel.gain if duel.won else -np.inf)
             if best.won and _stands(subject, best, n_draws, seed):
@@ -111,16 +112,20 @@ def _canned(
     return out
 
 
-def _searched(subject: Subject, world: World, seed: int) -> Duel:
+def _searched(subject: Subject, shared: SharedValues, world: World, seed: int) -> Duel:
     outcomes, chances = world.outcomes(0, seed)
 
+    def errors(predictions: Array) -> Array:
+        found = [shared(subject, y, predictions, world.weights) for y in outcomes]
+        out: Array = subject.error(np.array(found))
+        return out
+
     def expected(predictions: Array) -> float:
-        value = float(chances @ errors_of([subject], predictions, outcomes, world.weights)[:, 0])
+        value = float(chances @ errors(predictions))
         return value if np.isfinite(value) else np.inf
 
     predictions = search(expected, world.truth, steps=_SEARCH_STEPS, seed=seed)
-    truth = errors_of([subject], world.truth, outcomes, world.weights)[:, 0]
-    strategic = errors_of([subject], predictions, outcomes, world.weights)[:, 0]
+    truth, strategic = errors(world.truth), errors(predictions)
     return _duel(world, "found by search", predictions, truth, strategic, chances)
 
 

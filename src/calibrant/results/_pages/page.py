@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,11 @@ def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
     return str(page)
 
 
+@cache
 def environment(package: str = _HERE) -> Any:
-    """The templates in a package's folder `templates`; every text in them is escaped."""
+    """The templates in a package's folder `templates`; every text in them is escaped. Kept, so that
+    each is compiled once.
+    """
     jinja2 = need("jinja2")
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: _read(f"templates/{name}", package)),

@@ -1,0 +1,56 @@
+"""How sums are made, as plain data: what a state file says of them, and what must agree before
+states merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from calibrant._core.binning import Edges, EqualWidth, FixedRule
+from calibrant._core.errors import StateError
+
+
+def described(rule: FixedRule) -> dict[str, Any]:
+    """A rule of bins as plain data."""
+    if isinstance(rule, EqualWidth):
+        shape = {"closed": rule.closed, "drop_one": rule.drop_one}
+        return {"kind": "equal-width", "m": rule.m, **shape}
+    return {"kind": "edges", "edges": list(rule.edges), "closed": rule.closed}
+
+
+def rule_of(data: Mapping[str, Any]) -> FixedRule:
+    """The rule that was so described."""
+    if data["kind"] == "equal-width":
+        return EqualWidth(data["m"], data["closed"], data["drop_one"])
+    return Edges(data["edges"], data["closed"])
+
+
+def check_recipe(recipe: Mapping[str, Any]) -> None:
+    """A StateError for what no constructor would notice."""
+    given = [recipe["from_logits"], recipe.get("from_logprobs", False)]
+    if not all(isinstance(flag, bool) for flag in (*given, recipe["rule"].get("drop_one", False))):
+        raise StateError("from_logits, from_logprobs and drop_one must be true or false")
+    if all(given):
+        raise StateError("from_logits and from_logprobs cannot both be true")
+    if recipe["rule"]["kind"] not in ("equal-width", "edges"):
+        raise StateError("its bins must be of the kind equal-width or edges")
+    for key in ("classes", "measures"):
+        values = [] if recipe[key] is None else recipe[key]
+        if not isinstance(values, list) or not all(
+            isinstance(v, str | int | float) for v in values
+        ):
+            raise StateError(f"{key} must be a list of numbers or texts")
+    if recipe["classes"] is not None and len(recipe["classes"]) < 2:
+        raise StateError("classes must be two names or more")
+
+
+def check_same_recipe(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    """A StateError that names what differs between two recipes."""
+    differ = [
+        f"{key} ({mine.get(key)!r} and {theirs.get(key)!r})"
+        for key in {**mine, **theirs}
+        if mine.get(key) != theirs.get(key)
+    ]
+    if differ:
+        raise StateError(f"states with different recipes cannot be merged: {', '.join(differ)}")
