@@ -22,7 +22,7 @@ from calibrant._core.errors import InputError
 
 
 def test_demo_shows_the_example_as_a_table():
-    done = run_installed("demo")
+    done = run("demo")
     assert done.returncode == 0 and done.stderr == ""
     for words in (
         "Fashion-MNIST",
@@ -54,7 +54,7 @@ def test_demo_writes_files_that_the_other_verbs_read(tmp_path):
 
 
 def test_audit_of_one_measure(tmp_path):
-    done = run_installed("audit", "ece", "-o", "audit", cwd=tmp_path)
+    done = run("audit", "ece", "-o", "audit", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == "written: audit\n"
     assert "ece" in done.stdout and "truthful" in done.stdout
     assert {path.name for path in (tmp_path / "audit").iterdir()} == {
@@ -70,7 +70,7 @@ def test_audit_of_an_unknown_measure_is_one_sentence():
 
 
 def test_reproduce_prints_a_paper():
-    done = run_installed("reproduce", "truthful", "--quick")
+    done = run("reproduce", "truthful", "--quick")
     assert done.returncode == 0 and done.stderr == ""
     assert "Example C.1" in done.stdout and "0.0198" in done.stdout
     loaded = json.loads(run("reproduce", "truthful", "--quick", "--json").stdout)
@@ -254,7 +254,7 @@ class TestInterrupts:
         child = subprocess.Popen(
             [INSTALLED, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-        time.sleep(3)
+        time.sleep(1.5)  # to start takes less than half of that
         child.send_signal(signal.SIGINT)
         printed, said = child.communicate(timeout=60)
         assert child.returncode == 130

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -10,11 +11,19 @@ import pytest
 from file_makers import LABELS, NAMES, OUTCOMES, REPORTS, ROWS, WEIGHTS, write
 
 import calibrant as cal
+from shell_lines import run_main
 
 DAY = ["monday" if i % 3 else "sunday" for i in range(OUTCOMES.size)]
 
 
 def run(*arguments):
+    out, err = io.StringIO(), io.StringIO()
+    code = run_main(["report", *map(str, arguments)], ".", out, err)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def run_alone(*arguments):
+    """In a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "calibrant", "report", *map(str, arguments)],
         capture_output=True, text=True, check=False, timeout=120,
@@ -23,7 +32,7 @@ def run(*arguments):
 
 def test_a_table_in_the_terminal(tmp_path):
     path = write(tmp_path, "parquet", {"label": OUTCOMES, "p": REPORTS})
-    done = run(path)
+    done = run_alone(path)
     assert done.returncode == 0 and done.stderr == ""
     assert f"{path}: 2,500 rows" in done.stdout
     for words in ("by its name", "Measures", "lin_ce", "Reliability: 15 equal-width bins"):

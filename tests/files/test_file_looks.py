@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from calibrant._api.files import refinement
 from calibrant._core.errors import InputError
 from calibrant._data.readers import source
 from calibrant._engines import refine
+from pairs import pairs
 
 rng = np.random.default_rng(5)
 N = 6000
@@ -31,10 +33,10 @@ WEIGHTS = rng.integers(0, 3, N).astype(np.float64)
 BY_QUANTILES = ["lin_ce", "ace", "debiased_l2", "confidence_ce"]
 
 
-@pytest.mark.parametrize("few", [1 << 18, 20])
-@pytest.mark.parametrize("m", [1, 2, 15, 100])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    ("shape", "weighted", "m", "few"),
+    pairs(product(SHAPES, [False, True], [1, 2, 15, 100], [1 << 18, 20])),
+)
 def test_quantile_bins_are_those_of_arrays(tmp_path, monkeypatch, shape, m, weighted, few):
     monkeypatch.setattr(refine, "FEW_ROWS", few)
     monkeypatch.setattr(refinement, "GROUPS", 500)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 # Growth beyond what a small file of the same kind takes; and what files are at least as large as.
 BOUND = 64 << 20
-LARGE = 160 << 20
+LARGE = 96 << 20
 
 PROGRAM = """
 import json, sys
@@ -74,7 +74,7 @@ def test_csv_with_quantile_bins(folder):
     need("pyarrow")
     block = b"".join(b"%d,0.%06d,some words\n" % (i % 2, i * 7919 % 1000000) for i in range(30_000))
     small = repeated(folder / "small.csv", b"label,p,text\n", block, 10 << 20)
-    large = repeated(folder / "large.csv", b"label,p,text\n", block, LARGE)
+    large = repeated(folder / "large.csv", b"label,p,text\n", block, 160 << 20)
     found = growth_of(small, large, measures=["ece", "lin_ce"])
     assert found["growth"] < BOUND and found["n"] > 7_000_000
 
@@ -92,25 +92,25 @@ def test_jsonl_with_long_answers(folder):
 
 def test_parquet_in_one_row_group(folder):
     pa, pq = need("pyarrow"), need("pyarrow.parquet")
-    for name, n in (("small", 1 << 20), ("large", 44 << 20)):
+    for name, n in (("small", 1 << 20), ("large", 24 << 20)):
         p, y = rows(n)
         table = pa.table({"p": p, "label": y})
         pq.write_table(table, folder / f"{name}.parquet", row_group_size=n, use_dictionary=False)
     found = growth_of(folder / "small.parquet", folder / "large.parquet", measures=["ece"])
-    assert found["growth"] < BOUND and found["n"] == 44 << 20
+    assert found["growth"] < BOUND and found["n"] == 24 << 20
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])
 def test_arrow_in_one_batch(folder, kind):
     pa = need("pyarrow")
-    for name, n in (("small", 1 << 20), ("large", 36 << 20)):
+    for name, n in (("small", 1 << 20), ("large", 24 << 20)):
         p, y = rows(n)
         batch = pa.record_batch({"p": p, "label": y})
         make = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
         with make(folder / f"{name}.arrow", batch.schema) as out:
             out.write_batch(batch)
     found = growth_of(folder / "small.arrow", folder / "large.arrow", measures=["ece", "lin_ce"])
-    assert found["growth"] < BOUND and found["n"] == 36 << 20
+    assert found["growth"] < BOUND and found["n"] == 24 << 20
 
 
 @pytest.mark.parametrize("packed", [False, True])

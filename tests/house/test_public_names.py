@@ -57,6 +57,7 @@ def test_every_public_name_is_there_and_listed_by_dir(room):
 
 
 PRIVATE = re.compile(r"\bcalibrant\._(?!_)\w+")
+IMPORT = re.compile(r"^\s*(?:>>> )?(?:from|import) .*$", re.MULTILINE)
 
 
 def docstrings(tree: ast.AST) -> set[int]:
@@ -70,7 +71,10 @@ def test_messages_name_public_paths_only():
     """Text that a user reads never leads into a private room; a bare path is for an import."""
     wrong = []
     for path in SOURCE.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if "calibrant" not in IMPORT.sub("", text):  # to parse all of them takes seconds
+            continue
+        tree = ast.parse(text)
         inside = docstrings(tree)
         wrong += [
             f"{path.relative_to(SOURCE)}:{node.lineno}: {node.value[:80]}"

@@ -61,7 +61,6 @@ OF_VOTES = {"vote_noise": cal.vote_noise, "vote_profile": cal.vote_profile}
 # Of columns of labels, each a problem of its own: see tests/results/test_multilabel.py.
 OF_LABELS = {"multilabel"}
 FUNCTIONS = public_functions()
-every_function = pytest.mark.parametrize("name", FUNCTIONS)
 
 
 def takes(name: str, option: str) -> bool:
@@ -76,13 +75,14 @@ def takes_one_outcome_only(name: str) -> bool:
     return name in ("clinical_summary", "decision_curve", "ici")
 
 
-def skip_unless_it_takes(name: str, shape: str) -> None:
-    if shape == "binary" and takes_rows_only(name):
-        pytest.skip("takes rows of class probabilities only")
-    if shape == "rows" and takes_one_outcome_only(name):
+def that_take(shape: str) -> list[str]:
+    """The functions of a shape; those of one outcome must say that they take no other."""
+    if shape == "binary":
+        return [name for name in FUNCTIONS if not takes_rows_only(name)]
+    for name in filter(takes_one_outcome_only, FUNCTIONS):
         message = refusal(FUNCTIONS[name], LABELS, ROWS)
         assert re.search(r"of one outcome, with .* of the shape \(n,\).*\(n, 3\)", message)
-        pytest.skip("takes the predictions of one outcome only, and says so")
+    return [name for name in FUNCTIONS if not takes_one_outcome_only(name)]
 
 
 def refusal(function: Callable[..., Any], *args: Any, **options: Any) -> str:
@@ -286,7 +286,7 @@ def expect_refused(
     if problem.sample_weight is not None and not takes(name, "sample_weight"):
         return
     complaints.expect(
-        f"{kind} in row {row}",
+        f"{name}: {kind} in row {row}",
         f"{place_of(flaw.argument, row)}.*{flaw.advice}",
         FUNCTIONS[name],
         problem.y_true,
@@ -296,15 +296,15 @@ def expect_refused(
 
 
 @every_engine
-@every_function
 @pytest.mark.parametrize("shape", ["binary", "rows"])
-def test_a_bad_value(shape: str, name: str, engine_name: str) -> None:
-    skip_unless_it_takes(name, shape)
+def test_a_bad_value(shape: str, engine_name: str) -> None:
+    """Every function sees every flaw, and every flaw is at either end and in the middle."""
     flaws, make = FLAWS[shape]
     complaints = Complaints()
     with engine(engine_name):
-        for kind, flaw in flaws.items():
-            for row in (0, 5, 10):
+        for nth, name in enumerate(that_take(shape)):
+            for place, (kind, flaw) in enumerate(flaws.items(), start=nth):
+                row = (0, 5, 10)[place % 3]
                 problem = make(11)
                 flaw.place(problem, row)
                 expect_refused(complaints, name, kind, flaw, problem, row)
@@ -313,7 +313,7 @@ def test_a_bad_value(shape: str, name: str, engine_name: str) -> None:
 
 # Sizes that are cut into blocks and shared out to threads, which must not hide the first bad row.
 DISTANCES = [m.function.partition("(")[0] for m in cal.catalogue() if m.statistic == "distribution"]
-N_LARGE = {"binary": 300_000, "rows": 100_000}
+N_LARGE = {"binary": 140_000, "rows": 50_000}
 IN_LARGE = {
     "binary": (
         "prediction NaN",
@@ -340,28 +340,29 @@ def bad_rows(n: int) -> list[tuple[int, ...]]:
 
 
 @every_engine
-@every_function
 @pytest.mark.parametrize("shape", ["binary", "rows"])
 def test_the_first_bad_row_of_a_large_sample(
-    shape: str, name: str, engine_name: str, monkeypatch: pytest.MonkeyPatch
+    shape: str, engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    skip_unless_it_takes(name, shape)
     flaws, make = FLAWS[shape]
     n = N_LARGE[shape]
     monkeypatch.setenv("CALIBRANT_THREADS", "2")
     monkeypatch.setattr("calibrant._engines.arrays.passes.THREADS_FROM", 1 << 17)
-    # Measures that sort or take logarithms in every row, and NumPy, are slow and take fewer paths.
-    brief = engine_name == "numpy" or name in DISTANCES
     several, *single = bad_rows(n)
     cases = [(IN_LARGE[shape][0], rows) for rows in single]
     cases += [(kind, several) for kind in IN_LARGE[shape]]
     complaints = Complaints()
     with engine(engine_name):
-        for kind, rows in cases[-2:] if brief else cases:
+        for nth, (kind, rows) in enumerate(cases):
             problem = make(n)
             for row in rows:
                 flaws[kind].place(problem, row)
-            expect_refused(complaints, name, kind, flaws[kind], problem, rows[0])
+            for place, name in enumerate(that_take(shape)):
+                # Measures that sort or take logarithms in every row, and NumPy, are slow and take
+                # fewer paths: they share the cases out.
+                brief = engine_name == "numpy" or name in DISTANCES
+                if not brief or (nth - place) % len(cases) == 0:
+                    expect_refused(complaints, name, kind, flaws[kind], problem, rows[0])
     complaints.settle()
 
 
@@ -519,11 +520,11 @@ WHOLE: dict[str, tuple[Any, Any, str]] = {
 }
 
 
-@every_function
-def test_input_that_is_no_problem_at_all(name: str) -> None:
+def test_input_that_is_no_problem_at_all() -> None:
     complaints = Complaints()
     for kind, (y_true, y_proba, sentence) in WHOLE.items():
-        complaints.expect(kind, sentence, FUNCTIONS[name], y_true, y_proba)
+        for name, function in FUNCTIONS.items():
+            complaints.expect(f"{name}: {kind}", sentence, function, y_true, y_proba)
     complaints.settle()
 
 
@@ -561,27 +562,19 @@ def test_fractions_against_some_predictions_of_0_and_1_are_not_swapped(engine_na
 
 
 @every_engine
-@every_function
-def test_weights_that_are_all_0(name: str, engine_name: str) -> None:
-    if not takes(name, "sample_weight"):
-        pytest.skip("takes no weights")
-    sentence = "sample_weight is 0 in every row"
+@pytest.mark.parametrize("shape", ["binary", "rows"])
+def test_weights_that_are_all_0(shape: str, engine_name: str) -> None:
     complaints = Complaints()
     with engine(engine_name):
         # Samples above some size are not sorted but searched, and shared out to threads.
         for n in (4, 20_000, 140_000) if engine_name == "native" else (4,):
-            for make in (binary_problem, rows_problem):
-                if make is binary_problem and takes_rows_only(name):
-                    continue
-                if make is rows_problem and takes_one_outcome_only(name):
-                    continue
-                good = make(n)
-                weights = np.zeros(n)
-                case = f"{n} rows, {good.y_proba.ndim} dimensions"
-                complaints.expect(
-                    case, sentence, FUNCTIONS[name], good.y_true, good.y_proba,
-                    sample_weight=weights,
-                )  # fmt: skip
+            good = FLAWS[shape][1](n)
+            for name in that_take(shape):
+                if takes(name, "sample_weight"):
+                    complaints.expect(
+                        f"{name}: {n} rows", "sample_weight is 0 in every row", FUNCTIONS[name],
+                        good.y_true, good.y_proba, sample_weight=np.zeros(n),
+                    )  # fmt: skip
     complaints.settle()
 
 
@@ -623,13 +616,13 @@ WEIGHTS_AS_A_WHOLE: dict[str, tuple[Any, str]] = {
 }
 
 
-@every_function
-def test_weights_that_do_not_fit(name: str) -> None:
-    if not takes(name, "sample_weight"):
-        pytest.skip("takes no weights")
+def test_weights_that_do_not_fit() -> None:
     complaints = Complaints()
     for kind, (weights, sentence) in WEIGHTS_AS_A_WHOLE.items():
-        complaints.expect(kind, sentence, FUNCTIONS[name], LABELS, ROWS, sample_weight=weights)
+        for name, function in FUNCTIONS.items():
+            if takes(name, "sample_weight"):
+                case = f"{name}: {kind}"
+                complaints.expect(case, sentence, function, LABELS, ROWS, sample_weight=weights)
     complaints.settle()
 
 
@@ -727,18 +720,18 @@ BAD_BINS: dict[str, tuple[Any, str]] = {
 }
 
 
-@every_function
-def test_bins_that_are_none(name: str) -> None:
-    if not takes(name, "bins") or name == "bin_sensitivity":  # which takes numbers of bins
-        pytest.skip("has no bins")
+def test_bins_that_are_none() -> None:
     # Where only a count will do, or a name of one, the message says so of anything else.
     count_only = r"^bins must be a whole number of bins, at least 1; got "
-    annotation = inspect.signature(FUNCTIONS[name]).parameters["bins"].annotation
-    takes_count_only = annotation in ("int", "int | str")
     complaints = Complaints()
-    for kind, (bins, sentence) in BAD_BINS.items():
-        either = f"{sentence}|{count_only}" if takes_count_only else sentence
-        complaints.expect(kind, either, FUNCTIONS[name], LABELS, ROWS, bins=bins)
+    for name, function in FUNCTIONS.items():
+        if not takes(name, "bins") or name == "bin_sensitivity":  # which takes numbers of bins
+            continue
+        annotation = inspect.signature(function).parameters["bins"].annotation
+        takes_count_only = annotation in ("int", "int | str")
+        for kind, (bins, sentence) in BAD_BINS.items():
+            either = f"{sentence}|{count_only}" if takes_count_only else sentence
+            complaints.expect(f"{name}: {kind}", either, function, LABELS, ROWS, bins=bins)
     complaints.settle()
 
 
@@ -760,20 +753,21 @@ MISTYPED = {
 }
 
 
-@every_function
-def test_an_unknown_option_gets_the_nearest_name(name: str) -> None:
+def test_an_unknown_option_gets_the_nearest_name() -> None:
     complaints = Complaints()
-    for option, right in MISTYPED.items():
-        if takes(name, right):
-            sentence = rf"^{name}\(\) has no option '{option}': did you mean '{right}'\?$"
-            complaints.expect(option, sentence, FUNCTIONS[name], LABELS, ROWS, **{option: 3})
+    for name, function in FUNCTIONS.items():
+        for option, right in MISTYPED.items():
+            if takes(name, right):
+                sentence = rf"^{name}\(\) has no option '{option}': did you mean '{right}'\?$"
+                case = f"{name}: {option}"
+                complaints.expect(case, sentence, function, LABELS, ROWS, **{option: 3})
     complaints.settle()
 
 
-@every_function
-def test_an_unknown_option_is_a_type_error_too(name: str) -> None:
-    with pytest.raises(TypeError, match="no option 'zzz'"):
-        FUNCTIONS[name](LABELS, ROWS, zzz=1)
+def test_an_unknown_option_is_a_type_error_too() -> None:
+    for name, function in FUNCTIONS.items():
+        with pytest.raises(TypeError, match=rf"{name}\(\) has no option 'zzz'"):
+            function(LABELS, ROWS, zzz=1)
 
 
 VALUES: dict[str, tuple[str, Any, str]] = {
@@ -802,12 +796,13 @@ VALUES: dict[str, tuple[str, Any, str]] = {
 }
 
 
-@every_function
-def test_an_option_with_a_value_it_cannot_have(name: str) -> None:
+def test_an_option_with_a_value_it_cannot_have() -> None:
     complaints = Complaints()
     for kind, (option, value, sentence) in VALUES.items():
-        if takes(name, option):
-            complaints.expect(kind, sentence, FUNCTIONS[name], LABELS, ROWS, **{option: value})
+        for name, function in FUNCTIONS.items():
+            if takes(name, option):
+                case = f"{name}: {kind}"
+                complaints.expect(case, sentence, function, LABELS, ROWS, **{option: value})
     complaints.settle()
 
 

@@ -141,13 +141,13 @@ def test_limits_hold_the_truth() -> None:
              "scaled_brier": 1 - brier / (mean * (1 - mean)), "brier": brier,
              "c_statistic": cal.auroc(q, u), "ici": cal.ici(q, u)}  # fmt: skip
     inside = dict.fromkeys(truth, 0)
-    for _ in range(25):
-        rows = rng.integers(0, h.size, 300)
-        y = (rng.random(300) < q[rows]).astype(int)
-        found = cal.clinical_summary(y, u[rows], n_resamples=100)
+    for _ in range(15):
+        rows = rng.integers(0, h.size, 200)
+        y = (rng.random(200) < q[rows]).astype(int)
+        found = cal.clinical_summary(y, u[rows], n_resamples=50)
         for name, value in truth.items():
             inside[name] += found[name].low <= value <= found[name].high
-    assert min(inside.values()) >= 20, inside
+    assert min(inside.values()) >= 12, inside
 
 
 def test_one_outcome_is_not_estimable() -> None:

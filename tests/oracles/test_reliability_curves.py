@@ -84,7 +84,7 @@ def test_a_confidence_band_holds_the_truth_everywhere() -> None:
 def test_a_local_band_holds_the_truth_at_each_place() -> None:
     rng = np.random.default_rng(4)
     inside = []
-    for _ in range(40):
+    for _ in range(24):
         u = rng.beta(2, 2, 500)
         y = (rng.random(500) < 0.2 + 0.6 * u).astype(int)
         curve = cal.reliability_curve(y, u, method="local")

@@ -51,17 +51,18 @@ def test_the_band_holds_the_smoothed_truth(kind, power):
     """At 95 %, over samples and places with a row near by; the truth is smoothed with the curve."""
     rng = np.random.default_rng(1)
     held = tried = 0
-    for _ in range(60):
+    # Places beside each other hold the truth together: every eighth says as much.
+    for _ in range(50):
         u = rng.beta(0.6, 0.9, 300)
         chance = u**power
         curve = cal.smooth_reliability((rng.random(300) < chance).astype(int), u, kind=kind)
-        k = kernel(places_of(curve), np.clip(u, 1e-6, 1 - 1e-6), curve.sigma, kind)
-        near = curve.n_near >= 1
-        truth = (k @ chance)[near] / k.sum(axis=1)[near]
+        near = np.flatnonzero(curve.n_near >= 1)[::8]
+        k = kernel(places_of(curve)[near], np.clip(u, 1e-6, 1 - 1e-6), curve.sigma, kind)
+        truth = k @ chance / k.sum(axis=1)
         columns = curve.intervals(0.95)
         low, high = np.array(columns["low"])[near], np.array(columns["high"])[near]
         held += ((low <= truth) & (truth <= high)).sum()
-        tried += near.sum()
+        tried += near.size
     assert 0.93 < held / tried < 0.995
 
 

@@ -14,6 +14,7 @@ import pytest
 import calibrant as cal
 import twins
 from calibrant._engines.arrays.selection import available, engine
+from pairs import pairs
 
 N_ROWS = 60
 N_CLASSES = 4
@@ -149,8 +150,13 @@ def of_every(**cases: Iterable[Any]) -> Callable[[Test], Test]:
     else that is asked for: there are thousands of combinations, and each takes less than the
     overhead of a test of its own.
     """
+    return of_cases(tuple(cases), product(*cases.values()))
+
+
+def of_cases(names: tuple[str, ...], cases: Iterable[tuple[Any, ...]]) -> Callable[[Test], Test]:
+    """The same, of cases that are named one by one: their data first, then all else."""
     of_kind: dict[str, list[tuple[Any, ...]]] = {}
-    for case in product(*cases.values()):
+    for case in cases:
         of_kind.setdefault("-".join(case[0].split("-")[:2]), []).append(case)
 
     def decorate(test: Test) -> Test:
@@ -158,7 +164,7 @@ def of_every(**cases: Iterable[Any]) -> Callable[[Test], Test]:
         def every_case(kind: str) -> None:
             for case in of_kind[kind]:
                 try:
-                    test(**dict(zip(cases, case, strict=True)))
+                    test(**dict(zip(names, case, strict=True)))
                 except Exception as error:
                     error.add_note(f"for {', '.join(map(str, case))}")
                     raise
@@ -207,15 +213,27 @@ def linear_twin(data: str, notion: str, rule: str) -> float:
 # --- binned errors --------------------------------------------------------------------------------
 
 
-@data_with_rules(DATA, EVERY_RULE)
-def test_ece(data: str, rule: str) -> None:
+def ways_to_ece() -> Iterator[tuple[str, str, str, str]]:
+    """Data, rule, norm and notion ("usual" where it is not given), of which any three meet."""
+    crossing = [
+        (*name.rsplit("-", 2), rule, norm, notion)
+        for name, sample in DATA.items()
+        for rule, norm in product(EVERY_RULE, NORMS)
+        for notion in (*sample.problems, "usual")
+    ]
+    for kind, targets, weights, *rest in pairs(crossing, strength=3):
+        yield f"{kind}-{targets}-{weights}", *rest
+
+
+@of_cases(("data", "rule", "norm", "notion"), ways_to_ece())
+def test_ece(data: str, rule: str, norm: str, notion: str) -> None:
     sample, bins = DATA[data], EVERY_RULE[rule][0]
+    if notion != "usual":
+        value = sample.measure("ece", bins=bins, norm=norm, notion=notion)
+        close(value, error_twin(data, notion, rule, norm))
+        return
     usual = "binary" if sample.shape == "binary" else "confidence"
-    for norm in NORMS:
-        for notion in sample.problems:
-            value = sample.measure("ece", bins=bins, norm=norm, notion=notion)
-            close(value, error_twin(data, notion, rule, norm))
-    for name, norm in (("ece", "max"), ("soft_ece", "l2")):
+    for name in ("ece", "soft_ece"):
         close(sample.measure(name, bins=bins, norm=norm), error_twin(data, usual, rule, norm))
 
 

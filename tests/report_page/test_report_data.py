@@ -19,7 +19,7 @@ from calibrant._core.binning import both_rules
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import script_json, write_page
+from calibrant.results._pages.page import environment, script_json, write_page
 from needs import need
 
 RULES = {"equal-width": cal.EqualWidth, "quantile": cal.Quantile}
@@ -254,3 +254,28 @@ def test_charts_are_vega_lite(spec):
     chart.from_dict(plain)
     with pytest.raises(Exception, match="colour"):
         chart.from_dict({**plain, "config": {**plain["config"], "colour": "red"}})
+
+
+def test_a_page_compiles_the_sections_that_it_has_and_each_once():
+    need("jinja2")
+    environment.cache_clear()
+    y, p, _ = problem("plain", n=80)
+    compiled = []
+    templates = environment()
+    compile_one = templates.compile
+
+    def counted(source, name=None, *more, **options):
+        compiled.append(name)
+        return compile_one(source, name, *more, **options)
+
+    templates.compile = counted
+    try:
+        for labels in (y, y, np.stack([3 - 3 * y, 3 * y], axis=1).astype(int)):
+            report(labels, p).to_html()
+            if labels is y:
+                assert "votes.html" not in compiled
+    finally:
+        environment.cache_clear()
+    assert {"report.html", "outcome.html", "votes.html"} <= set(compiled)
+    assert len(compiled) == len(set(compiled))
+    assert "slices.html" not in compiled

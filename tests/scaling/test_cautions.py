@@ -21,6 +21,7 @@ from calibrant.scaling import (
     TemperatureScaling,
     VectorScaling,
 )
+from looped import looped
 
 # Maps that take no logarithm of the predictions.
 NOT_MISLED = ("IsotonicCalibration", "CentredIsotonic", "VennAbers", "HistogramBinning")
@@ -135,7 +136,7 @@ class TestRefusals:
         with pytest.raises(StateError, match="not fitted"):
             SCALERS[kind]().to_json()
 
-    @pytest.mark.parametrize("kind", KINDS)
+    @looped("kind", KINDS)
     @pytest.mark.parametrize(
         ("y", "p", "options", "message"),
         [

@@ -64,7 +64,10 @@ def test_every_change_is_a_state_error_or_a_map(kind, shape):
     assert known["fitted_rows"]["repeated"]
     refused = []
     for at in places(known):
-        for value in [*BAD, *([...] if at else [])]:
+        bad = [*BAD, *([...] if at else [])]
+        # What every kind reads alike, a kind tries a quarter of; among all, each value five times.
+        own = at[:1] in [("kind",), ("options",), ("learned",), ("columns",), ("n_classes_",)]
+        for value in bad if own else bad[CASES.index((kind, shape)) % 4 :: 4]:
             text = json.dumps(changed(known, at, value))
             text = text.replace(json.dumps(DEEP), "[" * 20_000 + "]" * 20_000)
             try:

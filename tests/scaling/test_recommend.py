@@ -155,13 +155,13 @@ def test_every_map_is_tried_where_it_suits():
 
 def test_few_rows_leave_large_maps_out_and_say_so():
     few = slice(0, 70)
-    found = cal.recommend(MULTICLASS.hard[few], MULTICLASS.logits[few], from_logits=True)
+    found = cal.recommend(MULTICLASS.hard[few], MULTICLASS.logits[few], from_logits=True, folds=2)
     tried = {row.map for row in found}
     assert {"temperature", "structured-vector", "structured-matrix"} <= tried
     assert not {"vector", "matrix", "isotonic"} & tried
     assert any("vector" in note and "needs 20 rows a class" in note for note in found.notes)
     more = slice(0, 120)
-    found = cal.recommend(MULTICLASS.hard[more], MULTICLASS.logits[more], from_logits=True)
+    found = cal.recommend(MULTICLASS.hard[more], MULTICLASS.logits[more], from_logits=True, folds=2)
     assert "vector" in {row.map for row in found}
     assert any("matrix" in note and "needs 10 rows a parameter" in note for note in found.notes)
     named = cal.recommend(

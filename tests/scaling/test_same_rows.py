@@ -139,6 +139,11 @@ def test_maps_of_older_files_claim_nothing():
     assert older.share_fitted(p[::-1]) is None and older.share_fitted(p) == 1.0
 
 
+def compare(y, predictors):
+    """A comparison by one measure: what is known of the rows does not depend on it."""
+    return cal.compare(y, predictors, measures=["brier"], n_resamples=50)
+
+
 class TestComparisons:
     """`compare` knows predictions that a map has made of rows that it was fitted to."""
 
@@ -153,7 +158,7 @@ class TestComparisons:
         for rows, share in [
             (some, 0.5), (np.arange(450), 1.0), (np.r_[0:100, 450:750], 0.25),
         ]:  # fmt: skip
-            found = cal.compare(y[rows], {"raw": p[rows], "scaled": mapped[rows]}, n_resamples=50)
+            found = compare(y[rows], {"raw": p[rows], "scaled": mapped[rows]})
             (note,) = [each for each in found.notes if "fitted" in each]
             said = "all" if share == 1 else f"{share:.0%}"
             assert note.startswith(f"scaled: {said} of these rows were among the rows that {kind}")
@@ -163,7 +168,7 @@ class TestComparisons:
         y, p = multiclass(300)
         mapped = TemperatureScaling(from_logits=False).fit_transform(y, p)
         order = RNG.permutation(300)
-        found = cal.compare(y[order], {"raw": p[order], "scaled": mapped[order]}, n_resamples=50)
+        found = compare(y[order], {"raw": p[order], "scaled": mapped[order]})
         assert any("scaled: all of these rows" in note for note in found.notes)
 
     def test_other_rows_and_other_predictions_are_not_suspected(self):
@@ -177,5 +182,5 @@ class TestComparisons:
         # Held-out rows of predictions that were made of all rows, with and without the raw ones.
         held_out = {name: values[300:] for name, values in made.items()}
         for more in ({}, {"raw": p[300:]}):
-            found = cal.compare(y[300:], {**more, **held_out}, n_resamples=50)
+            found = compare(y[300:], {**more, **held_out})
             assert not any("fitted" in note for note in found.notes)

@@ -27,6 +27,7 @@ from calibrant.plots import (
     SmoothReliabilityDisplay,
     WindowsDisplay,
 )
+from calibrant.results._plots.canvas import Drawn
 from needs import need
 
 matplotlib = need("matplotlib")
@@ -105,19 +106,24 @@ KINDS = (
 
 
 @pytest.fixture(scope="module")
-def drawn(results):
-    """A figure of each kind, drawn once and without a warning; and the settings that it changed."""
+def drawn(results, tmp_path_factory):
+    """A figure of each kind, drawn and saved once and without a warning; the settings that it
+    changed; the figures that it opened; and its file.
+    """
     made = {}
+    folder = tmp_path_factory.mktemp("drawn")
 
     def of(kind):
         if kind not in made:
             before, open_before = dict(matplotlib.rcParams), set(plt.get_fignums())
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                figure = displays(results)[kind]().figure_.figure
-                figure.canvas.draw()
+                display = displays(results)[kind]()
+                file = display.save(folder / f"{kind}.svg")
+            figure = display.figure_.figure
             changed = {k: v for k, v in matplotlib.rcParams.items() if v != before[k]}
-            made[kind] = figure, changed, set(plt.get_fignums()) - open_before
+            opened = set(plt.get_fignums()) - open_before
+            made[kind] = figure, changed, opened, file
         return made[kind]
 
     return of
@@ -126,12 +132,12 @@ def drawn(results):
 @pytest.mark.parametrize("kind", KINDS)
 class TestEveryDisplay:
     def test_it_is_drawn_without_a_warning_and_changes_no_setting(self, drawn, kind):
-        figure, changed, opened = drawn(kind)
+        figure, changed, opened, _ = drawn(kind)
         assert not changed
         assert opened == {figure.number}
 
     def test_everything_is_within_the_picture(self, drawn, kind):
-        figure, _, _ = drawn(kind)
+        figure = drawn(kind)[0]
         box = figure.get_tightbbox()
         assert box.x0 > -0.01 and box.x1 < figure.get_figwidth() + 0.01
         assert box.y0 > -0.01 and box.y1 < figure.get_figheight() + 0.01
@@ -151,18 +157,22 @@ class TestEveryDisplay:
         left = axes[0].get_window_extent().x1
         assert all(ax.get_window_extent().x0 > left for ax in drawn)
 
-    def test_it_is_saved_the_same_every_time(self, results, kind, tmp_path):
-        once, again = displays(results)[kind](), displays(results)[kind]()
-        for suffix, head in (("svg", b"<?xml"), ("pdf", b"%PDF")):
-            first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
-            assert once.save(first, dpi=100) == first
-            assert first.read_bytes().startswith(head)
-            if suffix == "pdf":  # whole fonts, not drawings of letters
-                assert b"/Type3" not in first.read_bytes()
-            # Fonts take long to write, and all kinds are written by the same few lines.
-            if suffix == "svg" or kind in ("reliability", "classwise", "comparison"):
-                again.save(second, dpi=100)
-                assert first.read_bytes() == second.read_bytes()
+    def test_it_is_saved_the_same_every_time(self, drawn, results, kind, tmp_path):
+        once, again = drawn(kind)[-1], displays(results)[kind]()
+        assert once.read_bytes().startswith(b"<?xml")
+        assert again.save(tmp_path / "b.svg") == tmp_path / "b.svg"
+        assert once.read_bytes() == (tmp_path / "b.svg").read_bytes()
+        assert type(again).save is Drawn.save  # all kinds are written by the same few lines
+
+
+@pytest.mark.parametrize("kind", ["reliability", "comparison"])  # as fonts take long to write
+def test_a_pdf_has_whole_fonts_and_is_the_same_every_time(results, kind, tmp_path):
+    files = []
+    for name in ("a.pdf", "b.pdf"):
+        files.append(displays(results)[kind]().save(tmp_path / name).read_bytes())
+        assert files[-1].startswith(b"%PDF")
+        assert b"/Type3" not in files[-1]  # no drawings of letters
+    assert files[0] == files[1]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import posixpath
 import re
 import sys
@@ -72,9 +73,12 @@ def site(tmp_path_factory) -> Path:
         patch.setenv("NO_MKDOCS_2_WARNING", "1")
         config = load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(folder))
         config.plugins.on_startup(command="build", dirty=False)
+        # Trees of modules and pages grow and stay: to look for garbage in them takes seconds.
+        gc.disable()
         try:
             build(config)
         finally:
+            gc.enable()
             config.plugins.on_shutdown()
     return folder
 

@@ -106,6 +106,8 @@ class BinTable:
 
     @property
     def sum_wuz(self) -> NDArray[np.float64]:
+        if not self.has_squares:
+            raise ValueError("this table was summed without products of predictions and targets")
         return self.sums[:, :, 6]
 
     @property

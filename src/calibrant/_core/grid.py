@@ -5,6 +5,7 @@ A grid's nodes lie at fixed places, whatever the data: two grids of one spacing 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +19,8 @@ STREAM_SPACING = 2.0**-10
 STREAM_UNIT_CELLS = 1 << 14
 # Nodes to spare at either end, so that a deposit never needs a check.
 SPARE = 2
+# The integral of |f| over [0, 1], where f is a residual after noise of a width, by so many cells.
+Smoothed = Callable[[float, int], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,14 @@ class UnitGrid:
     @property
     def cells(self) -> int:
         return int(self.sums.shape[2]) - 1
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.sums.shape[0])
+
+    def smoothed(self, r: int) -> Smoothed | None:
+        """What smooths the residual of class r where it lies; None if that is here."""
+        return None
 
     @property
     def residual(self) -> NDArray[np.float64]:

@@ -90,7 +90,12 @@ def check_eps(eps: Any) -> float:
 
 
 # Types of rows that have no index to compare.
-_PLAIN = frozenset({np.ndarray, list, tuple, str, int, float, bool, type(None)})
+_PLAIN: set[type] = {np.ndarray, list, tuple, str, int, float, bool, type(None)}
+
+
+def have_no_index(*types: type) -> None:
+    """Say that rows of these types have no index: they are not looked at for one."""
+    _PLAIN.update(types)
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:

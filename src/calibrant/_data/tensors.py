@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.errors import InputError
+from calibrant._core.validation import have_no_index
 from calibrant._data.arrays import plain_tensor, precision_name, to_array
 from calibrant._data.checks import (
     check_names,
@@ -33,6 +34,7 @@ from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float6
 
 Values = Tensor | NDArray[Any]
 _FEW = 1 << 12
+have_no_index(Tensor)
 
 
 def tensors_to_samples(

@@ -82,11 +82,18 @@ class Problem:
         """The distinct predictions in increasing order, and the number of each row's among them."""
         return levels_of(self.u)
 
+    def weighted(self, values: Array) -> Array:
+        """Values times the weights of their rows."""
+        return values if self.w is None else self.w * values
+
+    def by_bin(self, values: Array | None = None) -> Array:
+        """Sums by bin of weights, or of values that rows have times their weights."""
+        column = self.w if values is None else self.weighted(values)
+        return np.bincount(self.bins, column, self.m).astype(np.float64, copy=False)
+
     def gaps(self) -> Array:
         """Mean target less mean prediction of each bin, 0 where a bin is empty."""
-        w = self.weights
-        total = np.bincount(self.bins, w, self.m)
-        gap = np.bincount(self.bins, w * (self.z - self.u), self.m)
+        total, gap = self.by_bin(), self.by_bin(self.z - self.u)
         return np.divide(gap, total, out=np.zeros(self.m), where=total > 0)
 
 
@@ -213,16 +220,18 @@ def cells_of(problem: Problem, width: float) -> Cells:
     size = int(index.max()) + 1
     bins = np.zeros(size, dtype=np.intp)
     bins[index] = problem.bins
-    w = problem.weights
+    index = index.astype(np.intp, copy=False)
     rows = np.bincount(index, minlength=size).astype(np.float64)
-    n = rows if problem.w is None else summed(index, (w > 0).astype(np.float64), size)
-    weight = summed(index, w, size)
     plain = summed(index, problem.u, size) / rows
+    wz = summed(index, problem.weighted(problem.z), size)
+    # Squares of hard labels are the labels, and of weights of 1 the weights.
+    wz2 = wz if problem.hard else summed(index, problem.weighted(problem.z**2), size)
+    w = problem.w
+    if w is None:
+        return Cells(index, bins, problem.m, rows, rows, rows, plain, wz, wz2)
+    n, weight = summed(index, (w > 0).astype(np.float64), size), summed(index, w, size)
     u = np.divide(summed(index, w * problem.u, size), weight, out=plain, where=weight > 0)
-    wz = summed(index, w * problem.z, size)
-    wz2 = summed(index, w * problem.z**2, size)
-    w2 = summed(index, w * w, size)
-    return Cells(index.astype(np.intp), bins, problem.m, n, weight, w2, u, wz, wz2)
+    return Cells(index, bins, problem.m, n, weight, summed(index, w * w, size), u, wz, wz2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -256,7 +256,8 @@ class ClassFamily:
     def _mean(self) -> Array:
         return self.bins.mean(self.bins.u)
 
-    def _gaps(self, shape: str, t: float) -> Array:
+    def gaps(self, shape: str, t: float) -> Array:
+        """The gap of each bin in the member t."""
         if shape == "smooth":
             assert self.smooth is not None
             gap = -t * self.smooth
@@ -268,6 +269,10 @@ class ClassFamily:
 
     def member(self, shape: str, t: float, errors: Errors) -> tuple[float, Array]:
         """The true error of the member t, and errors of samples from it."""
-        gap, weight = self._gaps(shape, t), self.bins.weight
+        return self.drawn(self.gaps(shape, t), errors)
+
+    def drawn(self, gap: Array, errors: Errors) -> tuple[float, Array]:
+        """The true error where bins have these gaps, and errors of samples from there."""
+        weight = self.bins.weight
         truth = errors((weight * gap)[None], weight[None])
         return float(truth[0]), errors(self._weights * gap + self._noise, self._weights)

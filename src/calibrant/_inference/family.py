@@ -122,7 +122,8 @@ class Family:
     common: bool = False
     # How the shares of each row scatter, where rows stay and their votes are drawn anew.
     votes: VoteScatter | None = None
-    _members: dict[tuple[str, float], tuple[Drawn, Drawn]] = field(default_factory=dict)
+    # By what is true in them: families meet, at the latest where predictions are right.
+    _members: dict[bytes, tuple[Drawn, Drawn]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         p, cells = self.problem, self.cells
@@ -181,22 +182,20 @@ class Family:
     def _standard_errors(self) -> Array:
         """The standard error of each bin's gap."""
         p, m = self.problem, self.problem.m
-        w = p.weights
-        total = np.bincount(p.bins, w, m)
+        total = p.by_bin()
         safe = np.where(total > 0, total, 1.0)
         if self.votes is not None:
-            known: Array = np.sqrt(np.bincount(p.bins, w * w * self.votes.variance, m)) / safe
+            known: Array = np.sqrt(p.by_bin(p.weighted(self.votes.variance))) / safe
             return known
         variance = np.zeros(m)
         if p.hard:
-            squares = np.bincount(p.bins, w * w, m)
+            squares = total if p.w is None else p.by_bin(p.w)
             rows = np.divide(total**2, squares, out=np.ones(m), where=squares > 0)
-            mean_u = np.bincount(p.bins, w * p.u, m) / safe
-            mean_z = np.bincount(p.bins, w * p.z, m) / safe
+            mean_u, mean_z = p.by_bin(p.u) / safe, p.by_bin(p.z) / safe
             variance = outcome_variance(rows, mean_u, mean_z) * squares / safe**2
         if not self.outcomes:
-            residual = self.blocks.sums(p.bins, m, w * (p.z - p.u))
-            weight = self.blocks.sums(p.bins, m, w)
+            residual = self.blocks.sums(p.bins, m, p.weighted(p.z - p.u))
+            weight = self.blocks.sums(p.bins, m, p.weights)
             share = (weight**2).sum(axis=0) / safe**2
             centred = ((residual - self.gap * weight) ** 2).sum(axis=0) / safe**2
             plain = (residual**2).sum(axis=0) / safe**2
@@ -264,10 +263,10 @@ class Family:
 
     def member(self, shape: str, t: float) -> tuple[Drawn, Drawn]:
         """What is true in the member t, and samples from it."""
-        key = (shape, t)
+        # Outcomes have rates; what scatters as it did has its gaps, of which -0 is 0.
+        level = self._rates(shape, t) if self.outcomes else self._gaps(shape, t) + 0.0
+        key = level.tobytes()
         if key not in self._members:
-            # Outcomes have rates; what scatters as it did has its gaps.
-            level = self._rates(shape, t) if self.outcomes else self._gaps(shape, t)
             self._members[key] = (self._truth(level), self._drawn(level))
         return self._members[key]
 

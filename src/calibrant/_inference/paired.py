@@ -21,7 +21,7 @@ from calibrant._inference.cells import Drawn, drawn_tables, levels_of
 from calibrant._inference.classes import ClassBins
 from calibrant._inference.means import Influences, mean_limits
 from calibrant._inference.problems import Problems
-from calibrant._inference.tails import quantile
+from calibrant._inference.tails import quantile, quantiles
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS, OnlyLosses
 from calibrant._summaries.samples import Summary
@@ -99,8 +99,9 @@ def difference_limits(
     lows, highs = [], []
     for shift in (-apart, 0.0, apart):
         errors = first.at(first.best + shift) - second.at(second.best - shift)
-        lows.append(value - quantile(errors, 1.0 - tail))
-        highs.append(value - quantile(errors, tail))
+        below, above = quantiles(errors, (tail, 1.0 - tail))
+        lows.append(value - above)
+        highs.append(value - below)
     room = 0.0
     if first.predictions is not None and second.predictions is not None:
         room = 2.0 * (1.0 - unlike) * float(np.abs(first.predictions - second.predictions).mean())

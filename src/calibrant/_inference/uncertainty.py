@@ -279,11 +279,7 @@ class Uncertainty(Resampler):
         else:
             classes = self._class_family(measure)
             if classes is not None:
-                family_, errors = classes
-                limits = invert(
-                    value, lambda shape, t: family_.member(shape, t, errors),
-                    {shape: family_.grid(shape) for shape in SHAPES}, self.level,
-                )  # fmt: skip
+                limits = _of_classes(*classes, value, self.level)
         if limits is None:
             return None
         low, estimate = limits.low, limits.estimate
@@ -292,7 +288,7 @@ class Uncertainty(Resampler):
                 estimate = max(value - self.voted.rows.excess(measure), measure.low)
             return low, limits.high + correction, INVERTED_VOTES, error, estimate
         # Whether the data differ from calibrated ones is what the noise floor tests.
-        floor = self._null_values(measure)
+        floor = self._null_values(measure) if low > 0.0 else None
         if floor is not None:
             p = upper_tail(floor[0], self._on_null_scale(measure, value))
             low = 0.0 if p > (1.0 - self.level) / 2.0 else low
@@ -625,12 +621,29 @@ def _of_family(
     shapes: Sequence[str] = SHAPES,
 ) -> Limits:
     true = population or statistic
+    # Where families meet, and at their ends, a member is asked for again.
+    known: dict[int, tuple[float, Array]] = {}
 
     def member(shape: str, t: float) -> tuple[float, Array]:
         truth, drawn = family.member(shape, t)
-        return float(true(truth)[0]), statistic(drawn)
+        if id(drawn) not in known:
+            known[id(drawn)] = float(true(truth)[0]), statistic(drawn)
+        return known[id(drawn)]
 
     return invert(value, member, {shape: family.grid(shape) for shape in shapes}, level)
+
+
+def _of_classes(family: ClassFamily, errors: Errors, value: float, level: float) -> Limits:
+    known: dict[bytes, tuple[float, Array]] = {}
+
+    def member(shape: str, t: float) -> tuple[float, Array]:
+        gap = family.gaps(shape, t)
+        key = (gap + 0.0).tobytes()  # -0 is 0
+        if key not in known:
+            known[key] = family.drawn(gap, errors)
+        return known[key]
+
+    return invert(value, member, {shape: family.grid(shape) for shape in SHAPES}, level)
 
 
 def _table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:

@@ -7,13 +7,12 @@ the sum does not see.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.grid import LogitGrid, UnitGrid
+from calibrant._core.grid import LogitGrid, Smoothed, UnitGrid
+from calibrant._measures.fixed_point import fixed_point
 
 Array = NDArray[np.float64]
 
@@ -297,6 +296,9 @@ def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Ar
     return out
 
 
+# Nodes per sigma at which a fixed point is looked for first, where it takes MANY_NODES or more, and
+# how far apart two numbers must be for these to tell which is larger.
+ROUGH_PER_SIGMA, MANY_NODES, ROUGHLY = 8, 1 << 12, 1e-4
 # Where a fixed point may lie.
 ANYWHERE = (0.0, 1.0)
 
@@ -312,89 +314,79 @@ def smooth_errors(
     A fixed point is looked for `between` two widths first. Of one below the first no more is told
     than that: any number below it.
     """
-    return [_smooth_error(row[None], total, sigma, between) for row in grid.residual]
+    values = []
+    for r in range(grid.n_classes):
+        error = _SmoothError(grid.smoothed(r) or _smoothed(grid.residual[r]), grid.cells, total)
+        values.append(error(sigma) if sigma is not None else error.fixed_point(*between))
+    return values
 
 
-def _smooth_error(
-    residual: Array, total: float, sigma: float | None, between: tuple[float, float]
-) -> float:
-    cosines = _cosines(residual)
-    cells = residual.shape[1] - 1
+def _smoothed(residual: Array) -> Smoothed:
+    """The integral of a residual's |f| after noise, from its values at nodes."""
+    cosines = _cosines(residual[None])
 
-    @cache  # the ends of a bracket are asked for again
-    def error(width: float) -> float:
-        # No more nodes than the bandwidth needs; for the next fast length, of 2 x nodes.
-        nodes = min(cells, 1 << math.ceil(math.log2(max(64.0, NODES_PER_SIGMA / width))))
-        f = smoothed_units(cosines, width, nodes)[0]
+    def integral(width: float, cells: int) -> float:
+        f = smoothed_units(cosines, width, cells)[0]
         # The end nodes stand for half a cell each.
-        ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / nodes
-        return float((integral_of_absolute(f, 1.0 / nodes) - ends) / total)
+        ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / cells
+        return integral_of_absolute(f, 1.0 / cells) - ends
 
-    if sigma is not None:
-        return error(sigma)
-    # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it cannot
-    # tell.
-    finest = 4.0 / cells
-    least, most = between
-    if finest < least < most < 1.0 and error(most) < most:
-        if error(least) > least:
-            return _fixed_point(error, least, most)
-        if error(least) < (1.0 - 1e-9) * least:
-            return float(max(error(least), finest))
-    widest = error(1.0)
-    if widest >= 1.0:  # as wrong as can be: every prediction 0 or 1, and every one wrong
-        return 1.0
-    # Kernels add up, so more noise never enlarges the error: the answer is at least what the widest
-    # noise leaves, and at most what that width leaves. A little room is for rounding.
-    low = max(finest, (1.0 - 1e-6) * widest)
-    at_low = error(low)
-    if low == finest and at_low <= finest:
-        return at_low
-    high = min(1.0, (1.0 + 1e-6) * at_low)
-    if not (at_low > low and error(high) < high):
-        low, high = finest, 1.0
-    if high < least:
-        return high
-    if low < least < high:
-        if error(least) < (1.0 - 1e-9) * least:
-            return float(max(error(least), finest))
-        low = least if error(least) > least else low
-    return _fixed_point(error, low, high)
+    return integral
 
 
-def _fixed_point(error: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function equals its argument, between two ends.
+class _SmoothError:
+    """The smooth error of a class as a function of the width, and where it equals the width."""
 
-    Secants of logarithms, which are all but straight where noise decides; the end that stays has
-    its excess cut by as much as the other one's fell (Anderson and Bjorck, 1973). The logarithm of
-    the excess falls by at least as much as that of the argument rises, so it bounds what is left.
-    (SciPy has such searches; to load them takes longer than all smooth errors of a page.)
-    """
+    def __init__(self, smoothed: Smoothed, cells: int, total: float) -> None:
+        self.smoothed, self.cells, self.total = smoothed, cells, total
+        # The ends of a bracket are asked for again.
+        self.known: dict[tuple[float, int], float] = {}
 
-    def excess(width: float) -> float:
-        return math.log(max(error(width), 1e-300) / width)
+    def nodes(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> int:
+        """No more than the bandwidth needs; for the next fast length, of 2 x nodes."""
+        return min(self.cells, 1 << math.ceil(math.log2(max(64.0, per_sigma / width))))
 
-    a, b = math.log(low), math.log(high)
-    above, below = excess(low), excess(high)
-    kept = 0
-    while b - a > 1e-12:
-        at = (a * below - b * above) / (below - above)
-        if not a < at < b:
-            at = (a + b) / 2.0
-        found = excess(math.exp(at))
-        if abs(found) <= 1e-14:
-            return math.exp(at)
-        if found > 0.0:
-            below *= _cut(found / above) if kept > 0 else 1.0
-            a, above, kept = at, found, 1
-        else:
-            above *= _cut(found / below) if kept < 0 else 1.0
-            b, below, kept = at, found, -1
-    return math.exp((a + b) / 2.0)
+    def __call__(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> float:
+        nodes = self.nodes(width, per_sigma)
+        if (width, nodes) not in self.known:
+            self.known[width, nodes] = float(self.smoothed(width, nodes) / self.total)
+        return self.known[width, nodes]
 
+    def rough(self, width: float) -> float:
+        """The same of a quarter of the nodes, which is right to some eight digits."""
+        return self(width, ROUGH_PER_SIGMA)
 
-def _cut(left: float) -> float:
-    return 1.0 - left if left < 1.0 else 0.5
+    def fixed_point(self, least: float, most: float) -> float:
+        """Where error and width are equal, looked for between two widths first."""
+        # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it
+        # cannot tell.
+        finest = 4.0 / self.cells
+        if finest < least < most < 1.0 and self.rough(most) < (1.0 - ROUGHLY) * most:
+            if self.rough(least) > (1.0 + ROUGHLY) * least:
+                return self._between(least, most)
+            if self.rough(least) < (1.0 - ROUGHLY) * least:
+                return max(self.rough(least), finest)
+        widest = self(1.0)
+        if widest >= 1.0:  # as wrong as can be: every prediction 0 or 1, and every one wrong
+            return 1.0
+        # Kernels add up, so more noise never enlarges the error: the answer is at least what the
+        # widest noise leaves, and at most what that width leaves. A little room is for rounding.
+        low = max(finest, (1.0 - 1e-6) * widest)
+        if low < least:
+            if self(least) < (1.0 - 1e-9) * least:
+                return max(self(least), finest)
+            low = least if self(least) > least else low
+        at_low = self(low)
+        if low == finest and at_low <= finest:
+            return at_low
+        high = min(1.0, (1.0 + 1e-6) * at_low)
+        if not (at_low > low and self(high) < high):
+            low, high = finest, 1.0
+        return self._between(low, high)
+
+    def _between(self, low: float, high: float) -> float:
+        fewer = self.nodes(high) >= MANY_NODES and self.nodes(low, ROUGH_PER_SIGMA) < self.cells
+        return fixed_point(self, low, high, self.rough if fewer else None)
 
 
 def smooth_ece_of_grid(
@@ -407,7 +399,7 @@ def smooth_ece_of_grid(
 
     Of one class, any number below the first of two widths, where the fixed point lies there.
     """
-    one = grid.residual.shape[0] == 1
+    one = grid.n_classes == 1
     return float(np.mean(smooth_errors(grid, total, sigma, between if one else ANYWHERE)))
 
 

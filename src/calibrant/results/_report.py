@@ -42,7 +42,7 @@ class Entry:
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
-    >>> cal.report(y, p, bins=5).glossary[0].title
+    >>> cal.report(y, p, bins=5, measures=["ece"]).glossary[0].title
     'expected calibration error'
     """
 
@@ -92,7 +92,7 @@ class BinView:
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
-    >>> cal.report(y, p, bins=5).views[0].labels
+    >>> cal.report(y, p, bins=5, measures=["ece"]).views[0].labels
     'labels as given'
     """
 
@@ -233,7 +233,7 @@ class BeforeAfter:
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0, 1] * 60, [0.2, 0.7, 0.9, 0.4, 0.3] * 60
-    >>> cal.report(y, p, bins=5).before_after.n_fitted
+    >>> cal.report(y, p, bins=5, measures=["ece"]).before_after.n_fitted
     150
     """
 
@@ -344,7 +344,8 @@ class Report(Record):
     Examples
     --------
     >>> import calibrant as cal
-    >>> report = cal.report([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25, name="demo", bins=5)
+    >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+    >>> report = cal.report(y, p, name="demo", bins=5, measures=["ece"])
     >>> report.answer
     'No: they are miscalibrated.'
     """

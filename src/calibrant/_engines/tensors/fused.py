@@ -115,9 +115,11 @@ class _Read:
     classwise: Cuts | None = None
 
     def __post_init__(self) -> None:
-        self.x = self.samples.predictions[self.start : self.stop]
-        self.y = self.samples.targets[self.start : self.stop].long()
-        self.n, self.k = self.x.shape
+        x, y = self.samples.predictions, self.samples.targets
+        if self.stop - self.start < self.samples.n:
+            x, y = x[self.start : self.stop], y[self.start : self.stop]
+        self.x, self.y = x, y.long()
+        self.n, self.k = x.shape
         self.device = self.x.device
         self.width = 16 // self.x.element_size()
         self.groups = triton.next_power_of_2(-(-self.k // self.width))

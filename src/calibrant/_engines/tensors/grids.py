@@ -97,13 +97,14 @@ def unit_grid(
 
     fast = None
     if residual_only and has_kernels(samples.predictions):
-        from calibrant._engines.tensors.scalars import column_of, unit_masses
+        from calibrant._engines.tensors import unit_grids
+        from calibrant._engines.tensors.scalars import column_of
 
         whole_column = column_of(samples, notion)
         if whole_column is not None:
-            fast = unit_masses(whole_column, cells)
+            fast = unit_grids.unit_grid(whole_column, cells)
     if fast is not None:
-        return folded(fast[0][None]), fast[1]
+        return fast
 
     def masses(problem: TensorSamples) -> UnitMasses:
         return UnitMasses(problem, cells, residual_only=residual_only)

@@ -89,15 +89,19 @@ class Order:
 
     def sums(self, firsts: Tensor) -> Tensor:
         """The fields of a table (bins, fields) whose bins begin at `firsts`, the end included."""
+        _, z, u, u2, uz = self.sums_between(firsts).unbind(1)
+        return fields_of_labels(firsts.diff().double(), u, u2, z, uz)
+
+    def sums_between(self, firsts: Tensor, programs: int | None = None) -> Tensor:
+        """z, u, u^2 and uz of the keys from one of `firsts` to the next, in the columns 1 to 4."""
         m = firsts.numel() - 1
-        pieces = max(1, min(PROGRAMS // m, -(-self.n // BLOCK)))
+        pieces = max(1, min((programs or PROGRAMS) // m, -(-self.n // BLOCK)))
         parts = torch.empty((m, pieces, N_SUMS), dtype=torch.float64, device=self.device)
         kernels.add_ranges[(m, pieces)](
             self.keys, firsts, parts, pieces, DOUBLE=self.double,
             BLOCK=BLOCK if pieces > 1 else 128,
         )  # fmt: skip
-        _, z, u, u2, uz = parts.sum(dim=1).unbind(1)
-        return fields_of_labels(firsts.diff().double(), u, u2, z, uz)
+        return parts.sum(dim=1)
 
     def predictions(self, bits: Tensor) -> Tensor:
         """Predictions in float64, from their bits."""

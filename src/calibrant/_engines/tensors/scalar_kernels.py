@@ -12,14 +12,18 @@ from calibrant._engines.tensors.short_kernels import copies_of
 
 OVERSHOOT = tl.constexpr(1e-4)
 LOG_FLOOR = tl.constexpr(1e-12)
-# Slots of the status: the first bad row, clips, targets that are no labels, clipped logarithms or
-# logits.
+# Slots of the status: how far the first bad row is from the end, clips, targets that are no labels,
+# clipped logarithms or logits.
 CLIPPED = tl.constexpr(1)
 FRACTIONS = tl.constexpr(2)
 MOVED = tl.constexpr(3)
 # Sums of a bin: n, z, u, u^2, uz.
 N_SUMS = tl.constexpr(5)
 N_LOSSES = tl.constexpr(5)
+# Rows and targets in one single number: no thread sees as many rows as this.
+HITS = tl.constexpr(4096.0)
+# What makes up for flags in double precision.
+FLAGS = tl.constexpr(128.0)
 
 
 @triton.jit
@@ -49,15 +53,79 @@ def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
     exact = u.to(tl.float64)
     sound = (exact >= -OVERSHOOT) & (exact <= 1.0 + OVERSHOOT)
     clipped = (exact < 0.0) | (exact > 1.0)
-    # Zero is added so that -0 and 0 are one.
-    u = tl.where(sound, tl.minimum(tl.maximum(u, 0.0), 1.0) + 0.0, 0.0)
+    u = tl.where(sound, in_unit(u), 0.0)
     return u, u.to(tl.float64), one, label, sound, clipped & sound
 
 
 @triton.jit
-def note(status_ptr, bad, clipped, fractions, moved):
+def in_unit(u):
+    """Without overshoot; zero is added so that -0 and 0 are one."""
+    return tl.minimum(tl.maximum(u, 0.0), 1.0) + 0.0
+
+
+@triton.jit
+def plain_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
+    """As `checked_row`, in fewer steps: a prediction in [0, 1], whether its target is 1, and
+    whether there is nothing to note about either.
+    """
+    if DOUBLE:
+        u = u.to(tl.float64)
+    else:
+        u = u.to(tl.float32)
+    one = z == 1
+    label = one | (z == 0)
+    if CONFIDENCE:
+        upper = u > 0.5
+        u = tl.where(upper, u, 1.0 - u)
+        one = one == upper
+    return in_unit(u), one, label & (u >= 0.0) & (u <= 1.0)
+
+
+@triton.jit
+def raw_rows(u_ptr, z_ptr, first, n, BLOCK: tl.constexpr, DEPTH: tl.constexpr):
+    """Predictions and targets of DEPTH rows for each thread, as they are."""
+    us, zs = (), ()
+    for d in tl.static_range(DEPTH):
+        rows = first + d * BLOCK + tl.arange(0, BLOCK)
+        us = us + (tl.load(u_ptr + rows, mask=rows < n, other=0.5),)
+        zs = zs + (tl.load(z_ptr + rows, mask=rows < n, other=0),)
+    return us, zs
+
+
+@triton.jit
+def with_notes(
+    notes, u_ptr, z_ptr, first, n,
+    CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """The first bad row, clips and targets that are no labels, with those of some more rows. They
+    are read again: most never come here, and need not be kept for it.
+    """
+    bad, n_clipped, n_fractions = notes
+    us, zs = raw_rows(u_ptr, z_ptr, first, n, BLOCK, DEPTH)
+    for d in tl.static_range(DEPTH):
+        rows = first + d * BLOCK + tl.arange(0, BLOCK)
+        there = rows < n
+        _, _, _, label, sound, clipped = checked_row(us[d], zs[d], CONFIDENCE, DOUBLE)
+        bad = tl.minimum(bad, tl.where(there & (sound == 0), rows, n))
+        n_clipped += (there & clipped).to(tl.int32)
+        n_fractions += (there & (label == 0)).to(tl.int32)
+    return bad, n_clipped, n_fractions
+
+
+@triton.jit
+def in_double(flag):
+    """2^-7 where a single number is 1, 0 where it is 0: its bits are the upper half of a double's.
+    To choose between two doubles would take two steps more.
+    """
+    return (flag.to(tl.int32, bitcast=True).to(tl.int64) << 32).to(tl.float64, bitcast=True)
+
+
+@triton.jit
+def note(status_ptr, n, bad, clipped, fractions, moved):
     """What a program found, into the status of all."""
-    tl.atomic_min(status_ptr, tl.min(bad, axis=0).to(tl.int64), sem="relaxed")
+    from_end = n - tl.min(bad, axis=0)
+    if from_end > 0:
+        tl.atomic_max(status_ptr, from_end.to(tl.int64), sem="relaxed")
     n_clipped = tl.sum(clipped, axis=0)
     n_fractions = tl.sum(fractions, axis=0)
     n_moved = tl.sum(moved, axis=0)
@@ -71,49 +139,74 @@ def note(status_ptr, bad, clipped, fractions, moved):
 
 @triton.jit
 def add_to_few_bins(
-    u_ptr, z_ptr, edges_ptr, parts_ptr, status_ptr, n, m, step,
+    u_ptr, z_ptr, edges_ptr, parts_ptr, status_ptr, n, step,
     CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, SQUARES: tl.constexpr,
-    BINS: tl.constexpr, BLOCK: tl.constexpr,
+    M: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
-    """Rows to at most BINS bins, each thread with all bins of its own in registers."""
+    """Rows to M bins, each thread with all bins of its own in registers: n, z and u, and if they
+    are asked for u^2 and uz.
+
+    What a row adds to a bin is multiplied by a flag, 1 or 0: products take none of the units that
+    comparisons and choices between numbers keep busy.
+    """
     program = tl.program_id(0)
-    bin_ = tl.arange(0, BINS)
-    low = tl.load(edges_ptr + bin_ - 1, mask=(bin_ > 0) & (bin_ < m), other=-9.0)
-    low = tl.where(bin_ < m, low, 9.0)
-    high = tl.load(edges_ptr + bin_, mask=bin_ < m - 1, other=9.0)
-    if not DOUBLE:
-        low, high = low.to(tl.float32), high.to(tl.float32)
-    # Rows in the lower half of a word, targets in the upper: no thread sees 32,768 rows.
-    counts = tl.zeros([BINS, BLOCK], tl.int32)
-    sum_u = tl.zeros([BINS, BLOCK], tl.float64)
-    sum_u2 = tl.zeros([BINS, BLOCK], tl.float64)
-    sum_uz = tl.zeros([BINS, BLOCK], tl.float64)
-    bad = tl.zeros([BLOCK], tl.int32) + n
-    n_clipped = tl.zeros([BLOCK], tl.int32)
-    n_fractions = tl.zeros([BLOCK], tl.int32)
-    for first in range(program * BLOCK, n, step):
-        rows = first + tl.arange(0, BLOCK)
-        there = rows < n
-        u, exact, one, label, sound, clipped = load_row(
-            u_ptr, z_ptr, rows, there, CONFIDENCE, DOUBLE
-        )
-        bad = tl.minimum(bad, tl.where(there & (sound == 0), rows, n))
-        n_clipped += (there & clipped).to(tl.int32)
-        n_fractions += (there & (label == 0)).to(tl.int32)
-        mine = (u[None, :] >= low[:, None]) & (u[None, :] < high[:, None]) & there[None, :]
-        counted = tl.where(one, 65537, 1)
-        counts += tl.where(mine, counted[None, :], 0)
-        sum_u += tl.where(mine, exact[None, :], 0.0)
-        sum_uz += tl.where(mine, tl.where(one, exact, 0.0)[None, :], 0.0)
+    edges = ()
+    for b in tl.static_range(M - 1):
+        edge = tl.load(edges_ptr + b)
+        if not DOUBLE:
+            edge = edge.to(tl.float32)
+        edges = edges + (edge,)
+    counts = copies_of(tl.zeros([BLOCK], tl.float32), M)
+    sum_u = copies_of(tl.zeros([BLOCK], tl.float64), M)
+    sum_u2 = copies_of(tl.zeros([BLOCK], tl.float64), M)
+    sum_uz = copies_of(tl.zeros([BLOCK], tl.float64), M)
+    nothing = tl.zeros([BLOCK], tl.int32)
+    notes = (nothing + n, nothing, nothing)
+    start = program * (BLOCK * DEPTH)
+    next_u, next_z = raw_rows(u_ptr, z_ptr, start, n, BLOCK, DEPTH)
+    for first in range(start, n, step):
+        # The next are on their way while these are worked on.
+        raw_u, raw_z = next_u, next_z
+        next_u, next_z = raw_rows(u_ptr, z_ptr, first + step, n, BLOCK, DEPTH)
+        odd = nothing
+        for d in tl.static_range(DEPTH):
+            there = first + d * BLOCK + tl.arange(0, BLOCK) < n
+            u, one, plain = plain_row(raw_u[d], raw_z[d], CONFIDENCE, DOUBLE)
+            odd += tl.where(plain, 0, 1)
+            v = tl.where(there, u, 9.0)
+            scaled = u.to(tl.float64) * FLAGS
+            with_target = tl.where(one, scaled, 0.0)
+            square = scaled * u.to(tl.float64)
+            counted = tl.where(one, HITS + 1.0, 1.0)
+            below = tl.zeros([BLOCK], tl.float32)
+            new_n, new_u, new_u2, new_uz = (), (), (), ()
+            for b in tl.static_range(M):
+                if b < M - 1:
+                    upto = tl.where(v < edges[b], 1.0, 0.0)
+                else:
+                    upto = tl.where(there, 1.0, 0.0)
+                mine = upto - below
+                below = upto
+                new_n = new_n + (counts[b] + mine * counted,)
+                new_u = new_u + (sum_u[b] + in_double(mine) * scaled,)
+                if SQUARES:
+                    new_u2 = new_u2 + (sum_u2[b] + in_double(mine) * square,)
+                    new_uz = new_uz + (sum_uz[b] + in_double(mine) * with_target,)
+            counts, sum_u = new_n, new_u
+            if SQUARES:
+                sum_u2, sum_uz = new_u2, new_uz
+        if tl.max(odd, axis=0) > 0:
+            notes = with_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, DOUBLE, BLOCK, DEPTH)
+    for b in tl.static_range(M):
+        out = parts_ptr + (program * M + b) * N_SUMS
+        hits = tl.floor(counts[b] / HITS)
+        tl.store(out, tl.sum((counts[b] - hits * HITS).to(tl.float64), axis=0))
+        tl.store(out + 1, tl.sum(hits.to(tl.float64), axis=0))
+        tl.store(out + 2, tl.sum(sum_u[b], axis=0))
         if SQUARES:
-            sum_u2 += tl.where(mine, (exact * exact)[None, :], 0.0)
-    out = parts_ptr + (program * BINS + bin_) * N_SUMS
-    tl.store(out, tl.sum(counts & 65535, axis=1).to(tl.float64))
-    tl.store(out + 1, tl.sum(counts >> 16, axis=1).to(tl.float64))
-    tl.store(out + 2, tl.sum(sum_u, axis=1))
-    tl.store(out + 3, tl.sum(sum_u2, axis=1))
-    tl.store(out + 4, tl.sum(sum_uz, axis=1))
-    note(status_ptr, bad, n_clipped, n_fractions, n_clipped * 0)
+            tl.store(out + 3, tl.sum(sum_u2[b], axis=0))
+            tl.store(out + 4, tl.sum(sum_uz[b], axis=0))
+    note(status_ptr, n, notes[0], notes[1], notes[2], nothing)
 
 
 @triton.jit
@@ -155,7 +248,7 @@ def add_losses(
     tl.store(out + 2, tl.sum(spherical, axis=0))
     tl.store(out + 3, tl.sum(wrong, axis=0))
     tl.store(out + 4, tl.sum(confident, axis=0))
-    note(status_ptr, bad, n_clipped, n_fractions, n_moved)
+    note(status_ptr, n, bad, n_clipped, n_fractions, n_moved)
 
 
 @triton.jit
@@ -209,7 +302,7 @@ def deposit(
         tl.atomic_add(
             table + cell[:, None] + o, moment, mask=there[:, None] & (o >= 0), sem="relaxed"
         )
-    note(status_ptr, bad, n_clipped, n_fractions, n_moved)
+    note(status_ptr, n, bad, n_clipped, n_fractions, n_moved)
 
 
 @triton.jit
@@ -265,83 +358,7 @@ def pack(
     bad = tl.where(there & (sound == 0), rows, n)
     if (tl.min(bad, axis=0) < n) | (tl.max((there & (clipped | (label == 0))).to(tl.int32), 0) > 0):
         fractions = (there & (label == 0)).to(tl.int32)
-        note(status_ptr, bad, (there & clipped).to(tl.int32), fractions, fractions * 0)
-
-
-@triton.jit
-def split_by_windows(
-    u_ptr, z_ptr, windows_ptr, parts_ptr, keys_ptr, status_ptr, n, step, room,
-    CONFIDENCE: tl.constexpr, M: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
-    """Rows in none of M windows [low, high), as sums of those below each low, and of all: n, z, u
-    and uz, (M + 1, 4) a program; and the keys of those within, in a program's own room. Lows and
-    highs are single numbers, (2, M).
-    """
-    program = tl.program_id(0)
-    lows, highs = (), ()
-    for j in tl.static_range(M):
-        lows = lows + (tl.load(windows_ptr + j),)
-        highs = highs + (tl.load(windows_ptr + M + j),)
-    # Rows in the lower half of a word, targets in the upper: no thread sees 32,768 rows.
-    counts = copies_of(tl.zeros([BLOCK], tl.int32), M + 1)
-    sums_u = copies_of(tl.zeros([BLOCK], tl.float64), M + 1)
-    sums_uz = copies_of(tl.zeros([BLOCK], tl.float64), M + 1)
-    bad = tl.zeros([BLOCK], tl.int32) + n
-    n_clipped = tl.zeros([BLOCK], tl.int32)
-    n_fractions = tl.zeros([BLOCK], tl.int32)
-    n_within = 0
-    for first in range(program * (BLOCK * DEPTH), n, step):
-        # All are on their way before the first is used.
-        raw_u, raw_z = (), ()
-        for d in tl.static_range(DEPTH):
-            rows = first + d * BLOCK + tl.arange(0, BLOCK)
-            raw_u = raw_u + (tl.load(u_ptr + rows, mask=rows < n, other=0.5),)
-            raw_z = raw_z + (tl.load(z_ptr + rows, mask=rows < n, other=0),)
-        keys, flags = (), ()
-        inside = tl.zeros([BLOCK], tl.int32)
-        for d in tl.static_range(DEPTH):
-            rows = first + d * BLOCK + tl.arange(0, BLOCK)
-            there = rows < n
-            u, exact, one, label, sound, clipped = checked_row(
-                raw_u[d], raw_z[d], CONFIDENCE, False
-            )
-            bad = tl.minimum(bad, tl.where(there & (sound == 0), rows, n))
-            n_clipped += (there & clipped).to(tl.int32)
-            n_fractions += (there & (label == 0)).to(tl.int32)
-            within = rows < 0
-            for j in tl.static_range(M):
-                within = within | ((u >= lows[j]) & (u < highs[j]))
-            within = within & there
-            v = tl.where(within | (there == 0), 9.0, u)
-            uz = tl.where(one, exact, 0.0)
-            counted = tl.where(one, 65537, 1)
-            new_n, new_u, new_uz = (), (), ()
-            for j in tl.static_range(M + 1):
-                if j < M:
-                    mine = v < lows[j]
-                else:
-                    mine = v < 9.0
-                new_n = new_n + (counts[j] + tl.where(mine, counted, 0),)
-                new_u = new_u + (sums_u[j] + tl.where(mine, exact, 0.0),)
-                new_uz = new_uz + (sums_uz[j] + tl.where(mine, uz, 0.0),)
-            counts, sums_u, sums_uz = new_n, new_u, new_uz
-            keys = keys + (u.to(tl.int32, bitcast=True) * 2 + tl.where(one, 1, 0),)
-            flags = flags + (within,)
-            inside += within.to(tl.int32)
-        place = n_within + tl.cumsum(inside, axis=0) - inside
-        n_within += tl.sum(inside, axis=0)
-        for d in tl.static_range(DEPTH):
-            tl.store(keys_ptr + program * room + place, keys[d], mask=flags[d] & (place < room))
-            place += flags[d].to(tl.int32)
-    for j in tl.static_range(M + 1):
-        out = parts_ptr + (program * (M + 1) + j) * 4
-        tl.store(out, tl.sum(counts[j] & 65535, axis=0).to(tl.float64))
-        tl.store(out + 1, tl.sum(counts[j] >> 16, axis=0).to(tl.float64))
-        tl.store(out + 2, tl.sum(sums_u[j], axis=0))
-        tl.store(out + 3, tl.sum(sums_uz[j], axis=0))
-    # What found no room is told as rows that were moved.
-    lost = tl.where(tl.arange(0, BLOCK) == 0, tl.maximum(n_within - room, 0), 0)
-    note(status_ptr, bad, n_clipped, n_fractions, lost)
+        note(status_ptr, n, bad, (there & clipped).to(tl.int32), fractions, fractions * 0)
 
 
 @triton.jit

@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-import triton
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -34,6 +33,9 @@ MOST_ROWS = 1 << 30
 FEW_BINS = 16
 # Programs that share the rows: several for each multiprocessor of a large device.
 PROGRAMS = 132 * 8
+# Programs of one warp, in which nothing waits for another: its threads, rows of each of them in a
+# step, and rows that one may see (`scalar_kernels.HITS`).
+WARPS, WARP, DEPTH, MOST_OF_THREAD = 4 * PROGRAMS, 32, 4, 4096
 # Copies of a grid, in which predictions that crowd wait less for each other.
 COPIES = 16
 # Nodes of a program that sums them.
@@ -51,6 +53,8 @@ class Column:
     confidence: bool = False
     # What a pass over the rows has found already.
     findings: Findings = Findings()
+    # What `unit_grids` keeps of its read.
+    kept: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -67,11 +71,16 @@ class Column:
     def programs(self, block: int, most: int | None = None) -> int:
         return min(-(-self.n // block), PROGRAMS if most is None else most)
 
+    def warps(self) -> int:
+        """Programs of one warp, each thread of which reads DEPTH rows at a time and fewer than
+        MOST_OF_THREAD in all.
+        """
+        most = max(WARPS, self.n // (WARP * (MOST_OF_THREAD - DEPTH)) + 1)
+        return self.programs(WARP * DEPTH, most)
+
     def new_status(self) -> Tensor:
-        """The first bad row, or n; then counters."""
-        status = torch.zeros(N_STATUS, dtype=torch.int64, device=self.u.device)
-        status[0] = self.n
-        return status
+        """How far the first bad row is from the end, or 0; then counters."""
+        return torch.zeros(N_STATUS, dtype=torch.int64, device=self.u.device)
 
     def resolved(
         self, status: Tensor, *sums: Tensor
@@ -79,12 +88,13 @@ class Column:
         """The findings, what was moved, and the sums, in one transfer; None if a target is no
         label.
         """
-        packed = torch.cat([status.double(), *(part.reshape(-1) for part in sums)]).cpu().numpy()
-        bad, clipped, fractions, moved = packed[:N_STATUS].astype(np.int64).tolist()
+        parts = [status.view(torch.float64), *(part.reshape(-1) for part in sums)]
+        packed = torch.cat(parts).cpu().numpy()
+        from_end, clipped, fractions, moved = packed[:N_STATUS].view(np.int64).tolist()
         if fractions:  # plain torch takes them, or says what is wrong with them
             return None
-        if bad < self.n:
-            raise BadRow(bad)
+        if from_end:
+            raise BadRow(self.n - from_end)
         out, at = [], N_STATUS
         for part in sums:
             out.append(packed[at : at + part.numel()].reshape(part.shape).copy())
@@ -149,14 +159,14 @@ def bin_sums(
 def few_bins(
     column: Column, cuts: Cuts, *, squares: bool = True
 ) -> tuple[NDArray[np.float64], Findings] | None:
-    block, bins = 128, triton.next_power_of_2(cuts.m)
-    programs, status = column.programs(block), column.new_status()
-    parts = _empty(column, programs, bins, N_SUMS)
+    programs, status = column.warps(), column.new_status()
+    parts = _empty(column, programs, cuts.m, N_SUMS)
     kernels.add_to_few_bins[(programs,)](
-        column.u, column.z, edges_on(column, cuts), parts, status, column.n, cuts.m,
-        programs * block, **column.flags, SQUARES=squares, BINS=bins, BLOCK=block, num_warps=4,
+        column.u, column.z, edges_on(column, cuts), parts, status, column.n,
+        programs * WARP * DEPTH, **column.flags, SQUARES=squares, M=cuts.m,
+        BLOCK=WARP, DEPTH=DEPTH, num_warps=1,
     )  # fmt: skip
-    n, z, u, u2, uz = parts.sum(dim=0)[: cuts.m].unbind(1)
+    n, z, u, u2, uz = parts.sum(dim=0).unbind(1)
     found = column.resolved(status, fields_of_labels(n, u, u2, z, uz))
     if found is None:
         return None
@@ -207,38 +217,50 @@ def logit_masses(
     return _deposited(column, 2, n_nodes, 1.0 / spacing, (n_nodes - 1) // 2, eps, 1.0 - eps)
 
 
-def unit_masses(column: Column, cells: int) -> tuple[NDArray[np.float64], Findings, int] | None:
-    """z - u at the predictions, (1, cells + 4)."""
-    return _deposited(column, 1, cells + 4, float(cells), 1, 0.0, 1.0)
-
-
 def _deposited(
     column: Column, rows: int, n_nodes: int, per_unit: float, middle: int, low: float, high: float
 ) -> tuple[NDArray[np.float64], Findings, int] | None:
-    # One warp a program: what a row's thread computes reaches its four neighbours without a wait.
-    block = 32
-    programs, status = column.programs(block, 4 * PROGRAMS), column.new_status()
-    copies = min(COPIES, programs)
-    device = column.u.device
-    moments = torch.zeros((copies, rows, n_nodes, 4), dtype=torch.float64, device=device)
-    # Numbers in double precision: as plain arguments they would be single.
-    numbers = _doubles(device, per_unit, low, high)
-    kernels.deposit[(programs,)](
-        column.u, column.z, moments, status, numbers, column.n, n_nodes, middle, programs * block,
-        **column.flags, LOGITS=rows == 2, COPIES=copies, BLOCK=block, num_warps=1,
-    )  # fmt: skip
-    masses = _empty(column, rows, n_nodes)
-    kernels.masses_at_nodes[(-(-n_nodes // NODES), rows)](
-        moments, masses, n_nodes, rows, COPIES=copies, BLOCK=NODES, num_warps=4
-    )
-    found = column.resolved(status, masses)
+    status = column.new_status()
+    moments = deposit(column, status, rows, n_nodes, per_unit, middle, low, high)
+    found = column.resolved(status, masses(moments))
     if found is None:
         return None
     findings, moved, (sums,) = found
     return sums, findings, moved
 
 
-def _doubles(device: torch.device, *values: float) -> Tensor:
+def deposit(
+    column: Column, status: Tensor, rows: int, n_nodes: int,
+    per_unit: float, middle: int, low: float, high: float,
+) -> Tensor:  # fmt: skip
+    """The moments of cells between nodes, (copies, rows, nodes, 4), in one read."""
+    # One warp a program: what a row's thread computes reaches its four neighbours without a wait.
+    block = 32
+    programs = column.programs(block, WARPS)
+    copies = min(COPIES, programs)
+    device = column.u.device
+    moments = torch.zeros((copies, rows, n_nodes, 4), dtype=torch.float64, device=device)
+    # Numbers in double precision: as plain arguments they would be single.
+    numbers = doubles(device, per_unit, low, high)
+    kernels.deposit[(programs,)](
+        column.u, column.z, moments, status, numbers, column.n, n_nodes, middle, programs * block,
+        **column.flags, LOGITS=rows == 2, COPIES=copies, BLOCK=block, num_warps=1,
+    )  # fmt: skip
+    return moments
+
+
+def masses(moments: Tensor) -> Tensor:
+    """The masses at nodes, (rows, nodes), from the moments of cells."""
+    copies, rows, n_nodes, _ = moments.shape
+    out = torch.empty((rows, n_nodes), dtype=torch.float64, device=moments.device)
+    kernels.masses_at_nodes[(-(-n_nodes // NODES), rows)](
+        moments, out, n_nodes, rows, COPIES=copies, BLOCK=NODES, num_warps=4
+    )
+    return out
+
+
+def doubles(device: torch.device, *values: float) -> Tensor:
+    """Numbers for a kernel, in double precision."""
     return fused.edges_on(device, np.array(values).tobytes())
 
 

@@ -127,14 +127,18 @@ class Figure:
     data: Columns = field(default_factory=dict)
 
     @cached_property
+    def _pictures(self) -> dict[str, bytes]:
+        return rendered(self.draw())
+
+    @property
     def svg(self) -> bytes:
         """The figure as an SVG file."""
-        return rendered(self.draw(), "svg")
+        return self._pictures["svg"]
 
-    @cached_property
+    @property
     def png(self) -> bytes:
         """The figure as a PNG file."""
-        return rendered(self.draw(), "png")
+        return self._pictures["png"]
 
 
 @dataclass(frozen=True)

@@ -193,12 +193,13 @@ def read_table(path: Path) -> dict[str, list[Any]]:
     """The columns of a pool's table."""
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
+        names, *rows = list(csv.reader(stream)) or [[]]
     wanted = {"n_test", "n_classes", *LOSSES, *(f"{e}_{m}" for e in ERRORS for m in BIN_COUNTS)}
-    if not rows or not wanted <= set(rows[0]):
-        missing = sorted(wanted - set(rows[0] if rows else ()))
+    missing = sorted(wanted.difference(names if rows else ()))
+    if missing:
         raise InputError(f"{path.name} is no table of a pool: it lacks {missing[0]!r}")
+    # A column of numbers is one JSON list: parsed cell by cell it takes ten times as long.
     return {
-        name: [row[name] if name == "trace" else json.loads(row[name]) for row in rows]
-        for name in rows[0]
+        name: list(cells) if name == "trace" else json.loads(f"[{','.join(cells)}]")
+        for name, cells in zip(names, zip(*rows, strict=True), strict=True)
     }

@@ -1,0 +1,131 @@
+"""Unit grids that stay on a CUDA device: one read gives a fine one and every coarser one, and they
+are smoothed there.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from calibrant._core.grid import Smoothed, UnitGrid
+from calibrant._engines.protocol import Findings
+from calibrant._engines.tensors import unit_kernels as kernels
+from calibrant._engines.tensors.scalars import Column, deposit, masses
+from calibrant._measures.smooth import TAIL, WIDE_SIGMA
+
+# Of many rows the first read is on a grid that calibrated ones of 10^8 need.
+MANY_ROWS, FINE_CELLS = 1 << 20, 1 << 16
+# Nodes of a program that smooths them.
+NODES = 1024
+
+
+class DeviceUnitGrid(UnitGrid):
+    """The residuals of one problem at the nodes of a unit grid, on a device."""
+
+    def __init__(self, residuals: Tensor) -> None:
+        object.__setattr__(self, "_residuals", residuals)
+        self._residuals: Tensor
+
+    @cached_property
+    def sums(self) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = self._residuals.cpu().numpy()[None, None]
+        return found
+
+    @property
+    def cells(self) -> int:
+        return self._residuals.numel() - 1
+
+    @property
+    def n_classes(self) -> int:
+        return 1
+
+    def smoothed(self, r: int) -> Smoothed:
+        return self._integral
+
+    @cached_property
+    def cosines(self) -> Tensor:
+        """Coefficients of cosines, as `smooth._cosines` has them of arrays."""
+        ends_doubled = self._residuals.clone()
+        ends_doubled[:: self.cells] *= 2.0
+        mirrored = torch.cat([ends_doubled, ends_doubled[1:-1].flip(0)])
+        halved: Tensor = torch.fft.rfft(mirrored).real / 2.0
+        return halved
+
+    def _integral(self, width: float, cells: int) -> float:
+        """As `smooth._smoothed` has it of arrays."""
+        sigma = min(width, WIDE_SIGMA)
+        left = min(cells, math.ceil(TAIL / (math.pi * sigma)))
+        device = self._residuals.device
+        damped = torch.empty((cells + 1, 2), dtype=torch.float64, device=device)
+        # A double as an argument would be single: its bits come as a whole number.
+        (bits,) = struct.unpack("<q", struct.pack("<d", -0.5 * (math.pi * sigma) ** 2))
+        programs = -(-(cells + 1) // NODES)
+        kernels.damp[(programs,)](self.cosines, damped, bits, left, cells, BLOCK=NODES)
+        f = torch.fft.irfft(torch.view_as_complex(damped), n=2 * cells, norm="forward")
+        parts = torch.empty(programs, dtype=torch.float64, device=device)
+        kernels.add_absolute[(programs,)](f, parts, cells, BLOCK=NODES)
+        return float(parts.cpu().numpy().sum()) / cells
+
+
+def unit_grid(column: Column, cells: int) -> tuple[DeviceUnitGrid, Findings] | None:
+    """z - u at the predictions, folded at the ends; None if a target is no label."""
+    kept: _Grids | None = column.kept.get("unit grids")
+    if kept is None or kept.fine % cells:
+        fine = FINE_CELLS if column.n >= MANY_ROWS and FINE_CELLS % cells == 0 else cells
+        status = column.new_status()
+        moments = deposit(column, status, 1, fine + 4, float(fine), 1, 0.0, 1.0).sum(dim=0)[0]
+        # What may be asked for next is begun while the rows are read.
+        grids = {size: _grid(moments, fine // size) for size in {cells, fine}}
+        grids[fine].cosines  # noqa: B018
+        found = column.resolved(status)
+        if found is None:
+            return None
+        column.kept["unit grids"] = kept = _Grids(fine, moments, found[0], grids)
+    if cells not in kept.grids:
+        kept.grids[cells] = _grid(kept.moments, kept.fine // cells)
+    return kept.grids[cells], kept.findings
+
+
+@dataclass(eq=False)
+class _Grids:
+    """A fine grid's moments, and the grids made of them so far."""
+
+    fine: int
+    moments: Tensor
+    findings: Findings
+    grids: dict[int, DeviceUnitGrid]
+
+
+def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
+    """The grid whose cells are so many of those whose moments these are."""
+    if together > 1:
+        # Before the cells is one, and beyond them three, to the first of which 1 itself belongs.
+        inside = moments[1:-3].reshape(-1, 4 * together) @ _coarser(moments.device, together)
+        moments = torch.cat([moments[:1], inside, moments[-3:]])
+    at_nodes = masses(moments[None, None])[0]
+    residuals = at_nodes[1:-2].clone()
+    # What lies beyond the ends is folded back.
+    residuals[1] += at_nodes[0]
+    residuals[-2] += at_nodes[-2]
+    residuals[-3] += at_nodes[-1]
+    return DeviceUnitGrid(residuals)
+
+
+@lru_cache(maxsize=8)
+def _coarser(device: torch.device, together: int) -> Tensor:
+    """From the moments of cells side by side, one after another, to those of all as one cell: t in
+    the cell r becomes (r + t) / together.
+    """
+    out = np.zeros((together, 4, 4))
+    for r in range(together):
+        for power in range(4):
+            for k in range(power + 1):
+                out[r, k, power] = math.comb(power, k) * float(r) ** (power - k) / together**power
+    return torch.from_numpy(out.reshape(-1, 4)).to(device)

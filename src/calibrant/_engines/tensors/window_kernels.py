@@ -1,0 +1,144 @@
+"""Triton kernels that find bins of equal mass of a scalar problem, from windows around their
+borders. `column_quantiles` calls them; nothing else knows them.
+"""
+
+import triton
+import triton.language as tl
+
+from calibrant._engines.tensors.scalar_kernels import (
+    FLAGS,
+    HITS,
+    in_double,
+    in_unit,
+    note,
+    plain_row,
+    raw_rows,
+    with_notes,
+)
+from calibrant._engines.tensors.short_kernels import copies_of
+
+# A key above all others.
+LAST = tl.constexpr(2**31 - 1)
+
+
+@triton.jit
+def split_by_windows(
+    u_ptr, z_ptr, some_ptr, ranks_ptr, parts_ptr, keys_ptr, status_ptr, n, step, room,
+    CONFIDENCE: tl.constexpr, M: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """Sums of the rows below each of M windows, and of all: n, z and u, (M + 1, 3) a program; and
+    the keys of rows in windows, in a program's own room, the rest of which is filled with `LAST`. A
+    window goes from one of some single
+    numbers in order to another, both included, by their ranks (2, M).
+    """
+    program = tl.program_id(0)
+    lows, highs = (), ()
+    for j in tl.static_range(M):
+        lows = lows + (in_unit(tl.load(some_ptr + tl.load(ranks_ptr + j))),)
+        highs = highs + (in_unit(tl.load(some_ptr + tl.load(ranks_ptr + M + j))),)
+    counts = copies_of(tl.zeros([BLOCK], tl.float32), M + 1)
+    sums = copies_of(tl.zeros([BLOCK], tl.float64), M + 1)
+    nothing = tl.zeros([BLOCK], tl.int32)
+    notes = (nothing + n, nothing, nothing)
+    n_within = 0
+    start = program * (BLOCK * DEPTH)
+    next_u, next_z = raw_rows(u_ptr, z_ptr, start, n, BLOCK, DEPTH)
+    for first in range(start, n, step):
+        # The next are on their way while these are worked on.
+        raw_u, raw_z = next_u, next_z
+        next_u, next_z = raw_rows(u_ptr, z_ptr, first + step, n, BLOCK, DEPTH)
+        keys, flags = (), ()
+        inside, odd = nothing, nothing
+        for d in tl.static_range(DEPTH):
+            there = first + d * BLOCK + tl.arange(0, BLOCK) < n
+            u, one, plain = plain_row(raw_u[d], raw_z[d], CONFIDENCE, False)
+            odd += tl.where(plain, 0, 1)
+            v = tl.where(there, u, 9.0)
+            scaled = u.to(tl.float64) * FLAGS
+            counted = tl.where(one, HITS + 1.0, 1.0)
+            # Of a row in no window as many begin above it as end at or above it.
+            windows = tl.zeros([BLOCK], tl.float32)
+            new_n, new_u = (), ()
+            for j in tl.static_range(M + 1):
+                if j < M:
+                    mine = tl.where(v < lows[j], 1.0, 0.0)
+                    windows += tl.where(v <= highs[j], 1.0, 0.0)
+                    windows -= mine
+                else:
+                    mine = tl.where(there, 1.0, 0.0)
+                new_n = new_n + (counts[j] + mine * counted,)
+                new_u = new_u + (sums[j] + in_double(mine) * scaled,)
+            counts, sums = new_n, new_u
+            within = windows > 0.0
+            keys = keys + (u.to(tl.int32, bitcast=True) * 2 + tl.where(one, 1, 0),)
+            flags = flags + (within,)
+            inside += within.to(tl.int32)
+        if tl.max(odd, axis=0) > 0:
+            notes = with_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, False, BLOCK, DEPTH)
+        place = n_within + tl.cumsum(inside, axis=0) - inside
+        n_within += tl.sum(inside, axis=0)
+        for d in tl.static_range(DEPTH):
+            tl.store(keys_ptr + program * room + place, keys[d], mask=flags[d] & (place < room))
+            place += flags[d].to(tl.int32)
+    for at in range(n_within, room, BLOCK):
+        rest = at + tl.arange(0, BLOCK)
+        tl.store(keys_ptr + program * room + rest, nothing + LAST, mask=rest < room)
+    for j in tl.static_range(M + 1):
+        out = parts_ptr + (program * (M + 1) + j) * 3
+        hits = tl.floor(counts[j] / HITS)
+        tl.store(out, tl.sum((counts[j] - hits * HITS).to(tl.float64), axis=0))
+        tl.store(out + 1, tl.sum(hits.to(tl.float64), axis=0))
+        tl.store(out + 2, tl.sum(sums[j], axis=0))
+    # What found no room is told as rows that were moved.
+    lost = tl.where(tl.arange(0, BLOCK) == 0, tl.maximum(n_within - room, 0), 0)
+    note(status_ptr, n, notes[0], notes[1], notes[2], lost)
+
+
+@triton.jit
+def first_at_or_above(keys_ptr, wanted, n_keys, STEPS: tl.constexpr):
+    """Where each wanted number would stand among keys in order."""
+    low = wanted * 0
+    high = low + n_keys
+    for _ in range(STEPS):
+        open_ = low < high
+        middle = (low + high) // 2
+        up = open_ & (tl.load(keys_ptr + middle, mask=open_, other=0) < wanted)
+        low = tl.where(up, middle + 1, low)
+        high = tl.where(open_ & (up == 0), middle, high)
+    return low
+
+
+@triton.jit
+def find_borders(
+    keys_ptr, below_ptr, some_ptr, ranks_ptr, numbers_ptr, firsts_ptr, found_ptr, n, n_keys, m,
+    LANES: tl.constexpr, STEPS: tl.constexpr,
+):  # fmt: skip
+    """Among keys in order, of rows in windows: where each window and the bin after each border
+    begin, (m - 1, 2); and the prediction that decides the border, whether that is in the bin
+    before, and whether it is in the window, as it must be, (m - 1, 3).
+    """
+    j = tl.arange(0, LANES)
+    there = j < m - 1
+    low = in_unit(tl.load(some_ptr + tl.load(ranks_ptr + j, mask=there, other=0)))
+    high = in_unit(tl.load(some_ptr + tl.load(ranks_ptr + m - 1 + j, mask=there, other=0)))
+    before = tl.load(below_ptr + j * 3, mask=there, other=0.0).to(tl.int32)
+    number = (j + 1).to(tl.float64)
+    rank = tl.ceil(number * n / m).to(tl.int32) - 1
+    first = first_at_or_above(keys_ptr, low.to(tl.int32, bitcast=True) * 2, n_keys, STEPS)
+    at = rank - before + first
+    inside = (at >= first) & (at < n_keys)
+    key = tl.load(keys_ptr + at, mask=there & inside, other=0)
+    level = (key >> 1) * 2
+    value = (key >> 1).to(tl.float32, bitcast=True)
+    sound = inside & (value >= low) & (value <= high)
+    start = first_at_or_above(keys_ptr, level, n_keys, STEPS)
+    stop = first_at_or_above(keys_ptr, level + 2, n_keys, STEPS)
+    # Twice the rank in the middle of those that are equal; as numbers, to stay within their range.
+    middle = 2.0 * (before - first).to(tl.float64) + start.to(tl.float64) + stop.to(tl.float64)
+    in_lower = middle * m <= 2.0 * number * n * tl.load(numbers_ptr)
+    tl.store(firsts_ptr + 2 * j, first, mask=there)
+    tl.store(firsts_ptr + 2 * j + 1, tl.where(in_lower, stop, start), mask=there)
+    out = found_ptr + 3 * j
+    tl.store(out, value.to(tl.float64), mask=there)
+    tl.store(out + 1, tl.where(in_lower, 1.0, 0.0), mask=there)
+    tl.store(out + 2, tl.where(sound, 1.0, 0.0), mask=there)

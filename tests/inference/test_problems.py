@@ -1,0 +1,102 @@
+"""What inference reads of samples: in the bins of the tables, and made once."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant._core.loss_sums import FIELDS, LossSums
+from calibrant._data.to_samples import to_samples
+from calibrant._engines.arrays import passes
+from calibrant._engines.arrays.counting import bin_table, classwise_table
+from calibrant._inference.blocks import blocks_of
+from calibrant._inference.cells import problem_of, table_of
+from calibrant._inference.family import SHAPES, Family
+from calibrant._inference.paired import draw_blocks, replicates
+from calibrant._inference.problems import Problems
+from calibrant._measures.catalogue import find
+
+RULES: list[Any] = [
+    cal.EqualWidth(15), cal.EqualWidth(7, closed="right"), cal.Edges([0, 0.2, 0.5, 1]),
+    cal.Quantile(8), cal.Quantile(1), cal.Quantile(8, ties="rank"), cal.LevelSets(),
+]  # fmt: skip
+
+
+def samples_of(kind: str) -> Any:
+    rng = np.random.default_rng(3)
+    weights = rng.integers(0, 3, 400) * 0.5 if kind == "weights" else None
+    if kind == "classes":
+        return to_samples(rng.integers(0, 4, 400), rng.dirichlet(np.ones(4), 400))
+    p = np.round(rng.random(400), 2)
+    y = rng.random(400) if kind == "soft" else rng.integers(0, 2, 400)
+    return to_samples(y, p.astype(np.float32) if kind == "single" else p, sample_weight=weights)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("kind", ["plain", "single", "weights", "soft", "classes"])
+def test_rows_are_in_the_bins_of_the_table(kind: str, rule: Any) -> None:
+    samples = samples_of(kind)
+    notion: Any = "confidence" if kind == "classes" else "binary"
+    problem, (table, cuts, findings) = (
+        problem_of(samples, notion, rule), bin_table(samples, notion, rule),
+    )  # fmt: skip
+    assert problem is not None
+    assert (problem.m, problem.hard) == (cuts.m, not findings.soft)
+    np.testing.assert_allclose(table_of(problem).sums, table.sums, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [cal.EqualWidth(15), cal.Quantile(8)], ids=str)
+def test_the_bins_of_classes_are_those_of_their_tables(rule: Any) -> None:
+    samples = samples_of("classes")
+    classes = Problems(samples).classes(rule)
+    assert classes is not None
+    bins, k = classes
+    table, _ = classwise_table(samples, rule)
+    residual = bins.sums(bins.u - bins.z).reshape(k, -1)
+    np.testing.assert_allclose(residual, table.residual, atol=1e-12)
+
+
+def test_rows_are_read_once_for_all_bins(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, reads = samples_of("classes"), []
+    engine = passes.kernels()
+    add_rows = engine.add_rows
+
+    def counted(*arguments: Any) -> None:
+        reads.append(1)
+        add_rows(*arguments)
+
+    monkeypatch.setattr(engine, "add_rows", counted)
+    made = Problems(samples)
+    problems = [made.scalar(rule) for rule in (cal.EqualWidth(15), cal.Quantile(8))]
+    assert made.scalar(cal.Quantile(8)) is problems[1]
+    assert made.classes(cal.Quantile(8)) is made.classes(cal.Quantile(8))
+    assert made.row_values(distribution=False) is made.row_values(distribution=False)
+    assert len(reads) == 1
+
+
+def test_losses_of_all_draws_are_those_of_each() -> None:
+    samples = samples_of("classes")
+    draws = draw_blocks(400, 20, 0)
+    measures = tuple(find(name, "multiclass") for name in ("brier", "log_loss"))
+    together = replicates(Problems(samples), measures, cal.EqualWidth(15), cal.Quantile(15), draws)
+    rows = Problems(samples).row_values(distribution=False)
+    for name, drawn in zip(("brier", "log"), together, strict=True):
+        each = [np.average(rows[name], weights=counts[draws.blocks]) for counts in draws.counts]
+        np.testing.assert_allclose(drawn, each, rtol=1e-12)
+    sums = np.arange(2.0 * len(FIELDS)).reshape(-1, 2)
+    means = [LossSums(sums[:, i], 4).mean("log") for i in (0, 1)]
+    assert LossSums(sums, 4).means("log").tolist() == means
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_families_meet_where_predictions_are_right(clustered: bool) -> None:
+    problem = problem_of(samples_of("plain"), "binary", cal.EqualWidth(8))
+    assert problem is not None
+    groups = np.arange(400) // 4 if clustered else None
+    family = Family(problem, problem.coarse_cells, blocks_of(400, groups, 0), 50, 0)
+    shapes = [shape for shape in SHAPES if family.grid(shape)]
+    assert len(shapes) > 1
+    ends = [family.member(shape, family.grid(shape)[-1]) for shape in shapes]
+    assert all(end is ends[0] for end in ends)
+    assert family.member("threshold", 0.0) is not ends[0]
