@@ -124,7 +124,7 @@ def test_demo(folder, run):
 
 
 def test_audit_reproduce_and_info(folder, run, capsys):
-    code, said = run("audit", "accuracy_at_coverage", "-o", folder / f"audit {EVIL}")
+    code, said = run("audit", "classwise_ece", "-o", folder / f"audit {EVIL}")
     assert code in (0, 1) and "written: " in said
     file = folder / f"{EVIL}.jsonl"
     for arguments in (("audit", EVIL), ("reproduce", EVIL), ("reproduce", "soft-mean", "-o", file)):

@@ -125,7 +125,7 @@ def test_demo_replaces_no_file_but_its_own(tmp_path, capsys):
 
 def test_audit_replaces_no_file_but_its_own(tmp_path, capsys):
     (tmp_path / "audit.csv").write_text("my own books\n")
-    measure = "accuracy_at_coverage"  # of those with verdicts the quickest
+    measure = "classwise_ece"  # of those with verdicts the quickest
     code, _, err = said(capsys, "audit", measure, "-o", tmp_path)
     assert code == 3 and "audit.csv is there already" in err
     assert (tmp_path / "audit.csv").read_text() == "my own books\n"

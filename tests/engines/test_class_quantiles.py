@@ -4,6 +4,7 @@ what sorting each class by itself gives, and count as the rule of the middle ran
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from math import ceil
 from typing import Any
 
@@ -21,6 +22,7 @@ from calibrant._engines.arrays.counting import class_tables, classwise_table
 from calibrant._engines.arrays.selection import engine
 from calibrant._engines.arrays.vectors import vector_table
 from needs import compiled_only
+from pairs import pairs
 
 Array = NDArray[Any]
 
@@ -56,7 +58,8 @@ SHAPES: dict[str, Callable[[np.random.Generator, int, int], Array]] = {
     "past the ends": overshooting,
 }
 every_shape = pytest.mark.parametrize("shape", SHAPES)
-every_type = pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, "logits"])
+TYPES = [np.float16, np.float32, np.float64, "logits"]
+every_type = pytest.mark.parametrize("kind", TYPES)
 
 
 def problem(shape: str, kind: Any, n: int, k: int, **options: Any) -> Samples:
@@ -93,11 +96,12 @@ def assert_engines_agree(samples: Samples, m: int, threshold: float = 0.01) -> N
 # --- bins of equal mass ---------------------------------------------------------------------------
 
 
-@every_shape
-@every_type
-@pytest.mark.parametrize(("n", "k"), [(1, 2), (2, 3), (15, 2), (700, 7), (6000, 20)])
-def test_compiled_bins_are_those_of_sorting(shape: str, kind: Any, n: int, k: int) -> None:
-    samples = problem(shape, kind, n, k)
+SIZES = [(1, 2), (2, 3), (15, 2), (700, 7), (4000, 20)]
+
+
+@pytest.mark.parametrize(("shape", "kind", "size"), pairs(product(SHAPES, TYPES, SIZES)))
+def test_compiled_bins_are_those_of_sorting(shape: str, kind: Any, size: tuple[int, int]) -> None:
+    samples = problem(shape, kind, *size)
     assert class_quantiles.is_compiled(samples, Quantile(15))
     for m in (1, 2, 15, 300):
         assert_engines_agree(samples, m)
@@ -168,15 +172,16 @@ WEIGHTS: dict[str, Callable[[np.random.Generator, int], Array | None]] = {
 }
 
 
-@every_shape
-@every_type
-@pytest.mark.parametrize("weights", WEIGHTS)
-@pytest.mark.parametrize("soft", [False, True])
+# Three at a time: each type has code of its own for weights and for soft labels.
+@pytest.mark.parametrize(
+    ("shape", "kind", "weights", "soft"),
+    pairs(product(SHAPES, TYPES, WEIGHTS, (False, True)), strength=3),
+)
 def test_every_kind_of_target_and_weight_agrees(
     shape: str, kind: Any, weights: str, soft: bool
 ) -> None:
     rng = np.random.default_rng(1)
-    for n, k in ((1, 2), (300, 6)):
+    for n, k in ((1, 2), (120, 5)):
         hard = problem(shape, kind, n, k)
         y = rng.dirichlet(np.ones(k), n) if soft else hard.targets
         samples = to_samples(
@@ -252,10 +257,10 @@ RULES: list[Rule] = [
 ]  # fmt: skip
 
 
-@every_shape
-@every_type
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "kind", "soft", "weighted"),
+    pairs(product(SHAPES, TYPES, (False, True), (False, True)), strength=3),
+)
 def test_cells_of_vectors_are_those_of_numpy(
     shape: str, kind: Any, soft: bool, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,7 +268,7 @@ def test_cells_of_vectors_are_those_of_numpy(
     monkeypatch.setattr(vectors, "MANY_ROWS", 150)
     monkeypatch.setattr(vectors, "THREADS_FROM", 1)
     rng = np.random.default_rng(4)
-    for n, k in ((1, 2), (500, 6)):
+    for n, k in ((1, 2), (200, 6)):
         hard = problem(shape, kind, n, k)
         y = rng.dirichlet(np.ones(k), n) if soft else hard.targets
         weights = rng.random(n) + 0.01 if weighted else None

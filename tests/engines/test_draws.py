@@ -236,7 +236,7 @@ def test_a_seed_gives_the_same_without_a_compiler(shape):
     found = []
     for name in ("native", "numpy"):
         with engine(name):
-            found.append(cal.evaluate(*rows_of(shape, 60), uncertainty=True, n_resamples=100))
+            found.append(cal.evaluate(*rows_of(shape, 60), uncertainty=True, n_resamples=50))
     same(*found)
 
 

@@ -223,6 +223,7 @@ def test_parts_merge_to_the_whole(name):
 @every_engine
 def test_labels_of_0_and_1_may_be_of_any_type(name):
     kinds = (Y, Y.astype(float), Y.astype(bool), Y.astype(np.int8))
+    kinds = kinds[1:3] if name in SLOW else kinds  # flags are not numbers, and all numbers are cast
     values = {call(name, cal.ece, {"p": P, "y": labels}, "y", "p", bins=10) for labels in kinds}
     assert max(values) - min(values) < 1e-13
 

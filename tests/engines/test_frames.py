@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+from itertools import product
 
 import narwhals as nw
 import numpy as np
@@ -16,6 +17,7 @@ from calibrant._data.frames import frame_to_samples
 from calibrant._engines.frames import losses, partitions, quantiles, query, slices
 from every_engine import FRAMES, LAZY, frame
 from needs import need
+from pairs import pairs
 
 pl = need("polars")
 
@@ -157,7 +159,10 @@ BAD = {
 # One of each kind for engines that take their time.
 A_FEW = ("an infinite logit", "half a class", "a word", "a row", "NaN", "a missing label")
 BAD_ROWS = [(n, case) for n in ("polars streaming", "duckdb") for case in BAD]
-BAD_ROWS += [(n, case) for n in ("polars in memory", "dask", "ibis") for case in A_FEW]
+# The same expressions as one of the two above: what reads numbers, words and gaps its own way.
+BAD_ROWS += [("polars in memory", case) for case in ("half a class", "NaN")]
+BAD_ROWS += [("ibis", case) for case in ("half a class", "a row", "NaN")]
+BAD_ROWS += [("dask", case) for case in ("an infinite logit", "a word", "NaN", "a missing label")]
 
 
 @pytest.mark.parametrize(("name", "case"), BAD_ROWS)
@@ -165,10 +170,9 @@ def test_bad_rows_are_counted_and_one_is_shown(name, case):
     column, value, names, options, said = BAD[case]
     data = frame(name, with_changed(column, 17, value))
     everything = ["ece", "brier", "ks_error", "ls_ece", "smooth_ece"]
-    asked = [everything, ["ece"]] if case in A_FEW else [["ece"]]
-    for measures in asked if name in ("polars streaming", "duckdb") else [everything]:
-        with pytest.raises(InputError, match=f"1 of {N} rows .*{said}"):
-            cal.evaluate(*names, data=data, measures=measures, **options)
+    measures = everything if case in A_FEW else ["ece"]
+    with pytest.raises(InputError, match=f"1 of {N} rows .*{said}"):
+        cal.evaluate(*names, data=data, measures=measures, **options)
 
 
 def test_several_bad_rows_are_all_counted():
@@ -315,9 +319,9 @@ CLASSES = {name: BINARY[name] for name in BINARY if "top label" not in name} | {
 }
 
 
-@pytest.mark.parametrize("y", ["y", "s"])
-@pytest.mark.parametrize("measure", BINARY)
-@pytest.mark.parametrize("name", ["polars streaming", "duckdb"])
+@pytest.mark.parametrize(
+    ("name", "measure", "y"), pairs(product(("polars streaming", "duckdb"), BINARY, ("y", "s")))
+)
 def test_every_measure_of_a_binary_problem(name, measure, y):
     options = {"sample_weight": "w"} if y == "s" else {}
     found = BINARY[measure](y, "p", data=frame(name, COLUMNS), **options)

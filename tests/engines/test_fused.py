@@ -2,11 +2,14 @@
 host (see conftest.py); benchmarks/gpu.py checks and times the same on a GPU.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from interpreter import prepare_once
 from needs import need
+from pairs import pairs
 
 torch = need("torch")
 need("triton")
@@ -68,9 +71,9 @@ def same(found, expected):
         np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("logits", [True, False])
-@pytest.mark.parametrize("k", [2, 37, 1000])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("dtype", "k", "logits"), pairs(product(DTYPES, (2, 37, 1000), (True, False)))
+)
 def test_sums_are_those_of_the_plain_read(dtype, k, logits):
     samples = samples_of(10 if k == 1000 else 40, k, dtype, logits)
     cuts = fixed_cuts(EqualWidth(15), samples.precision)

@@ -4,6 +4,8 @@ numbers to the last one.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from calibrant._core.binning import Quantile
 from calibrant._data.samples import BadRow
 from interpreter import prepare_once
 from needs import need
+from pairs import pairs
 
 torch = need("torch")
 need("triton")
@@ -56,9 +59,10 @@ def samples_of(kind, k):
     return TensorSamples(p.to(DEVICE), y.to(DEVICE))
 
 
-@pytest.mark.parametrize("m", [1, 15, 16])
-@pytest.mark.parametrize("k", [2, 11])
-@pytest.mark.parametrize("kind", ["plain", "tied", "certain", "crowded", "overshooting"])
+KINDS = ("plain", "tied", "certain", "crowded", "overshooting")
+
+
+@pytest.mark.parametrize(("kind", "k", "m"), pairs(product(KINDS, (2, 11), (1, 15, 16))))
 def test_sums_are_those_of_a_sort(kind, k, m):
     samples = samples_of(kind, k)
     expected, findings = plain.classwise_table(samples, Quantile(m))

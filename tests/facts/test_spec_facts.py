@@ -342,13 +342,14 @@ PROPERTIES = {
 @pytest.mark.parametrize("predictions", [ROW_REPORTS, ROW_TRUTHS], ids=["other", "true"])
 def test_theorem_3_1_of_linear_properties(predictions: Array, phi: str, rule: str) -> None:
     values = PROPERTIES[phi]
+    predictions, truths = predictions[:4], ROW_TRUTHS[:4]  # 81 outcomes
     n = len(predictions)
     given = None if phi == "full" else values
     measured = expectation_over_classes(
-        lambda y: cal.lin_ce(y, predictions, phi=given, bins=RULES[rule][0]), ROW_TRUTHS
+        lambda y: cal.lin_ce(y, predictions, phi=given, bins=RULES[rule][0]), truths
     )
     u = twins.mean_of_property(predictions.tolist(), values)
-    mu = twins.mean_of_property(ROW_TRUTHS.tolist(), values)
+    mu = twins.mean_of_property(truths.tolist(), values)
     twin = None if rule == "level sets" else RULES[rule][1]
     cells = twins.vector_cells(
         predictions.tolist() if phi == "full" else u, [1.0] * n, twin, values
@@ -356,7 +357,7 @@ def test_theorem_3_1_of_linear_properties(predictions: Array, phi: str, rule: st
     bias = twins.vector_lin_ce(u, mu, [1.0] * n, cells)
     noise = math.fsum(
         chance * twins.brier(values[label], mean)
-        for row, mean in zip(ROW_TRUTHS.tolist(), mu, strict=True)
+        for row, mean in zip(truths.tolist(), mu, strict=True)
         for label, chance in enumerate(row)
     )
     assert measured == pytest.approx(bias + noise / n**2, rel=1e-12)
@@ -611,9 +612,7 @@ def test_theorem_4_2_recalibration_never_raises_the_error(name: str, rule: Any) 
         if name != "calibrated":
             assert mended < raw - 1e-3
         # What recalibration gains is the error against the recalibrated prediction as a soft label.
-        gain = BINARY_WORLD.expectation(scalar_error(rule), h, n) - (
-            BINARY_WORLD.loss(square, better) / n
-        )
+        gain = raw - BINARY_WORLD.loss(square, better) / n
         lookup = dict(zip(h.tolist(), better.tolist(), strict=True))
         soft = BINARY_WORLD.expectation(
             lambda y, p, table=lookup: cal.lin_ce([table[u] for u in p.tolist()], p, bins=rule),

@@ -86,7 +86,7 @@ def test_bars_are_wider_in_evaluations_pages_and_json():
     assert width[1] > 2 * width[0]
     assert max(x for x in together.reliability.intervals()["n_effective"] if x == x) < 20
     assert "n_effective" in json.loads(together.to_json())["reliability"]["bins"]
-    page = cal.report(y, p, groups=game)
+    page = cal.report(y, p, groups=game, measures=["ece"])
     bins = page.views[0].tables["equal-width"][14]
     low = together.reliability.intervals()["low"]
     assert np.array_equal(bins.intervals()["low"], low, equal_nan=True)

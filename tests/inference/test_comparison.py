@@ -86,8 +86,9 @@ def case(name):
     return y, p, MULTI, options
 
 
-CASES = ("binary", "binary weighted", "binary soft", "binary soft weighted", "multi",
-         "multi logits", "multi soft", "multi weighted", "multi logits weighted")  # fmt: skip
+# Every two of shape, soft labels, weights and logits meet, and miss each other, in one of these.
+CASES = ("binary", "binary soft weighted", "multi logits", "multi soft", "multi weighted",
+         "multi logits weighted")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -106,7 +107,7 @@ def test_values_are_those_of_evaluate(name):
 
 def test_the_usual_measures():
     y, u = binary()
-    assert cal.compare(y, u).measures == (
+    assert cal.compare(y, u, n_resamples=50).measures == (
         "ece", "smooth_ece", "lin_ce", "brier", "log_loss", "classification_error", "auroc"
     )  # fmt: skip
     y, x = multi()
@@ -414,7 +415,7 @@ def coverage(measure, n, reps):
         h = rng.normal(0, 1.5, n)
         y = (rng.random(n) < sigmoid(h)).astype(int)
         found = cal.compare(
-            y, predictors(h), measures=[measure], bins=10, bin_counts=(5,), n_resamples=300
+            y, predictors(h), measures=[measure], bins=10, bin_counts=(5,), n_resamples=100
         )
         d = found.difference("over", "under", measure)
         below += d.high < truth()[measure]
@@ -428,8 +429,8 @@ def test_intervals_of_differences_of_a_loss_hold_the_truth():
 
 
 def test_intervals_of_differences_of_an_error_hold_the_truth():
-    share, below, above = coverage("ece", 300, 100)
-    assert share >= 0.88, (share, below, above)
+    share, below, above = coverage("ece", 300, 40)
+    assert share >= 0.82, (share, below, above)  # at 95 %, less has a chance of 0.0003
 
 
 def test_clusters_widen_the_interval():
@@ -458,7 +459,7 @@ def test_ranks():
     y, u = binary(500)
     rng = np.random.default_rng(38)
     u = {**u, "same": u["dull"], "coin": np.full(500, 0.5), "noise": rng.random(500)}
-    found = cal.compare(y, u, n_resamples=250)
+    found = cal.compare(y, u, n_resamples=100)
     assert any(found.higher_is_better) and not all(found.higher_is_better)
     for measure, higher in zip(found.measures, found.higher_is_better, strict=True):
         table = found.ranking(measure)
@@ -496,7 +497,7 @@ def test_where_more_is_better_the_order_turns():
     rng = np.random.default_rng(39)
     z = rng.dirichlet(np.ones(3), 400)
     p = {"bad": rng.dirichlet(np.ones(3), 400), "good": 0.9 * z + 0.1 / 3}
-    found = cal.compare(z, p, measures=["rank_cs", "dist_ce"])
+    found = cal.compare(z, p, measures=["rank_cs", "dist_ce"], n_resamples=100)
     assert found.higher_is_better == (True, False)
     assert found.value("good", "rank_cs") > found.value("bad", "rank_cs")
     assert found.order("rank_cs") == found.order("dist_ce") == ["good", "bad"]
@@ -700,7 +701,7 @@ def test_what_is_not_there_is_refused():
         cal.compare(Y, GOOD, measures=["brier"]).order()
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2])
 def test_fewer_rows_than_bins(n):
     y, u = binary(n)
     with warnings.catch_warnings():

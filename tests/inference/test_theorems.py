@@ -225,7 +225,7 @@ def test_theorem_4_1_a_garbled_predictor_has_the_larger_error(name, rule):
     np.testing.assert_allclose(line[0], wide.truths, rtol=1e-12)
     risks = [wide.risk(name, h) for h in line]
     assert risks == sorted(risks)
-    values = wide.errors(TRUTHFUL[name], rule, [line[0], line[-1]], redraws=600)
+    values = wide.errors(TRUTHFUL[name], rule, [line[0], line[-1]], redraws=250)
     lost, spread = mean_and_error(values[:, 1] - values[:, 0])
     assert lost > 5 * spread
     # The whole difference is that of the proper loss.

@@ -132,6 +132,25 @@ def value(name: str, y: Any, p: Any, w: Any = None, bins: Any = 5) -> float:
         return math.nan
 
 
+def values(shape: str, sample: Sample, *, turn: int = 0) -> dict[str, float]:
+    """All measures of a sample: most from one evaluation, every fourth alone, and in each turn and
+    with each number of rows another fourth. So both ways to a number are held to a law, and often
+    against each other.
+    """
+    y, p, w = sample.y, sample.p, sample.w
+    turn += len(y)
+    alone = {
+        name
+        for at, name in enumerate(NAMES[shape])
+        if (at + turn) % 4 == 0 or find(name, shape).is_ranking  # type: ignore[arg-type]
+    }  # (a ranking of labels that are all alike has no value, and all would have none)
+    rest = [name for name in NAMES[shape] if name not in alone]
+    found: dict[str, float] = {}
+    if rest:
+        found |= cal.evaluate(y, p, measures=rest, bins=5, sample_weight=w).values
+    return found | {name: value(name, y, p, w) for name in alone}
+
+
 def same(name: str, a: float, b: float) -> None:
     if name == "debiased_l2":  # the root blows up the rounding of the difference under it
         a, b = a**2, b**2
@@ -147,9 +166,9 @@ def same(name: str, a: float, b: float) -> None:
 def test_the_order_of_rows_does_not_matter(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
     shuffled = sample.take(np.array(data.draw(st.permutations(range(len(sample.y))))))
+    expected, found = values(shape, sample), values(shape, shuffled, turn=1)
     for name in NAMES[shape]:
-        expected = value(name, sample.y, sample.p, sample.w)
-        same(name, value(name, shuffled.y, shuffled.p, shuffled.w), expected)
+        same(name, found[name], expected[name])
 
 
 # What these take off or add is the noise of single rows: a row of weight 2 is one draw that counts
@@ -163,8 +182,10 @@ OF_ROWS = {"confidence_ce", "debiased_l2"}
 def test_a_whole_weight_is_a_repetition(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
     repeated = sample.take(np.repeat(np.arange(len(sample.y)), sample.w))
+    expected = values(shape, Sample(repeated.y, repeated.p, None))
+    found = values(shape, sample, turn=1)
     for name in (n for n in NAMES[shape] if n not in OF_ROWS):
-        same(name, value(name, sample.y, sample.p, sample.w), value(name, repeated.y, repeated.p))
+        same(name, found[name], expected[name])
 
 
 @every_way
@@ -173,9 +194,9 @@ def test_a_whole_weight_is_a_repetition(shape: str, kind: str, data: Any) -> Non
 def test_a_row_of_no_weight_is_no_row(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
     held = sample.take(sample.w > 0)
+    expected, found = values(shape, held), values(shape, sample, turn=1)
     for name in NAMES[shape]:
-        expected = value(name, held.y, held.p, held.w)
-        same(name, value(name, sample.y, sample.p, sample.w), expected)
+        same(name, found[name], expected[name])
 
 
 @every_way
@@ -184,8 +205,10 @@ def test_a_row_of_no_weight_is_no_row(shape: str, kind: str, data: Any) -> None:
 def test_no_weights_are_weights_of_one(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
     ones = np.ones(len(sample.y))
+    weighted = values(shape, Sample(sample.y, sample.p, ones))
+    plain = values(shape, Sample(sample.y, sample.p, None), turn=1)
     for name in NAMES[shape]:
-        same(name, value(name, sample.y, sample.p), value(name, sample.y, sample.p, ones))
+        same(name, plain[name], weighted[name])
 
 
 @every_way
@@ -214,11 +237,12 @@ def test_the_names_of_classes_do_not_matter(kind: str, data: Any) -> None:
     order = data.draw(st.sampled_from(list(permutations(range(K)))))
     columns = np.array(order)
     y = sample.y[:, columns] if kind == "soft" else np.argsort(columns)[sample.y]
+    expected = values("multiclass", sample)
+    found = values("multiclass", Sample(y, sample.p[:, columns], sample.w), turn=1)
     for name in NAMES["multiclass"]:
         if name in ORDERED and order not in (tuple(range(K)), tuple(range(K))[::-1]):
             continue
-        renamed = value(name, y, sample.p[:, columns], sample.w)
-        same(name, renamed, value(name, sample.y, sample.p, sample.w))
+        same(name, found[name], expected[name])
 
 
 # Not the Kolmogorov-Smirnov error: partial sums from the other end differ by the total. Nor what
@@ -239,7 +263,7 @@ def test_zero_and_one_may_be_exchanged(kind: str) -> None:
 # --- values ---------------------------------------------------------------------------------------
 
 
-def in_range(name: str, shape: str, sample: Sample, w: Any) -> None:
+def in_range(name: str, shape: str, sample: Sample, w: Any, found: float | None = None) -> None:
     measure = find(name, shape)  # type: ignore[arg-type]
     # Bounds that depend on the sample are declared in words.
     k = 2 if shape == "binary" else K
@@ -247,7 +271,7 @@ def in_range(name: str, shape: str, sample: Sample, w: Any) -> None:
     high = measure.high if math.isfinite(measure.high) else bounds[measure.high_text]
     # Parts that are differences of sums may miss an end by the sums' rounding.
     slack = 1e-13 * max(1.0, high)
-    found = value(name, sample.y, sample.p, w)
+    found = value(name, sample.y, sample.p, w) if found is None else found
     assert math.isnan(found) or measure.low - slack <= found <= high + slack, name
 
 
@@ -256,8 +280,8 @@ def in_range(name: str, shape: str, sample: Sample, w: Any) -> None:
 @given(data=st.data())
 def test_values_lie_in_the_declared_range(shape: str, kind: str, data: Any) -> None:
     sample = data.draw(samples_of(shape, kind))
-    for name in NAMES[shape]:
-        in_range(name, shape, sample, sample.w)
+    for name, found in values(shape, sample).items():
+        in_range(name, shape, sample, sample.w, found)
 
 
 def extreme_samples(shape: str) -> list[Sample]:
@@ -288,18 +312,24 @@ def test_weights_of_less_than_one_in_all_keep_to_the_range(shape: str) -> None:
         in_range(name, shape, sample, shares)
 
 
+def same_in_every_type(shape: str, y: Any, p: Any, w: Any, labels: list[Any]) -> None:
+    """To the last bit, by the same way: the types take turns in which measures are alone."""
+    expected = [values(shape, Sample(y, p, w), turn=turn) for turn in range(4)]
+    for turn, each in enumerate(labels):
+        found = values(shape, Sample(each, p, w), turn=turn)
+        assert found == expected[turn % 4], (each.dtype, each.shape)
+
+
 @pytest.mark.parametrize("name_of_engine", available())
 @pytest.mark.parametrize("weighted", [False, True])
 def test_binary_labels_have_one_value_in_every_type(weighted: bool, name_of_engine: str) -> None:
     sample = random_sample("binary", "hard")
     w = sample.w if weighted else None
     kinds = (np.bool_, np.uint8, np.int8, np.int32, np.uint64, np.float32, np.float64)
-    for name in NAMES["binary"]:
-        with engine(name_of_engine), about(name):
-            expected = value(name, sample.y, sample.p, w)
-            for kind in kinds:
-                assert value(name, sample.y.astype(kind), sample.p, w) == expected, kind
-            assert value(name, sample.y.tolist(), sample.p.tolist(), w) == expected
+    with engine(name_of_engine):
+        same_in_every_type("binary", sample.y, sample.p, w, [sample.y.astype(k) for k in kinds])
+        expected = values("binary", Sample(sample.y, sample.p, w))
+        assert values("binary", Sample(sample.y.tolist(), sample.p.tolist(), w)) == expected
 
 
 @pytest.mark.parametrize("name_of_engine", available())
@@ -308,13 +338,10 @@ def test_class_labels_have_one_value_in_every_type(weighted: bool, name_of_engin
     sample = random_sample("multiclass", "hard")
     w = sample.w if weighted else None
     one_hot = np.eye(K)[sample.y]
-    for name in NAMES["multiclass"]:
-        with engine(name_of_engine), about(name):
-            expected = value(name, sample.y, sample.p, w)
-            for kind in (np.uint8, np.int32, np.float64):
-                assert value(name, sample.y.astype(kind), sample.p, w) == expected, kind
-            for kind in (np.int64, np.float32, np.float64):
-                assert value(name, one_hot.astype(kind), sample.p, w) == expected, kind
+    labels = [sample.y.astype(kind) for kind in (np.uint8, np.int32, np.float64)]
+    labels += [one_hot.astype(kind) for kind in (np.int64, np.float32, np.float64)]
+    with engine(name_of_engine):
+        same_in_every_type("multiclass", sample.y, sample.p, w, labels)
 
 
 # --- arrays ---------------------------------------------------------------------------------------
@@ -386,10 +413,15 @@ def test_evaluate_gives_the_number_of_the_function(
     sample = random_sample(shape, kind)
     edges = cal.Edges([0.0, 0.15, 0.4, 0.9, 1.0], closed="right")
     every_bins = (15, 4, edges, cal.Quantile(6), cal.LevelSets())
-    for name, bins, w in product(NAMES[shape], every_bins, (None, sample.w)):
-        with engine(name_of_engine), about(name):
-            whole = value(name, sample.y, sample.p, w, bins)
-            assert whole == by_its_function(name, shape, sample.y, sample.p, w, bins), bins
+    # Every rule with weights in one engine and without in the other; what has no bins, with two.
+    turn = available().index(name_of_engine) + (kind == "soft")
+    for name in NAMES[shape]:
+        some = every_bins if find(name, shape).is_binned else every_bins[2:4]  # type: ignore[arg-type]
+        for at, bins in enumerate(some):
+            w = sample.w if (turn + at) % 2 else None
+            with engine(name_of_engine), about(name):
+                whole = value(name, sample.y, sample.p, w, bins)
+                assert whole == by_its_function(name, shape, sample.y, sample.p, w, bins), bins
 
 
 def test_evaluate_gives_every_measure_that_applies() -> None:
@@ -445,7 +477,7 @@ FIXED_RULES = {
     "edges": cal.Edges([0, 0.3, 0.31, 1]),
 }
 every_fixed_rule = pytest.mark.parametrize("rule", FIXED_RULES)
-more = settings(few, max_examples=15)
+more = settings(few, max_examples=10)
 
 
 def halves(data: Any, shape: str, kind: str) -> tuple[Samples, Samples, Samples]:

@@ -65,9 +65,12 @@ def test_counts_of_one_class_go_with_a_column_of_all_votes(name):
 @pytest.mark.parametrize("door", DOORS)
 def test_counts_are_their_shares_through_every_door(door, tmp_path):
     lazy = door in ("polars", "duckdb")
-    few = {"measures": ["ece", "classwise_ce", "dist_ce", "log_loss"]} if lazy else {}
-    found, expected = (through(door, y, P, None, tmp_path, **few) for y in (COUNTS, SHARES))
-    close(found, expected)
+    few = {"measures": ["ece", "classwise_ece", "dist_ce", "log_loss"]} if lazy else {}
+    found = through(door, COUNTS, P, None, tmp_path, **few)
+    if door in ("stream", "monitor"):  # which have no order of rows, and leave out what needs it
+        close(found, through(door, SHARES, P, None, tmp_path))
+    else:
+        close(found, cal.evaluate(SHARES, P, **few))
     close(
         through(door, COUNTS, P, VOTES / 2.0, tmp_path, measures=["dist_ce", "brier"]),
         cal.evaluate(SHARES, P, sample_weight=VOTES / 2.0, measures=["dist_ce", "brier"]),

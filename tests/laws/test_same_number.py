@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,19 @@ WAYS = [
     for kind in ("hard", "soft")
     for weighted in (False, True)
 ]
+# Half of the ways, in which every two of shape, kind and weights meet; and the other half.
+HALVES = tuple(
+    [way for way in WAYS if sum(x in ("multiclass", "soft", True) for x in way.values) % 2 == odd]
+    for odd in (0, 1)
+)
 DOORS = ("csv", "jsonl", "npz", "parquet", "feather", "polars", "duckdb", "stream", "monitor")
+# Through every door one half of the ways, and the other half through the next, which shares most of
+# its code: files, frames, streams.
+AT_THE_DOORS = [
+    pytest.param(*way.values, door, id=f"{door} {way.id}")
+    for at, door in enumerate(DOORS)
+    for way in HALVES[at % 2]
+]
 
 
 def rows(shape: str, kind: str, weighted: bool) -> tuple[Any, Any, Any]:
@@ -112,29 +125,43 @@ def same(found: float, expected: float) -> bool:
     return found == pytest.approx(expected, rel=1e-12, abs=1e-16)
 
 
-@pytest.mark.parametrize(("shape", "kind", "weighted"), WAYS)
-def test_every_name_has_one_value(shape, kind, weighted, tmp_path):
-    y, p, w = rows(shape, kind, weighted)
-    expected = cal.evaluate(y, p, sample_weight=w)
+def usual_names(shape: str, kind: str) -> set[str]:
     usual = [m for m in cal.catalogue(shape) if kind == "soft" or not m.soft_only]
-    names = {m.name for m in usual if not m.on_request}
-    assert set(expected.values) == names
+    return {m.name for m in usual if not m.on_request}
+
+
+@cache
+def evaluated(shape: str, kind: str, weighted: bool) -> Any:
+    """What every door is held to."""
+    y, p, w = rows(shape, kind, weighted)
+    return cal.evaluate(y, p, sample_weight=w)
+
+
+@pytest.mark.parametrize(("shape", "kind", "weighted"), WAYS)
+def test_every_name_has_one_value(shape, kind, weighted):
+    expected = evaluated(shape, kind, weighted)
+    assert set(expected.values) == usual_names(shape, kind)
     for name, value in expected.values.items():
-        assert same(by_its_function(name, shape, y, p, w), value), name
-    for door in DOORS:
-        found = through(door, y, p, w, tmp_path)
-        assert set(found.values) <= names
-        for name, value in found.values.items():
-            assert same(value, expected[name]), (door, name)
-        left_out = names - set(found.values)
-        told = {name for note in found.notes for name in note.split(": left out")[0].split(", ")}
-        assert left_out <= told, door
-        if door not in ("stream", "monitor"):
-            assert not left_out, door
-            for name, values in (expected.classes or {}).items():
-                if name != "class":  # files have columns to call them by
-                    assert found.classes[name] == pytest.approx(values), (door, name)
-        np.testing.assert_array_equal(found.reliability.table.n, expected.reliability.table.n)
+        assert same(by_its_function(name, shape, *rows(shape, kind, weighted)), value), name
+
+
+@pytest.mark.parametrize(("shape", "kind", "weighted", "door"), AT_THE_DOORS)
+def test_every_name_has_one_value_at_every_door(shape, kind, weighted, door, tmp_path):
+    expected, names = evaluated(shape, kind, weighted), usual_names(shape, kind)
+    found = through(door, *rows(shape, kind, weighted), tmp_path)
+    assert set(found.values) <= names
+    for name, value in found.values.items():
+        assert same(value, expected[name]), name
+        assert found.estimate(name).rule == expected.estimate(name).rule, name
+    left_out = names - set(found.values)
+    told = {name for note in found.notes for name in note.split(": left out")[0].split(", ")}
+    assert left_out <= told
+    if door not in ("stream", "monitor"):
+        assert not left_out
+        for name, values in (expected.classes or {}).items():
+            if name != "class":  # files have columns to call them by
+                assert found.classes[name] == pytest.approx(values), name
+    np.testing.assert_array_equal(found.reliability.table.n, expected.reliability.table.n)
 
 
 @pytest.mark.parametrize("shape", ["binary", "multiclass"])
@@ -145,32 +172,37 @@ def test_measures_on_request_have_one_value(kind, shape, tmp_path):
     assert names
     y, p, w = rows(shape, kind, True)
     expected = cal.evaluate(y, p, sample_weight=w, measures=names)
+    for name in names:
+        assert same(by_its_function(name, shape, y, p, w), expected[name]), name
     for door in ("csv", "parquet", "polars", "duckdb"):
         found = through(door, y, p, w, tmp_path, measures=names)
         for name in names:
-            assert same(by_its_function(name, shape, y, p, w), expected[name]), name
             assert same(found[name], expected[name]), (door, name)
 
 
-@pytest.mark.parametrize(("shape", "kind", "weighted"), WAYS)
+@pytest.mark.parametrize(("shape", "kind", "weighted"), HALVES[0])
 def test_comparison_and_gate_have_the_same_values(shape, kind, weighted):
     y, p, w = rows(shape, kind, weighted)
-    expected = cal.evaluate(y, p, sample_weight=w).values
+    expected = evaluated(shape, kind, weighted).values
     few = ("ece", "debiased_l2", "classwise_ce", "confidence_ce", "ls_ece", "brier")
     for name in expected:
         measure = find(name, shape)
         limit = {name: 0.5 * (measure.low + min(measure.high, 1.0))}
         found = check(y, p, at_most=limit, point=True, sample_weight=w)
         assert found.rows[0].value == expected[name], name
-        if name in few:
-            models = {"one": p, "other": p[::-1].copy()}
-            compared = cal.compare(y, models, measures=[name], sample_weight=w, n_resamples=50)
-            assert compared.value("one", name) == expected[name], name
+    few = [name for name in few if name in expected]
+    models = {"one": p, "other": p[::-1].copy()}
+    compared = cal.compare(y, models, measures=few, sample_weight=w, n_resamples=50)
+    for name in few:
+        assert compared.value("one", name) == expected[name], name
 
 
-@pytest.mark.parametrize("door", ["csv", "polars", "duckdb", "dask", "ibis", "spark"])
+@pytest.mark.parametrize("door", ["dask", "ibis", "spark"])
 def test_names_that_were_two_things_by_name(door, tmp_path):
-    """Each of these was another number from files, frames and streams, or not to be had there."""
+    """Each of these was another number from files, frames and streams, or not to be had there.
+
+    Files and other frames are held to all names above.
+    """
     y, p, w = rows("multiclass", "hard", True)
     names = ["classwise_ce", "ace", "tace", "lin_ce", "debiased_l2", "ls_ece", "ks_error"]
     names = names[:3] if door == "spark" else names  # each query takes it seconds to plan
@@ -186,7 +218,9 @@ def test_names_that_were_two_things_by_name(door, tmp_path):
 def test_a_rule_for_all_is_the_same_everywhere(shape, bins, tmp_path):
     y, p, w = rows(shape, "hard", False)
     expected = cal.evaluate(y, p, bins=bins)
-    for door in ("parquet", "polars", "duckdb", "stream"):
+    # Every door with either shape and either rule.
+    either = (shape == "binary") == isinstance(bins, cal.Edges)
+    for door in ("parquet", "polars") if either else ("duckdb", "stream"):
         found = through(door, y, p, w, tmp_path, bins=bins)
         for name, value in found.values.items():
             assert same(value, expected[name]), (door, name)
@@ -230,7 +264,7 @@ def test_a_smooth_error_below_the_grid_of_streams(tmp_path):
     expected = cal.evaluate(y, p)["smooth_ece"]
     assert expected == cal.smooth_ece(y, p) < 1e-3
     for door in ("npz", "polars", "duckdb"):
-        found = through(door, y, p, w, tmp_path)
+        found = through(door, y, p, w, tmp_path, measures=["smooth_ece"])
         assert found["smooth_ece"] == pytest.approx(expected, rel=1e-9)
     stream = through("stream", y, p, w, tmp_path)
     assert "smooth_ece" not in stream

@@ -16,6 +16,8 @@ Y = (RNG.random(N) < P).astype(int)
 SLICES, GROUPS = np.arange(N) % 2, np.arange(N) % 40
 SOFT = np.clip(P + 0.1, 0.0, 1.0)
 ROWS = np.stack([1 - P, P], axis=1)
+# Of the intervals of all measures one way is enough; pages have more parts than those.
+FEW = {"measures": ["ece", "smooth_ece", "brier"]}
 
 
 @pytest.fixture
@@ -39,9 +41,9 @@ WAYS = {
     "evaluate": lambda: cal.evaluate(Y, P),
     "evaluate in full": lambda: cal.evaluate(Y, P, uncertainty=True, by=SLICES, groups=GROUPS),
     "evaluate classes": lambda: cal.evaluate(Y, ROWS, by=SLICES),
-    "report": lambda: cal.report(Y, P, by=SLICES, groups=GROUPS),
-    "report soft labels": lambda: cal.report(SOFT, P),
-    "report classes": lambda: cal.report(Y, ROWS),
+    "report": lambda: cal.report(Y, P, by=SLICES, groups=GROUPS, **FEW),
+    "report soft labels": lambda: cal.report(SOFT, P, **FEW),
+    "report classes": lambda: cal.report(Y, ROWS, **FEW),
     "check": lambda: cal.check(Y, P, at_most={"ece": 0.5, "brier": 0.5}, by=SLICES, groups=GROUPS),
     "reliability": lambda: cal.reliability(Y, P, groups=GROUPS),
     "bin_sensitivity": lambda: cal.bin_sensitivity(Y, P, bins=(5, 10)),

@@ -40,7 +40,7 @@ def misreports(truth):
     for r in range(K):
         yield 0.9 * truth + 0.1 * np.eye(K)[r]
         yield np.where(np.arange(K) == r, 0.4, 0.3) * np.ones(truth.shape)
-    for _ in range(60):
+    for _ in range(15):
         yield rng.dirichlet(np.ones(K), len(truth))
 
 

@@ -88,6 +88,9 @@ def test_a_pool_is_ranked_and_written(tmp_path):
     assert "12 predictors" in page and "http://" not in page.replace("http://www.w3.org", "")
     rows = pool.measure_pool(folder)
     pool.write_table(rows, tmp_path / "table.csv")
+    for name, kept in pool.read_table(tmp_path / "table.csv").items():
+        wanted = [row[name] for row in rows]
+        assert kept == (wanted if name == "trace" else pytest.approx(wanted, rel=1e-5))
     again = reproduce("truthful", data=tmp_path / "table.csv", quick=True)
     assert again.tables["table_table_1"].columns == done.tables["pool_table_1"].columns
 

@@ -195,13 +195,14 @@ def compare(
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
     threads = n_threads() if first.n >= THREADS_FROM else 1
     chosen, values, undefined = _values(chosen, summaries, threads, asked=measures is not None)
+    # First, because labels that are no votes are an error.
+    people = _people(samples, chosen, (fixed, quantile), level, seed, n_own) if ceiling else None
     resamples = resampled(
         list(samples.values()), values, chosen,
         Resampling(fixed=fixed, quantile=quantile, level=level, groups=index,
                    n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
     )  # fmt: skip
     drawn = [each.drawn for each in resamples]
-    people = _people(samples, chosen, (fixed, quantile), level, seed, n_own) if ceiling else None
     slices: dict[str, Slices] | None = None
     if by is not None:
         judging = Judging(checked_tolerance(tolerance), float(level), int(n_resamples))

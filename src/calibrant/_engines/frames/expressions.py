@@ -17,16 +17,23 @@ col = nw.col
 
 def exact(value: float) -> Expr:
     """A number to its last bit. An engine that writes SQL may round the decimals of a literal if
-    they are many; whole numbers and a division by a power of two it gets right.
+    they are many, but not few, nor those with an exponent: the number is the sum of such ones.
+
+    The first has eight digits and is as good as equal, so that what is left is a double too, and
+    so is their sum. (A division by a power of two would do as well, but engines that guard it
+    against 0 write it many times longer, and a query for quantiles has a hundred such numbers.)
     """
     value = float(value)
-    text = repr(value)
-    if "e" in text or len(text.strip("-0").replace(".", "")) <= 15:
+    if _is_read(value):
         return value
-    numerator, denominator = value.as_integer_ratio()
-    # A power of two above all whole numbers of an engine is written with an exponent.
-    below = float(denominator) if denominator > 2**62 else nw.lit(denominator).cast(Float64)
-    return nw.lit(numerator).cast(Float64) / below
+    most = float(f"{value:.8g}")
+    return nw.lit(most) + exact(value - most)
+
+
+def _is_read(value: float) -> bool:
+    """Whether the decimals are few, or come with an exponent."""
+    text = repr(value)
+    return "e" in text or len(text.strip("-0").replace(".", "")) <= 15
 
 
 def number(flag: Expr) -> Expr:

@@ -38,10 +38,13 @@ _SERIES, _TERMS = 2.0**-8, 7
 def ask_losses(
     query: Query, *, distribution: bool = False, spacing: NDArray[np.float64] | None = None
 ) -> None:
-    """Ask for the proper losses; for distances between distributions too, on request."""
+    """Ask for the proper losses; for distances between distributions too, on request.
+
+    What a loss needs twice is a column of its own: engines take an expression for each time that
+    it is written, and a quotient is written out four times over where dividing by 0 is an error.
+    """
     samples = query.samples
     p, q = class_rows(samples)
-    products = total([a * b for a, b in zip(p, q, strict=True)])
     squares = [(a - b) * (a - b) for a, b in zip(p, q, strict=True)]
     # Of a binary problem one class's square, not both.
     brier = total(squares) if samples.multiclass else squares[1]
@@ -50,15 +53,23 @@ def ask_losses(
     if not samples.multiclass:
         c = nw.when(p[1] > 0.5).then(p[1]).otherwise(p[0])
         hit = nw.when(p[1] > 0.5).then(q[1]).otherwise(q[0])
+    query.let(
+        {
+            "products": total([a * b for a, b in zip(p, q, strict=True)]),
+            "length": total([a * a for a in p]).sqrt(),
+            "missed": 1.0 - hit,
+            "beyond": c - hit,
+        }
+    )
     losses = {
         "brier": brier,
         "log": 0.0 - logs,
-        "spherical": 1.0 - products / total([a * a for a in p]).sqrt(),
-        "classification": 1.0 - hit,
-        "confidence": 1.0 - hit + (c - hit) * (c - hit),
+        "spherical": 1.0 - col("products") / col("length"),
+        "classification": col("missed"),
+        "confidence": col("missed") + col("beyond") * col("beyond"),
     }
     if distribution:
-        losses |= _distances(p, q, spacing)
+        losses |= _distances(query, p, q, spacing)
     if query.weighted and "n" not in query.sums:
         query.sums |= {"n": number(col("w") > 0.0), "w": col("w")}
     query.sums |= {name: query.weigh(loss) for name, loss in losses.items()}
@@ -77,48 +88,54 @@ def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
 
 
 def _distances(
-    p: list[Expr], q: list[Expr], spacing: NDArray[np.float64] | None
+    query: Query, p: list[Expr], q: list[Expr], spacing: NDArray[np.float64] | None
 ) -> dict[str, Expr]:
     if len(p) > MOST_RANKED:
         raise InputError(
             f"distances between distributions of {len(p)} classes are not summed in a frame's "
             f"engine (up to {MOST_RANKED} are): collect the frame first"
         )
-    difference = _entropy(p) - _entropy(q)
     ranked = [
         every([(q[a] <= q[b]) | (p[a] > p[b]), (q[b] <= q[a]) | (p[b] > p[a])])
         for a, b in combinations(range(len(p)), 2)
     ]
-    manhattan = total([(a - b).abs() for a, b in zip(p, q, strict=True)])
-    surprise = total([_surprise(a, b) for a, b in zip(p, q, strict=True)])
-    divergence = 0.25 * total([_jensen_shannon(a, b) for a, b in zip(p, q, strict=True)])
+    ratios = [col(f"ratio{r}") for r in range(len(p))]
+    terms = [_jensen_shannon(a, b, ratio) for a, b, ratio in zip(p, q, ratios, strict=True)]
+    query.let(
+        {
+            "entropies": _entropy(p) - _entropy(q),
+            "manhattan": total([(a - b).abs() for a, b in zip(p, q, strict=True)]),
+            "surprise": total([_surprise(a, b) for a, b in zip(p, q, strict=True)]),
+            **{f"ratio{r}": (a - b) / lifted(a + b, _TINY)
+               for r, (a, b) in enumerate(zip(p, q, strict=True))},
+        },
+        {"divergence": 0.25 * total(terms)},
+    )  # fmt: skip
     return {
-        "distribution": 0.5 * manhattan,
-        "entropy": difference.abs(),
-        "entropy_signed": difference,
+        "distribution": 0.5 * col("manhattan"),
+        "entropy": col("entropies").abs(),
+        "entropy_signed": col("entropies"),
         "rank": number(every(ranked)),
-        "absolute": manhattan,
-        "jensen_shannon": divergence,
-        "root_jensen_shannon": divergence.sqrt(),
-        "relative_entropy": at_least(surprise, nw.lit(0.0)),
+        "absolute": col("manhattan"),
+        "jensen_shannon": col("divergence"),
+        "root_jensen_shannon": col("divergence").sqrt(),
+        "relative_entropy": at_least(col("surprise"), nw.lit(0.0)),
         "transport": _wasserstein(p, q, spacing),
     }
 
 
-def _jensen_shannon(p: Expr, q: Expr) -> Expr:
-    """What an entry adds to four times the divergence; engines have no log(1 + x), so that near
-    p = q, where logarithms cancel, it is summed as a series.
+def _jensen_shannon(p: Expr, q: Expr, d: Expr) -> Expr:
+    """What an entry adds to four times the divergence, given d = (p - q) / (p + q).
+
+    Engines have no log(1 + x), so that near p = q, where logarithms cancel, it is summed as a
+    series; elsewhere 1 + d, which is 2 p / (p + q), loses no digit that the sum has.
     """
-    s = p + q
-    d = (p - q) / lifted(s, _TINY)
     x = d * d
     series = nw.lit(0.0)
     for j in range(_TERMS, 0, -1):
         series = x * (1.0 / (j * (2 * j - 1)) + series)
-    whole = lifted(s, _TINY)
-    a, b = 2.0 * p / whole, 2.0 * q / whole
-    logs = a * lifted(a, _TINY).log() + b * lifted(b, _TINY).log()
-    return s * nw.when(x < _SERIES).then(series).otherwise(logs)
+    logs = total([a * lifted(a, _TINY).log() for a in (1.0 + d, 1.0 - d)])
+    return (p + q) * nw.when(x < _SERIES).then(series).otherwise(logs)
 
 
 def _surprise(p: Expr, q: Expr) -> Expr:

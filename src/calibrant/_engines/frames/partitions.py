@@ -87,7 +87,11 @@ class Partitioned:
             groups = [lots[i : i + FAN_IN] for i in range(0, len(lots), FAN_IN)]
             lots = [delayed(_together)(group, keys) for group in groups]
         after = self.steps[last + 1 :] if keys else self.steps[-1:]
-        return _taken(nw.from_native(lots[0].compute()), after)
+        whole = lots[0].compute()
+        if whole is None:
+            empty = self.frame.to_native().get_partition(0).compute()
+            whole = _taken(nw.from_native(empty), self.steps[: last + 1]).to_native()
+        return _taken(nw.from_native(whole), after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +116,18 @@ def _taken(frame: Any, steps: tuple[Step, ...]) -> Any:
 
 
 def _of_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | None) -> Any:
-    chunks = [part.iloc[i : i + CHUNK] for i in range(0, max(1, len(part)), CHUNK)]
+    """None without rows, as filters leave partitions: steps take long, whatever the data."""
+    if not len(part):
+        return None
+    chunks = [part.iloc[i : i + CHUNK] for i in range(0, len(part), CHUNK)]
     return _together([_taken(nw.from_native(chunk), steps).to_native() for chunk in chunks], keys)
 
 
 def _together(parts: list[Any], keys: tuple[str, ...] | None) -> Any:
     """Parts put together: sums of equal groups added up, or rows one after another."""
+    parts = [part for part in parts if part is not None]
+    if not parts:
+        return None
     nonempty = [part for part in parts if len(part)] or parts[:1]
     if len(nonempty) == 1:
         return nonempty[0]

@@ -29,7 +29,7 @@ from calibrant._engines.frames.expressions import (
 from calibrant._engines.frames.keys import steps_of
 from calibrant._engines.frames.losses import class_rows
 from calibrant._engines.frames.problem import clean
-from calibrant._engines.frames.tables import bin_table
+from calibrant._engines.frames.tables import bin_table, check_ranks
 from calibrant._engines.protocol import Findings
 
 Array = NDArray[np.float64]
@@ -45,6 +45,8 @@ def vector_table(
             "here: use "
             "Quantile(m) or a count of bins, or collect the frame first"
         )
+    if isinstance(rule, Quantile):
+        check_ranks(rule)
     findings = matrix_sums(samples).findings
     d = samples.n_classes if phi is None else phi.shape[1]
     frame = _with_vectors(samples, phi)
@@ -75,7 +77,15 @@ def _with_vectors(samples: FrameSamples, phi: Array | None) -> Frame:
         vectors, targets = p, q
         low, span = np.zeros(len(p)), np.ones(len(p))
     else:
-        vectors, targets = ([_mean(part, values) for values in phi.T] for part in (p, q))
+        means = {
+            f"{kind}{j}": _mean(part, values)
+            for kind, part in (("mean", p), ("target", q))
+            for j, values in enumerate(phi.T)
+        }
+        frame = frame.with_columns(**means)
+        vectors, targets = (
+            [col(f"{kind}{j}") for j in range(phi.shape[1])] for kind in ("mean", "target")
+        )
         low = phi.min(axis=0)
         span = phi.max(axis=0) - low
         span = np.where(span > 0, span, 1.0)
