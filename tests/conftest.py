@@ -1,5 +1,6 @@
 """What must be settled before any test imports anything, and which tests share a process."""
 
+import gc
 import os
 import sys
 import tempfile
@@ -32,6 +33,9 @@ with suppress(ImportError, AttributeError):
 
     providers._get_local_constants = lambda: providers._local_constants
 
+# Read already: no module of examples.
+collect_ignore = ["conftest.py"]
+
 # Whether nothing has been compiled here that could be read again.
 FRESH = not (sys.dont_write_bytecode or (Path(__file__).parent / "laws" / "__pycache__").exists())
 
@@ -60,6 +64,7 @@ def pytest_collection(session: pytest.Session) -> None:
 
     (Compiling and rewriting takes twice as long as all else; mypy has the other core meanwhile.)
     """
+    gc.disable()
     if FRESH and _worker(session) not in ("", "gw0"):
         until = time.monotonic() + 300
         while not _collected(session).exists() and time.monotonic() < until:
@@ -67,11 +72,16 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    # Modules and tests stay to the end: looking for what is not used any more passes them over.
+    gc.freeze()
+    gc.enable()
     if FRESH and _worker(session) == "gw0":
         _collected(session).touch()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not _worker(session):
+        gc.unfreeze()  # what libraries then say of what is left is of no use
     if FRESH and _worker(session) == "gw0":
         _collected(session).unlink(missing_ok=True)
 

@@ -209,6 +209,11 @@ class TestRefused:
         with pytest.raises(InputError, match="empty"):
             audit([])
 
+    def test_a_measure_that_no_property_is_about(self):
+        result = audit(["auroc", "brier_score"], properties=["weighted"], shape="binary")
+        assert {row.measure for row in result.rows} == {"brier"}
+        assert result.notes == ("not audited: none of the properties asked for is about auroc",)
+
     def test_an_unknown_property_shape_or_option(self):
         with pytest.raises(InputError, match="did you mean 'truthful'"):
             audit("ece", properties=["truthfull"])

@@ -109,6 +109,8 @@ def audit(
     rows: list[AuditVerdict] = []
     for each in _SHAPES:
         rows += _verdicts([s for s in subjects if s.shape == each], wanted, n_draws, seed)
+    if measure is not None:
+        notes += _untested(subjects, rows)
     # Measures in the order asked for, each with its properties in theirs.
     order = list(dict.fromkeys((s.name, str(s.shape)) for s in subjects))
     rows.sort(key=lambda row: (order.index((row.measure, row.shape)), wanted.index(row.property)))
@@ -149,6 +151,13 @@ class _Replay:
         except Exception:  # a lambda, or a function within a function
             return _Replay, (self.bins, None, True)
         return _Replay, (self.bins, self.function, self.lost)
+
+
+def _untested(subjects: list[Subject], rows: list[AuditVerdict]) -> tuple[str, ...]:
+    """What is said of measures that were asked for, and that no property is about."""
+    tested = {row.measure for row in rows}
+    names = dict.fromkeys(s.name for s in subjects if s.name not in tested)
+    return tuple(f"not audited: none of the properties asked for is about {n}" for n in names)
 
 
 def _claimed(claims: Any, measure: Any) -> dict[str, bool] | None:
