@@ -484,3 +484,20 @@ def test_a_fine_grid_is_left_at_its_fixed_point():
     assert 32 / cells < found < 128 / cells
     assert smooth_errors(grid, n, found)[0] == pytest.approx(found, rel=1e-11)
     assert smooth_errors(grid, n, None)[0] == pytest.approx(found, rel=1e-11)
+
+
+def test_without_any_residual_no_finer_grid_is_looked_at(monkeypatch):
+    """Predictions that are certain and right took sixty times as long as others."""
+    from calibrant._summaries import smooth
+
+    asked = []
+    deposit = smooth.SmoothSummary.unit_grid
+
+    def counted(self, cells=smooth.UNIT_CELLS, **options):
+        asked.append(cells)
+        return deposit(self, cells, **options)
+
+    monkeypatch.setattr(smooth.SmoothSummary, "unit_grid", counted)
+    y = np.arange(50) % 2
+    assert cal.smooth_ece(y, y.astype(float)) == 0.0
+    assert asked == [smooth.UNIT_CELLS]

@@ -374,7 +374,9 @@ class _SmoothError:
         low = max(finest, (1.0 - 1e-6) * widest)
         if low < least:
             if self(least) < (1.0 - 1e-9) * least:
-                return max(self(least), finest)
+                # Without any residual no finer grid shows one, and 0 says so.
+                nothing = self(least) == 0.0 and self(finest) == 0.0
+                return 0.0 if nothing else max(self(least), finest)
             low = least if self(least) > least else low
         at_low = self(low)
         if low == finest and at_low <= finest:
