@@ -25,6 +25,8 @@ P = RNG.random(N)
 Y = (RNG.random(N) < P**1.3).astype(int)
 # Data A of the oracles: these five, drawn in this order.
 DATA = {"p": P, "y": Y, "s": P**1.3, "w": RNG.random(N)}
+# Weights of which some are 0: rows that are not there.
+DATA["v"] = np.where(DATA["w"] < 0.1, 0.0, DATA["w"])
 
 K = 4
 LOGITS = RNG.normal(size=(N, K)) * 2
@@ -34,7 +36,7 @@ REPORTS = [f"p{r}" for r in range(K)]
 SINGLES = [f"f{r}" for r in range(K)]
 LOGIT_NAMES = [f"h{r}" for r in range(K)]
 SOFT_NAMES = [f"q{r}" for r in range(K)]
-MANY = {"label": RNG.integers(0, K, N), "w": DATA["w"]}
+MANY = {"label": RNG.integers(0, K, N), "v": DATA["v"]}
 for values, names in ((ROWS, REPORTS), (LOGITS, LOGIT_NAMES), (SOFT, SOFT_NAMES)):
     MANY |= dict(zip(names, values.T.copy(), strict=True))
 MANY |= {name: MANY[p].astype(np.float32) for name, p in zip(SINGLES, REPORTS, strict=True)}
@@ -148,11 +150,11 @@ def test_one_is_dropped_where_the_rule_says_so(name):
 
 PROBLEMS = {
     "binary": (DATA, "y", "p", {}),
-    "soft and weighted": (DATA, "s", "p", {"sample_weight": "w"}),
+    "soft and weighted": (DATA, "s", "p", {"sample_weight": "v"}),
     "single precision": (DATA, "y", "f", {}),
     "logits": (DATA, "y", "h", {"from_logits": True}),
     "classes": (MANY, "label", REPORTS, {}),
-    "weighted classes": (MANY, "label", REPORTS, {"sample_weight": "w"}),
+    "weighted classes": (MANY, "label", REPORTS, {"sample_weight": "v"}),
     "soft classes": (MANY, SOFT_NAMES, REPORTS, {}),
     "logits of classes": (MANY, "label", LOGIT_NAMES, {"from_logits": True}),
     "classes in single precision": (MANY, "label", SINGLES, {}),

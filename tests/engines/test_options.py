@@ -106,6 +106,8 @@ ALONE: list[Case] = [
     (cal.ls_ece, BINARY, {"noise": "uniform"}),
     (cal.ls_ece, BINARY, {"method": "monte-carlo", "n_draws": 50}),
     (cal.smooth_ece, MULTI, {"sigma": 0.1}),
+    (cal.wasserstein, MULTI, {"positions": [0, 1, 3]}),
+    (cal.wasserstein, SOFT_ROWS, {"positions": [0, 1, 3]}),
     *(
         (cal.smooth_reliability, columns, {"kind": kind})
         for kind in ("unit", "logit")
