@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._core.bin_tables import squared
 from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
 from calibrant._core.errors import NotDefined
 from calibrant._data.samples import BadRow
@@ -128,6 +129,7 @@ def test_few_bins(name, notion, rule, plain_torch, small_programs):
         column = scalars.binary_column(samples, notion)
         found, found_too = scalars.few_bins(column, cuts, squares=squares)
         same_sums(found, expected, squares=squares)
+        assert squared(found) == squares, "what is left out says NaN"
         assert found_too == findings
 
 

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._core.loss_sums import LossSums
@@ -171,6 +172,8 @@ def few_bins(
     if found is None:
         return None
     findings, _, (sums,) = found
+    if not squares:  # the kernel leaves their place as it was
+        sums[:, [FIELDS.index("sum_wu2"), FIELDS.index("sum_wuz")]] = np.nan
     return sums, findings
 
 
