@@ -37,8 +37,8 @@ def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.con
 
 
 @triton.jit
-def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
-    """What `load_row` returns, of numbers that were loaded."""
+def of_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
+    """A prediction as it meets edges, whether its target is 1, and whether that is a label."""
     if DOUBLE:
         u = u.to(tl.float64)
     else:
@@ -50,6 +50,13 @@ def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
         upper = u > 0.5
         u = tl.where(upper, u, 1.0 - u)
         one = one == upper
+    return u, one, label
+
+
+@triton.jit
+def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
+    """What `load_row` returns, of numbers that were loaded."""
+    u, one, label = of_problem(u, z, CONFIDENCE, DOUBLE)
     exact = u.to(tl.float64)
     sound = (exact >= -OVERSHOOT) & (exact <= 1.0 + OVERSHOOT)
     clipped = (exact < 0.0) | (exact > 1.0)
@@ -68,16 +75,7 @@ def plain_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
     """As `checked_row`, in fewer steps: a prediction in [0, 1], whether its target is 1, and
     whether there is nothing to note about either.
     """
-    if DOUBLE:
-        u = u.to(tl.float64)
-    else:
-        u = u.to(tl.float32)
-    one = z == 1
-    label = one | (z == 0)
-    if CONFIDENCE:
-        upper = u > 0.5
-        u = tl.where(upper, u, 1.0 - u)
-        one = one == upper
+    u, one, label = of_problem(u, z, CONFIDENCE, DOUBLE)
     return in_unit(u), one, label & (u >= 0.0) & (u <= 1.0)
 
 

@@ -27,9 +27,10 @@ def split_by_windows(
     CONFIDENCE: tl.constexpr, M: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
     """Sums of the rows below each of M windows, and of all: n, z and u, (M + 1, 3) a program; and
-    the keys of rows in windows, in a program's own room, the rest of which is filled with `LAST`. A
-    window goes from one of some single
-    numbers in order to another, both included, by their ranks (2, M).
+    the keys of rows in windows, in a program's own room, the rest of which is filled with `LAST`.
+
+    A window goes from one of some single numbers in order to another, both included, by their
+    ranks (2, M).
     """
     program = tl.program_id(0)
     lows, highs = (), ()
