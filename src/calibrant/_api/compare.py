@@ -197,12 +197,7 @@ def compare(
     chosen, values, undefined = _values(chosen, summaries, threads, asked=measures is not None)
     # First, because labels that are no votes are an error.
     people = _people(samples, chosen, (fixed, quantile), level, seed, n_own) if ceiling else None
-    resamples = resampled(
-        list(samples.values()), values, chosen,
-        Resampling(fixed=fixed, quantile=quantile, level=level, groups=index,
-                   n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
-    )  # fmt: skip
-    drawn = [each.drawn for each in resamples]
+    # Before the draws, because what names no rows is an error.
     slices: dict[str, Slices] | None = None
     if by is not None:
         judging = Judging(checked_tolerance(tolerance), float(level), int(n_resamples))
@@ -213,6 +208,12 @@ def compare(
             )
             for name, each in samples.items()
         }  # fmt: skip
+    resamples = resampled(
+        list(samples.values()), values, chosen,
+        Resampling(fixed=fixed, quantile=quantile, level=level, groups=index,
+                   n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
+    )  # fmt: skip
+    drawn = [each.drawn for each in resamples]
     return Comparison(
         tuple(samples),
         tuple(m.name for m in chosen),

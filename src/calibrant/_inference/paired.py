@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -34,6 +35,25 @@ PAIRED_MEMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 APART = 1.6
 
 
+class Kinks(NamedTuple):
+    """Predictions, (n,) or (n, k), and the share of the weight that each has where the sign of the
+    gap about it may be noise, 0 elsewhere: which way a small change of a prediction moves a measure
+    that has a kink at a gap of 0 depends on that sign. `limits` are those of the measure alone, at
+    a level.
+    """
+
+    predictions: Array
+    unsure: Array
+    limits: Callable[[float], tuple[float, float]]
+
+    def room(self, other: Kinks) -> float:
+        """How far two measures may move apart on one side of their kinks and together on the
+        other.
+        """
+        moved = np.abs(self.predictions - other.predictions)
+        return 2.0 * float((np.maximum(self.unsure, other.unsure) * moved).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Scatter:
     """How a measure of a sample scatters about its true value.
@@ -45,9 +65,8 @@ class Scatter:
     influences: Influences | None
     errors: Array | None
     best: float = 0.0
-    # The predictions, where a measure has a kink at a gap of 0: which way a small change of them
-    # moves it depends on the sign of gaps that may be noise.
-    predictions: Array | None = None
+    # Where a measure has a kink at a gap of 0.
+    kinks: Kinks | None = None
     # What the noise of votes adds to the value, where it is taken out.
     excess: float = 0.0
     # Errors under each law of what may be behind votes, where these cannot tell which it is.
@@ -96,16 +115,22 @@ def difference_limits(
     spread = float(np.hypot(a.std(), b.std()))
     unlike = min(1.0, float((a - b).std()) / spread) if spread > 0 else 0.0
     apart = APART * unlike
+    # What the two have in common is in both gaps as they are seen, and the distance between these
+    # is true: moved towards 0, each by itself, they would lose it.
+    members = [(first.best + shift, second.best - shift) for shift in (-apart, 0.0, apart)]
     lows, highs = [], []
-    for shift in (-apart, 0.0, apart):
-        errors = first.at(first.best + shift) - second.at(second.best - shift)
-        below, above = quantiles(errors, (tail, 1.0 - tail))
+    for one, other in [*members, (0.0, 0.0)]:
+        below, above = quantiles(first.at(one) - second.at(other), (tail, 1.0 - tail))
         lows.append(value - above)
         highs.append(value - below)
-    room = 0.0
-    if first.predictions is not None and second.predictions is not None:
-        room = 2.0 * (1.0 - unlike) * float(np.abs(first.predictions - second.predictions).mean())
-    return min(lows) - room, max(highs) + room, value - float(np.median(a - b))
+    low, high = min(lows), max(highs)
+    if first.kinks is not None and second.kinks is not None:
+        room = (1.0 - unlike) * first.kinks.room(second.kinks)
+        # Whichever way kinks lie, two values are no further apart than their own limits are.
+        (least, most), (lowest, highest) = first.kinks.limits(level), second.kinks.limits(level)
+        low = max(low - room, min(low, least - highest))
+        high = min(high + room, max(high, most - lowest))
+    return low, high, value - float(np.median(a - b))
 
 
 def _law_limits(
@@ -139,8 +164,8 @@ def independent_limits(
     n = min(first.errors.shape[1], second.errors.shape[1])
     return difference_limits(
         value,
-        replace(first, errors=first.errors[:, :n], predictions=None, by_law=_first(first, n)),
-        replace(second, errors=second.errors[:, :n], predictions=None, by_law=_first(second, n)),
+        replace(first, errors=first.errors[:, :n], kinks=None, by_law=_first(first, n)),
+        replace(second, errors=second.errors[:, :n], kinks=None, by_law=_first(second, n)),
         level,
     )
 
@@ -218,36 +243,39 @@ def replicates(
     n_whole: int = WHOLE_RESAMPLES,
 ) -> list[Array]:
     """Each measure's value in every resample (fewer where a measure must be computed anew)."""
-    samples = made.samples
     shared: dict[Any, Any] = {}
-    out: list[Array] = []
-    for measure in measures:
-        if measure.statistic == "losses":
-            if "losses" not in shared:
-                shared["losses"] = _drawn_losses(made, draws)
-            out.append(_losses_of(measure, shared["losses"]))
-            continue
-        if measure.moved is not None:
-            out.append(_drawn_moved(made, measure, draws))
-            continue
-        statistic, formula = STATISTICS[measure.statistic], measure.table_formula
-        if statistic.merges and formula is not None:
-            rule = fixed if statistic.binning == "fixed" else quantile
-            if statistic not in shared:
-                shared[statistic] = _drawn_tables(made, statistic.problem, rule, draws)
-            if shared[statistic] is not None:
-                per_class = [formula(table) for table in shared[statistic]]
-                out.append(np.mean(per_class, axis=0))
-                continue
-        # What is of smooth curves is close in fine cells, and slow row by row; an order is neither.
-        of_cells = measure.cell_formula if measure.statistic != "levels" else None
-        if of_cells is not None:
-            if "cells" not in shared:
-                shared["cells"] = _drawn_cells(made, draws, n_whole)
-            out.append(of_cells(shared["cells"]))
-            continue
-        out.append(_drawn_whole(samples, measure, fixed, quantile, draws, n_whole))
-    return out
+    known = {m: _drawn_at_once(made, m, fixed, quantile, draws, n_whole, shared) for m in measures}
+    anew = tuple(m for m in measures if known[m] is None)
+    computed = iter(_drawn_whole(made.samples, anew, fixed, quantile, draws, n_whole))
+    return [next(computed) if values is None else values for values in known.values()]
+
+
+def _drawn_at_once(
+    made: Problems, measure: Measure, fixed: Rule, quantile: Rule, draws: Draws, n_whole: int,
+    shared: dict[Any, Any],
+) -> Array | None:  # fmt: skip
+    """A measure in every resample, where it can be had without computing each anew."""
+    if measure.statistic == "losses":
+        if "losses" not in shared:
+            shared["losses"] = _drawn_losses(made, draws)
+        return _losses_of(measure, shared["losses"])
+    if measure.moved is not None:
+        return _drawn_moved(made, measure, draws)
+    statistic, formula = STATISTICS[measure.statistic], measure.table_formula
+    if statistic.merges and formula is not None:
+        rule = fixed if statistic.binning == "fixed" else quantile
+        if statistic not in shared:
+            shared[statistic] = _drawn_tables(made, statistic.problem, rule, draws)
+        if shared[statistic] is not None:
+            out: Array = np.mean([formula(table) for table in shared[statistic]], axis=0)
+            return out
+    # What is of smooth curves is close in fine cells, and slow row by row; an order is neither.
+    of_cells = measure.cell_formula if measure.statistic != "levels" else None
+    if of_cells is None:
+        return None
+    if "cells" not in shared:
+        shared["cells"] = _drawn_cells(made, draws, n_whole)
+    return of_cells(shared["cells"])
 
 
 def _drawn_moved(made: Problems, measure: Measure, draws: Draws) -> Array:
@@ -370,16 +398,29 @@ def _losses_of(measure: Measure, drawn: LossSums) -> Array:
 
 
 def _drawn_whole(
-    samples: Samples, measure: Measure, fixed: Rule, quantile: Rule, draws: Draws, n_whole: int
-) -> Array:
+    samples: Samples,
+    measures: tuple[Measure, ...],
+    fixed: Rule,
+    quantile: Rule,
+    draws: Draws,
+    n_whole: int,
+) -> list[Array]:
+    """Measures that are computed anew for each of some resamples; what they share is made once."""
+    if not measures:
+        return []
     base = 1.0 if samples.weights is None else samples.weights.astype(np.float64)
-    values = []
+    as_it_is = Summary(samples, fixed, quantile)
+    rows = []
     for counts in draws.counts[:n_whole]:
-        drawn = replace(samples, weights=counts[draws.blocks] * base)
-        try:
-            values.append(measure.compute(Summary(drawn, fixed, quantile)))
-        except InputError:
-            # Nothing drawn that the measure is about (no prediction above a threshold): it says
-            # nothing new.
-            values.append(measure.compute(Summary(samples, fixed, quantile)))
-    return np.array(values)
+        drawn = Summary(replace(samples, weights=counts[draws.blocks] * base), fixed, quantile)
+        rows.append([_computed(measure, drawn, as_it_is) for measure in measures])
+    return list(np.array(rows).T)
+
+
+def _computed(measure: Measure, drawn: Summary, as_it_is: Summary) -> float:
+    try:
+        return measure.compute(drawn)
+    except InputError:
+        # Nothing drawn that the measure is about (no prediction above a threshold): it says
+        # nothing new.
+        return measure.compute(as_it_is)
