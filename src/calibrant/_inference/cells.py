@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.bin_tables import BinTable, ColumnTable
 from calibrant._core.binning import LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._data.links import logit
 from calibrant._data.samples import Notion, Samples
@@ -296,21 +296,13 @@ class Drawn:
         )
 
 
-def empty_tables(n_draws: int, m: int) -> Array:
-    """Zeros (draws, bins, fields), each field in one piece: few of them are written and read."""
-    return np.zeros((len(FIELDS), n_draws, m)).transpose(1, 2, 0)
-
-
 def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array) -> BinTable:
     """Sums (draws, bins) as one table of so many classes."""
-    sums = empty_tables(*w.shape)
     columns = {
         "n": w, "sum_w": w, "sum_w2": w2, "sum_wu": wu, "sum_wz": wz, "sum_wz2": wz2,
         "sum_w2z": w2z,
     }  # fmt: skip
-    for name, column in columns.items():
-        sums[..., FIELDS.index(name)] = column
-    return BinTable(sums, has_squares=False)
+    return ColumnTable(columns)
 
 
 def as_seen(cells: Cells) -> Drawn:

@@ -72,6 +72,7 @@ def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = N
     theta = np.array([0.0, slope]) if slope is not None else np.array([centre, scale])
     free = 1 if slope is not None else 2
     basis = np.stack([np.ones(h.size), x])[:free]
+    likelihood = _log_likelihood(z, x, weights, theta)
     for _ in range(100):
         p = sigmoid(theta[0] + theta[1] * x)
         score = basis @ (weights * (z - p))
@@ -79,18 +80,17 @@ def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = N
         step = np.zeros(2)
         step[:free] = np.linalg.lstsq(information, score, rcond=1e-12)[0]
         # Halve a step that lowers the likelihood: far from the optimum Newton overshoots.
-        best = _log_likelihood(z, x, weights, theta)
-        part = 1.0
-        while _log_likelihood(z, x, weights, theta + part * step) < best - 1e-12 * abs(best):
+        part, tried = 1.0, theta + step
+        found = _log_likelihood(z, x, weights, tried)
+        while found < likelihood - 1e-12 * abs(likelihood) and part >= 1e-6:
             part /= 2.0
-            if part < 1e-6:
-                break
-        theta = theta + part * step
+            tried = theta + part * step
+            found = _log_likelihood(z, x, weights, tried)
+        theta, likelihood = tried, found
         if np.abs(part * step).max() < 1e-12:
             break
     p = sigmoid(theta[0] + theta[1] * x)
     bread = np.linalg.pinv((basis * (weights * p * (1.0 - p))) @ basis.T).astype(np.float64)
-    likelihood = _log_likelihood(z, x, weights, theta)
     if slope is not None:
         return LogisticFit(float(theta[0]), slope, bread, likelihood)
     back = np.array([[1.0, -centre / scale], [0.0, 1.0 / scale]])

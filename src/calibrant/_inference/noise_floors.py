@@ -1,0 +1,178 @@
+"""Noise floors: what measures show when predictions are right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
+from calibrant._inference.families import Families
+from calibrant._inference.means import null_losses
+from calibrant._inference.null import drawn_samples, null_drawn, null_mean
+from calibrant._inference.tails import lower_tail, upper_chance, upper_tail
+from calibrant._measures.catalogue import Measure
+from calibrant.results._uncertainty import NoiseFloor
+
+Array = NDArray[np.float64]
+
+OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
+
+SOFT_HAVE_NO_FLOOR = (
+    "soft labels have no noise floor for this measure: how much they would scatter about the right "
+    "predictions depends on how they came about. Give votes=, the number of votes behind each label"
+)
+
+
+def why_no_floor(measure: Measure) -> str:
+    """Why a measure of these samples has no noise floor."""
+    if measure.is_ranking:
+        return (
+            f"{measure.name} measures ranking, not calibration: there is no value that calibrated "
+            "predictions show. cal.interval gives its confidence interval"
+        )
+    return SOFT_HAVE_NO_FLOOR
+
+
+@dataclass
+class NoiseFloors(Families):
+    """Noise floors of one set of samples; draws are shared between measures."""
+
+    _null: dict[Any, Any] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        """Make what all measures read, before threads do so at the same time."""
+        self._null_drawn(self.plain_problem, self.plain_problem.fine_cells)
+
+    def noise_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
+        """What the measure shows when the predictions are right; None where nothing tells."""
+        if measure.is_ranking:
+            return None
+        if measure.statistic == "losses" and self.votes is None:
+            return self._loss_floor(measure, value)
+        null = self.null_values(measure)
+        if null is None:
+            return None
+        drawn, method = null
+        exact = None
+        if measure.null_mean is not None and not self.soft and self.groups is None:
+            binned = self.binned(measure)
+            problem = self.plain_problem if binned is None else binned[1]
+            exact = null_mean(measure, problem)
+        seen = self.on_null_scale(measure, value)
+        scale = value / seen if seen > 0 and self._of_cells(measure) is not None else 1.0
+        better = measure.higher_is_better
+        p, p_low = upper_tail(drawn, seen), lower_tail(drawn, seen)
+        return NoiseFloor(
+            measure.name,
+            value,
+            scale * float(drawn.mean()) if exact is None else exact,
+            scale * float(np.quantile(drawn, 0.05 if better else 0.95)),
+            p_low if better else p,
+            int(drawn.size),
+            method,
+            exact is not None,
+            self.seed,
+            p if better else p_low,
+        )
+
+    def on_null_scale(self, measure: Measure, value: float) -> float:
+        """The value as the null is drawn: on cells, where measures are not of bins."""
+        of_cells = self._of_cells(measure)
+        if self.binned(measure) is None and of_cells is not None:
+            return float(of_cells(as_seen(self.plain_problem.fine_cells))[0])
+        return value
+
+    def _of_cells(self, measure: Measure) -> Callable[[Drawn], Array] | None:
+        """The formula over cells, if a null is drawn there: residuals that scatter as they did are
+        those of errors alone.
+        """
+        scatter = self.soft or self.groups is not None
+        return None if scatter and not measure.is_error else measure.cell_formula
+
+    def null_values(self, measure: Measure) -> tuple[Array, str] | None:
+        """The measure's value in samples whose predictions are right, and how they were drawn."""
+        scatter = self.soft or self.groups is not None
+        method = SCATTER if scatter else OUTCOMES
+        binned, formula, of_cells = (
+            self.binned(measure),
+            measure.table_formula,
+            self._of_cells(measure),
+        )
+        if binned is not None and formula is not None:
+            problem = binned[1]
+            drawn = self._null_drawn(problem, problem.fine_cells)
+            return formula(drawn.tables()), method
+        if of_cells is not None:
+            key_: Any = ("null", measure.name)
+            if key_ not in self._null:
+                problem = self.plain_problem
+                drawn = self._null_drawn(problem, problem.fine_cells)
+                self._null[key_] = of_cells(drawn.first(self.many_draws))
+            return self._null[key_], method
+        classes = self.class_family(measure)
+        if classes is not None:
+            family, errors = classes
+            key_ = ("null", id(family))
+            if key_ not in self._null:
+                self._null[key_] = family.null(self.many_draws)
+            residual = self._null[key_]
+            return errors(residual, np.broadcast_to(family.bins.weight, residual.shape)), method
+        if self.soft and self.votes is None:
+            return None
+        return self._null_rows(measure)
+
+    def _null_drawn(self, problem: Problem, cells: Cells) -> Drawn:
+        key = ("drawn", id(cells))
+        if key not in self._null:
+            n_draws = max(self.n_resamples, self.many_draws)
+            rng = np.random.default_rng((self.seed, 5))
+            self._null[key] = null_drawn(problem, cells, self.blocks, n_draws, rng)
+        drawn: Drawn = self._null[key]
+        return drawn
+
+    def _null_rows(self, measure: Measure) -> tuple[Array, str]:
+        """Whole samples drawn row by row: predictions equal to the distributions of labels."""
+        group = tuple(
+            m for m in self.measures
+            if m.statistic == measure.statistic and self._of_cells(m) is None
+        )  # fmt: skip
+        group = group if measure in group else (*group, measure)
+        key = ("rows", measure.statistic, len(group))
+        if key not in self._null:
+            rng = np.random.default_rng((self.seed, 6))
+            values = []
+            for sample in drawn_samples(self.samples, self.few_draws, rng, self.votes):
+                summary = self.summary(sample)
+                values.append([m.compute(summary) for m in group])
+            self._null[key] = np.array(values)
+        what = "outcomes" if self.votes is None else "votes"
+        drawn: Array = self._null[key][:, group.index(measure)]
+        return drawn, f"{what} drawn from the predictions"
+
+    def _loss_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
+        """Of losses the law under the predictions is known: mean, variance, skewness."""
+        if self.soft or self.groups is not None:
+            return None
+        if "losses" not in self._null:
+            self._null["losses"] = null_losses(self.samples)
+        mean, spread, skew = self._null["losses"][measure.loss]
+        if spread > 0:
+            x = (value - mean) / spread
+            p, p_low = upper_chance(x, skew), upper_chance(-x, -skew)
+            upper = mean + spread * self._upper_point(skew)
+        else:
+            p = p_low = 1.0
+            upper = mean
+        return NoiseFloor(
+            measure.name, value, mean, upper, p, 0, "moments under the predictions", True,
+            self.seed, p_low,
+        )  # fmt: skip
+
+    @staticmethod
+    def _upper_point(skew: float) -> float:
+        # Cornish and Fisher's point of a law with a little skewness.
+        return 1.6448536269514722 + skew * (1.6448536269514722**2 - 1.0) / 6.0
