@@ -51,7 +51,12 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
     shape = samples.shape
     chosen = choose(names, shape)
     cells = _cells(fixed, names)
-    sums = frames.stream_sums(samples, cells, holdings(names, samples.multiclass))
+    sums = frames.stream_sums(
+        samples,
+        cells,
+        holdings(names, samples.multiclass),
+        distances=any(measure.statistic == "distribution" for measure in chosen),
+    )
     _check_sums(samples, sums)
     summary = summary_of(samples, sums, cells, fixed, truthful)
     notes: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from calibrant._engines.frames.expressions import (
     number,
 )
 from calibrant._engines.frames.groups import Groups
-from calibrant._engines.frames.query import Query
+from calibrant._engines.frames.query import Query, checked
 from calibrant._engines.protocol import Findings
 
 Array = NDArray[np.float64]
@@ -116,9 +116,9 @@ def logit_grid(
     """The masses of w z and w (1 - z) on the logit grid, and how many logits were clipped."""
     whole = whole or samples.from_logits
     if notion == "classwise":
-        from calibrant._engines.frames.classes import class_columns, matrix_sums
+        from calibrant._engines.frames.classes import class_columns
 
-        findings = matrix_sums(samples).findings
+        findings = checked(samples)
         parts = [
             logit_grid(part, "binary", spacing, eps, whole=whole) for part in class_columns(samples)
         ]
@@ -139,9 +139,9 @@ def unit_grid(
 ) -> tuple[UnitGrid, Findings]:
     """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
     if notion == "classwise":
-        from calibrant._engines.frames.classes import class_columns, matrix_sums
+        from calibrant._engines.frames.classes import class_columns
 
-        findings = matrix_sums(samples).findings
+        findings = checked(samples)
         columns = class_columns(samples)
         grids = [unit_grid(c, "binary", cells, residual_only=residual_only)[0] for c in columns]
         return UnitGrid(np.concatenate([grid.sums for grid in grids])), findings

@@ -7,7 +7,7 @@ graph has one task per partition, which groups and sums; sums are then added up 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -37,7 +37,7 @@ def stacked(frames: Sequence[Frame]) -> Frame:
     first = frames[0]
     if not isinstance(first, Partitioned):
         return nw.concat(list(frames), how="vertical")
-    return Partitioned(first.frame, (("stacked", tuple(f.steps for f in frames), {}),))
+    return replace(first, steps=(("stacked", tuple(f.steps for f in frames), {}),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,15 @@ class Partitioned:
 
     frame: Frame
     steps: tuple[Step, ...] = ()
+    # Shared by all that is made of one frame: Dask plans them anew whenever it is asked.
+    _parts: list[Any] = field(default_factory=list)
+
+    @property
+    def parts(self) -> list[Any]:
+        """The partitions, yet to be read."""
+        if not self._parts:
+            self._parts.extend(self.frame.to_native().to_delayed())
+        return self._parts
 
     @property
     def implementation(self) -> Any:
@@ -79,10 +88,7 @@ class Partitioned:
         names = [name for name, _, _ in self.steps]
         last = names.index("sums") if "sums" in names else len(names) - 1
         keys = self.steps[last][1][0] if "sums" in names else None
-        lots = [
-            delayed(_of_partition)(part, self.steps[: last + 1], keys)
-            for part in self.frame.to_native().to_delayed()
-        ]
+        lots = [delayed(_of_partition)(part, self.steps[: last + 1], keys) for part in self.parts]
         while len(lots) > 1:
             groups = [lots[i : i + FAN_IN] for i in range(0, len(lots), FAN_IN)]
             lots = [delayed(_together)(group, keys) for group in groups]

@@ -6,7 +6,8 @@ What a group is used for is settled on the host (`groups`): one query feeds bins
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
 
 import narwhals as nw
 
@@ -20,6 +21,19 @@ from calibrant._engines.frames.expressions import Expr, Float64, Frame, col, flo
 from calibrant._engines.frames.groups import APART, Groups
 from calibrant._engines.frames.keys import octave_layers, steps_of
 from calibrant._engines.frames.problem import findings, folded, scalar
+from calibrant._engines.protocol import Findings
+
+# What a pass found about the rows of these samples, all of which can be measured.
+_CHECKED: WeakKeyDictionary[FrameSamples, Findings] = WeakKeyDictionary()
+
+
+def checked(samples: FrameSamples) -> Findings:
+    """What there is to tell about the rows, which can all be measured: as an earlier pass found,
+    or one of its own, for frames elsewhere may be large.
+    """
+    if samples not in _CHECKED:
+        Query(samples, "confidence").run()
+    return _CHECKED[samples]
 
 
 @dataclass
@@ -118,6 +132,8 @@ class Query:
             key = key + self.logit_cell.cast(nw.Int64) * APART
         groups = self.grouped(key, most)
         groups.check_rows()
+        if most is None:  # whether logarithms were clipped is known of passes that take some
+            _CHECKED[self.samples] = replace(groups.findings, n_log_clipped=0)
         return groups
 
     def grouped(self, key: Expr, most: int | None = None) -> Groups:

@@ -32,13 +32,12 @@ from calibrant._engines.frames.classes import (
     class_columns,
     class_refinement_pass,
     class_sums,
-    matrix_sums,
 )
 from calibrant._engines.frames.expressions import col
 from calibrant._engines.frames.grids import ask_logits, ask_units, logit_nodes, unit_nodes
 from calibrant._engines.frames.losses import MOST_RANKED, ask_losses, loss_sums, losses_of
 from calibrant._engines.frames.quantiles import level_sets, quantile_table
-from calibrant._engines.frames.query import Query
+from calibrant._engines.frames.query import Query, checked
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import Refinement, refine
 
@@ -83,7 +82,7 @@ def classwise_table(
     samples: FrameSamples, rule: Rule, *, squares: bool = True
 ) -> tuple[BinTable, Findings]:
     """The table of every class against the rest, each with its own bins."""
-    findings = matrix_sums(samples).findings
+    findings = checked(samples)
     if isinstance(rule, FixedRule):
         sums = class_sums(samples, fixed_cuts(rule, samples.precision))
         return without_dropped(sums, rule, True), findings
@@ -156,9 +155,11 @@ def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
     return np.stack(parts), groups.findings
 
 
-def stream_sums(samples: FrameSamples, cells: Cells, holds: frozenset[str]) -> StreamSums:
+def stream_sums(
+    samples: FrameSamples, cells: Cells, holds: frozenset[str], *, distances: bool = True
+) -> StreamSums:
     """The sums that an Accumulator keeps: one query for all but the classes' own bins, and the
-    distances of soft labels, which are not known to be soft before.
+    distances of soft labels, which are not known to be soft before; these only if `distances`.
     """
     query = Query(samples, "confidence" if samples.multiclass else "binary")
     query.add_fields().add_cells(cells)
@@ -181,7 +182,7 @@ def stream_sums(samples: FrameSamples, cells: Cells, holds: frozenset[str]) -> S
         out["by_class"], _ = top_class_sums(samples, fixed_cuts(cells.rule, samples.precision))
     if "losses" in holds:
         losses = losses_of(groups, samples.n_classes)
-        if groups.findings.soft and samples.n_classes <= MOST_RANKED:
+        if distances and groups.findings.soft and samples.n_classes <= MOST_RANKED:
             losses, _ = loss_sums(samples, distribution=True)
         out |= loss_arrays(losses)
     if "logits" in holds:

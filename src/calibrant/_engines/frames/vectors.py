@@ -14,7 +14,6 @@ from calibrant._core.bin_tables import VectorTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._engines.frames.classes import matrix_sums
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.columns import has_weights
 from calibrant._engines.frames.expressions import (
@@ -29,6 +28,7 @@ from calibrant._engines.frames.expressions import (
 from calibrant._engines.frames.keys import steps_of
 from calibrant._engines.frames.losses import class_rows
 from calibrant._engines.frames.problem import clean
+from calibrant._engines.frames.query import checked
 from calibrant._engines.frames.tables import bin_table, check_ranks
 from calibrant._engines.protocol import Findings
 
@@ -47,10 +47,10 @@ def vector_table(
         )
     if isinstance(rule, Quantile):
         check_ranks(rule)
-    findings = matrix_sums(samples).findings
     d = samples.n_classes if phi is None else phi.shape[1]
     frame = _with_vectors(samples, phi)
     cuts, steps = _cuts(samples, frame, rule, phi)
+    findings = checked(samples)
     residuals = [f"d{j}" for j in range(d)]
     frame = frame.select("top", "u", "w", *residuals, key=steps)
     ends = [col("u").min().alias("low"), col("u").max().alias("high")]
@@ -123,6 +123,7 @@ def _cuts(
     elif phi is None:
         cuts = bin_table(samples, "confidence", rule)[1]
     else:
+        checked(samples)  # first, for below are only the rows that can be measured
         scalar = replace(
             samples, frame=frame.select("u", "w", z=nw.lit(0.0)), predictions=("u",),
             targets=("z",), weight="w", multiclass=False, from_logits=False, labels=None,
