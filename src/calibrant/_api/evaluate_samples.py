@@ -194,12 +194,12 @@ def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> b
 
 
 def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
-    """The measures asked for by name, or all that apply."""
+    """The measures asked for by name, each once, or all that apply."""
     if measures is None:
         return tuple(m for m in catalogue(shape) if not m.on_request)
     if isinstance(measures, str):
         raise InputError(f"measures must be a list of names; got the text {measures!r}")
-    return tuple(find(name, shape) for name in measures)
+    return tuple(dict.fromkeys(find(name, shape) for name in measures))
 
 
 def assemble(

@@ -502,6 +502,8 @@ _RANKING = ("auprc", "average_precision", "gini", "pr_auc")
 
 # The entries that were looked through, and what was found in them: each call asks again.
 _found: tuple[tuple[Measure, ...], dict[tuple[str, Shape], Measure]] = (_ENTRIES, {})
+# And the own name of whatever a measure was called.
+_called: tuple[tuple[Measure, ...], dict[str, str]] = ((), {})
 
 
 def find(name: str, shape: Shape) -> Measure:
@@ -533,12 +535,17 @@ def canonical(name: Any) -> Any:
 
     A name as it is written comes first: SMECE (soft labels) is not smECE (smooth).
     """
+    global _called
     if not isinstance(name, str):
         return name
+    if _called[0] is not _ENTRIES:
+        _called = (_ENTRIES, {})
+    if name in _called[1]:
+        return _called[1][name]
     for alike in (str, _plain):
         names = _named(name, alike)
         if len(names) == 1:
-            return names[0]
+            return _called[1].setdefault(name, names[0])
     return name
 
 

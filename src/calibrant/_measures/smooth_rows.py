@@ -67,7 +67,10 @@ def _coarser(nodes: Array, mass: Array, squares: Array, sigma: float) -> tuple[A
     some = total > 0
     centre = np.add.reduceat(mass * nodes, starts) / np.where(some, total, 1.0)
     at = np.where(some, np.clip(centre, nodes[starts], nodes[last]), middle)
-    return at, total, np.add.reduceat(squares, starts)
+    square = np.add.reduceat(squares, starts)
+    # Where there is nothing, as between few rows and narrow noise, nothing is added.
+    held = (total != 0) | (square != 0)
+    return at[held], total[held], square[held]
 
 
 def curve_limits(mean_target: Array, n_effective: Array, level: float) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,12 @@ class BinSensitivity(Result):
                 f"there is no measure {measure!r} here: {nearest(measure, self.values)}"
             )
         return self.values[measure]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
 
     def at(self, m: int) -> dict[str, float]:
         """Give every measure at m bins.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,12 @@ class Evaluation(Result):
     def __contains__(self, name: object) -> bool:
         own = canonical(name)
         return any(estimate.name == own for estimate in self.estimates)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
 
     @property
     def values(self) -> dict[str, float]:
