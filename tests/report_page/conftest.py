@@ -153,7 +153,7 @@ def soft(folder):
 
 @pytest.fixture(scope="session")
 def nasty(folder):
-    """Names that would be code, were they not text."""
+    """Names that would be code, were they not text; and bins of one's own."""
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(5) * 0.5, 300)
     labels = (p.cumsum(axis=1)[:, :-1] < rng.random(300)[:, None]).sum(axis=1)
@@ -161,17 +161,18 @@ def nasty(folder):
     return saved(
         folder, "nasty", y, p, classes=list(NASTY), name=f"</title>{NASTY[0]}",
         by=np.array(NASTY, dtype=object)[labels[::-1] % 3], source={NASTY[1]: NASTY[0]},
+        bins=[0, 0.1, 0.5, 1.0],
     )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def compared(folder):
-    """Three predictors, one with a bad name."""
+    """Four predictors, two of them alike, and one with a bad name."""
     need("altair")
     e = examples.load("fashion-shirt")
     y, h = e.test_labels[:800], e.test_logits[:800]
     proba = {name: 1 / (1 + np.exp(-h / t)) for name, t in (("as is", 1), ("T 1.8", 1.8),
-             (NASTY[0] + "y" * 300, 4))}  # fmt: skip
+             (NASTY[0] + "y" * 300, 4), ("alike", 1))}  # fmt: skip
     found = cal.compare(y, proba, n_resamples=100, by=np.arange(800) % 2)
     path = found.save(folder / "compared.html", source="three temperatures")
     return Made(path, y, proba, found)

@@ -14,8 +14,8 @@ def rows(page, table):
     )
 
 
-def test_nothing_goes_wrong_and_nothing_is_asked_for(visit, compared):
-    opened = visit(compared.path)
+def test_nothing_goes_wrong_and_nothing_is_asked_for(look, compared):
+    opened = look(compared.path)
     assert opened.said == [] and opened.dialogs == []
     assert opened.asked == [compared.path.as_uri()]
     assert opened.page.locator("script").count() == 3
@@ -27,7 +27,7 @@ def test_ranks_and_differences_are_python_s(look, compared, measure):
     page.select_option("#measure", label=measure)
     ranking = compared.report.ranking(measure)
     assert [row[:3] for row in rows(page, "rank-table")] == [
-        [name, shown(value), str(rank)]
+        [name, shown(value), str(rank) + (" =" if name in ("as is", "alike") else "")]
         for name, value, rank in zip(
             ranking["predictor"], ranking[measure], ranking["rank"], strict=True
         )
@@ -37,8 +37,8 @@ def test_ranks_and_differences_are_python_s(look, compared, measure):
         [d.first, shown(d.value), f"{shown(d.low)} to {shown(d.high)}"] for d in differences
     ]
     assert measure in page.inner_text("#ranks-title")
-    assert page.locator("#ranks .mark-symbol path").count() == 3
-    assert page.locator("#differences .mark-symbol path").count() == 2
+    assert page.locator("#ranks .mark-symbol path").count() == 4
+    assert page.locator("#differences .mark-symbol path").count() == 3
 
 
 def test_everything_is_in_the_order_of_the_measure_chosen(look, compared):
@@ -59,21 +59,18 @@ def test_everything_is_in_the_order_of_the_measure_chosen(look, compared):
     assert len(orders) > 1  # or this test could not fail
 
 
-def test_ties_are_marked(look, folder, compared):
+@pytest.mark.parametrize("measure", ["ece", "log_loss"])
+def test_ties_are_marked(look, compared, measure):
     made = compared.report
-    best = made.order("log_loss")[0]
-    alike = {d.first for d in made.differences("log_loss") if d.better is None}
+    best = made.order(measure)[0]
+    alike = {d.first for d in made.differences(measure) if d.better is None}
     page = look(compared.path).page
-    page.select_option("#measure", label="log_loss")
+    page.select_option("#measure", label=measure)
     told = {row[0] for row in rows(page, "rank-table") if row[5] == "tied for the best"}
     assert told == (alike | {best} if alike else set())
-    same = cal.compare(compared.y, {"b": compared.p["as is"], "a": compared.p["as is"],
-                                    "c": compared.p["T 1.8"]}, n_resamples=50)  # fmt: skip
-    page = look(same.save(folder / "same.html")).page
-    for measure in ("ece", "log_loss"):
-        page.select_option("#measure", label=measure)
-        ranks = {row[0]: row[2] for row in rows(page, "rank-table")}
-        assert ranks["a"] == ranks["b"] and ranks["a"].endswith(" =") and "=" not in ranks["c"]
+    ranks = {row[0]: row[2] for row in rows(page, "rank-table")}
+    assert ranks["as is"] == ranks["alike"] and ranks["alike"].endswith(" =")
+    assert not any("=" in ranks[name] for name in set(compared.p) - {"as is", "alike"})
 
 
 def test_values_sort_and_are_python_s(look, compared):
@@ -103,7 +100,7 @@ def test_robustness_slices_and_recipe_are_told(look, compared):
     text = page.inner_text("main")
     assert compared.report.robustness.title in text
     assert "three temperatures" in text
-    assert page.locator("#slices table").count() == 3
+    assert page.locator("#slices table").count() == 4
     for entry in compared.report.glossary:
         assert entry.formula in text
 
@@ -114,3 +111,14 @@ def test_a_phone_and_the_dark(look, compared):
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.inner_text("#theme") == "Light"
     assert page.pdf().startswith(b"%PDF")
+
+
+def test_each_rank_has_one_tick(look, tmp_path):
+    """Of two predictors there was a third tick between the ranks, written as the second."""
+    y = [0, 1, 1, 0, 1]
+    models = {"a": [0.1, 0.9, 0.8, 0.3, 0.7], "b": [0.4, 0.6, 0.5, 0.6, 0.5]}
+    cal.compare(y, models, measures=["brier"], n_resamples=100).save(tmp_path / "two.html")
+    ticks = look(tmp_path / "two.html").page.eval_on_selector_all(
+        "#ranks .role-axis-label text", "all => all.map(each => each.textContent)"
+    )
+    assert [each for each in ticks if each.isdigit()] == ["1", "2"]

@@ -1,5 +1,7 @@
 """The page's recalibration chooses its map by data: none that makes predictions worse."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -22,8 +24,9 @@ def tried(y, p, *, groups=None, **options):
 
 
 def overconfident(n=N):
-    h = 2 * RNG.normal(size=n)
-    return (RNG.random(n) < 1 / (1 + np.exp(-0.6 * h))).astype(int), 1 / (1 + np.exp(-h))
+    rng = np.random.default_rng(1)
+    h = 2 * rng.normal(size=n)
+    return (rng.random(n) < 1 / (1 + np.exp(-0.6 * h))).astype(int), 1 / (1 + np.exp(-h))
 
 
 def rounded():
@@ -41,9 +44,14 @@ def change(found, name):
     return next(each for each in found.changes if each.measure == name)
 
 
+@cache
+def tried_on(make):
+    return tried(*make())
+
+
 @pytest.mark.parametrize("make", [rounded, verbal, overconfident])
 def test_no_kind_of_confidences_is_made_worse(make):
-    found = tried(*make())
+    found = tried_on(make)
     for name in ("ece", "log_loss", "brier"):
         assert change(found, name).after < change(found, name).before
     assert change(found, "brier").high < 0 and "clearly better" in found.outcome
@@ -51,17 +59,16 @@ def test_no_kind_of_confidences_is_made_worse(make):
 
 def test_wrong_certainties_are_not_left_to_logarithms():
     for make in (rounded, verbal):
-        found = tried(*make())
+        found = tried_on(make)
         assert found.method in ("IsotonicCalibration", "HistogramBinning")
         assert found.tried[found.method] < found.tried["as they are"] and not found.notes
     # What was done before this choice: worse than nothing.
-    y, p = rounded()
-    scores = tried(y, p).tried
+    scores = tried_on(rounded).tried
     assert scores["PlattScaling"] > scores["as they are"]
 
 
 def test_ordinary_predictions_get_the_simplest_map():
-    found = tried(*overconfident())
+    found = tried_on(overconfident)
     assert found.method == "PlattScaling" and "simplest" in found.why
     assert "Brier score" in found.why and "as they are 0." in found.why
     h = 2 * RNG.normal(size=(N, 4))
@@ -81,7 +88,7 @@ def test_rounded_rows_of_several_classes():
     assert change(found, "brier").high < 0 and change(found, "ece").after < 0.05
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_calibrated_predictions_need_none(seed):
     rng = np.random.default_rng(seed)
     p = rng.random(N)
@@ -100,7 +107,7 @@ def test_soft_labels_weights_and_groups_are_taken():
 
 def test_the_page_says_which_and_why():
     y, p = rounded()
-    report = cal.report(y[:2000], p[:2000])
+    report = cal.report(y[:2000], p[:2000], measures=["ece"])
     page, change = report.to_html(), report.before_after
     assert f"<b>{change.method_name}</b>, {change.learned}" in page
     assert change.why in page and change.outcome in page
@@ -122,18 +129,21 @@ def test_maps_side_by_side_are_those_of_the_scalers_on_rows_not_fitted(weighted)
     fitted, rest, _ = _halves(samples, None, 3)
     own = {"sample_weight": None if w is None else w[fitted]}
     held = {"sample_weight": None if w is None else w[rest]}
+    after = {
+        each.method: SCALERS[each.method]().fit(y[fitted], p[fitted], **own).transform(p[rest])
+        for each in found.maps
+    }
+    measures = ["ece", "log_loss", "brier"]
+    compared = cal.compare(
+        y[rest], {"before": p[rest], **after}, measures=measures, level=0.9, n_resamples=50, **held
+    )
     for each in found.maps:
-        after = SCALERS[each.method]().fit(y[fitted], p[fitted], **own).transform(p[rest])
-        compared = cal.compare(
-            y[rest], {"before": p[rest], "after": after}, measures=["ece", "log_loss", "brier"],
-            level=0.9, n_resamples=50, **held,
-        )  # fmt: skip
-        for name in ("ece", "log_loss", "brier"):
+        for name in measures:
             row = change(each, name)
             assert row.before == pytest.approx(compared.value("before", name))
-            assert row.after == pytest.approx(compared.value("after", name))
+            assert row.after == pytest.approx(compared.value(each.method, name))
         for name in ("log_loss", "brier"):
-            row, apart = change(each, name), compared.difference("after", "before", name)
+            row, apart = change(each, name), compared.difference(each.method, "before", name)
             assert (row.low, row.high) == pytest.approx((apart.low, apart.high))
 
 
@@ -164,7 +174,7 @@ def test_names_of_maps_are_checked(names, said):
 
 def test_every_map_has_a_name_and_goes_on_a_page():
     assert set(METHODS.values()) == set(SCALERS)
-    h = 2 * RNG.normal(size=(400, 3))
+    h = 2 * RNG.normal(size=(200, 3))
     y = (0.6 * h + RNG.gumbel(size=h.shape)).argmax(axis=1)
     samples = to_samples(y, h, from_logits=True)
     found = side_by_side(

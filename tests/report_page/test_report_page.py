@@ -15,7 +15,8 @@ from report_page.conftest import NASTY, saved
 
 # A4 less the margins, in CSS pixels.
 SHEET = 688
-COUNTS = (1, 2, 7, 15, 33, 50, 70, 100)
+# One, an odd and an even number, the page's own, and the last.
+COUNTS = {"equal-width": (1, 7, 50, 100), "quantile": (2, 15, 33, 100)}
 
 
 def choose(page, *, m=None, rule=None):
@@ -52,7 +53,7 @@ def test_the_slider_shows_what_python_says(look, fashion, rule):
     page = look(fashion.path).page
     bins = {"equal-width": cal.EqualWidth, "quantile": cal.Quantile}[rule]
     choose(page, rule=rule)
-    for m in COUNTS:
+    for m in COUNTS[rule]:
         choose(page, m=m)
         y, p = fashion.y, fashion.p
         assert values_on(page) == {
@@ -206,8 +207,7 @@ def test_slices_say_what_was_predicted_what_happened_and_how_sure(look, fashion)
 @pytest.mark.parametrize("name", ["fashion", "soft", "nasty"])
 def test_a_phone_scrolls_one_way_only(look, request, name):
     page = look(request.getfixturevalue(name).path, width=390).page
-    for fold in page.locator("details summary").all():
-        fold.click()
+    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
     page.wait_for_timeout(300)  # for charts to follow
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.locator("#diagram svg").bounding_box()["width"] <= 390
@@ -250,6 +250,16 @@ def test_names_are_text(look, nasty):
     assert page.locator("img").count() == 0
 
 
+def test_bins_of_one_s_own_are_there_too(look, nasty):
+    page = look(nasty.path).page
+    y = [NASTY.index(name) for name in nasty.y]
+    assert page.is_checked("input[name=rule][value=given]")
+    assert values_on(page) == {"ece": shown(cal.ece(y, nasty.p, bins=[0, 0.1, 0.5, 1.0]))}
+    assert page.locator("#bin-table tbody tr").count() == 3
+    choose(page, m=8, rule="quantile")
+    assert values_on(page)["ece"] == shown(cal.ece(y, nasty.p, bins=cal.Quantile(8)))
+
+
 def test_a_thousand_classes_stay_small(visit, folder):
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(1000) * 0.05, 400)
@@ -286,33 +296,24 @@ def test_a_point_tells_its_bin(look, fashion):
         assert word in said
 
 
-def test_bins_of_one_s_own_are_there_too(visit, folder):
-    rng = np.random.default_rng(2)
-    p = rng.random(400)
-    y = rng.random(400) < p
-    made = saved(folder, "edges", y, p, bins=[0, 0.1, 0.5, 1.0])
-    opened = visit(made.path)
-    page = opened.page
-    assert opened.said == []
-    assert page.is_checked("input[name=rule][value=given]")
-    assert values_on(page) == {"ece": shown(cal.ece(y, p, bins=[0, 0.1, 0.5, 1.0]))}
-    assert page.locator("#bin-table tbody tr").count() == 3
-    choose(page, m=8, rule="quantile")
-    assert values_on(page)["ece"] == shown(cal.ece(y, p, bins=cal.Quantile(8)))
+def test_the_glossary_is_folded_and_links_unfold_it(look, fashion):
+    page = look(fashion.path).page
+    entry = page.locator("#g-ece")
+    assert entry.is_hidden()
+    # On paper it is there without any script.
+    page.emulate_media(media="print")
+    assert page.locator("#glossary details[open]").count() == 0
+    assert entry.is_visible()
+    page.emulate_media(media="screen")
+    assert entry.is_hidden()
+    page.click("#measures a[href='#g-ece'] >> nth=0")
+    page.wait_for_function("document.querySelector('#glossary details').open")
+    assert entry.is_visible()
 
 
-# --- from here on each test has the page opened anew -------------------------------------------
-
-
-def test_nothing_goes_wrong_and_nothing_is_asked_for(visit, fashion):
-    opened = visit(fashion.path)
-    assert opened.said == []
-    assert opened.asked == [fashion.path.as_uri()]
-    assert opened.dialogs == []
-
-
-def test_tables_sort_both_ways(visit, fashion):
-    page = visit(fashion.path).page
+def test_tables_sort_both_ways(look, fashion):
+    """It leaves the classes by name: no other test looks at their order."""
+    page = look(fashion.path).page
     worst_first = column(page, "class-table", 0)
     assert worst_first == fashion.report.evaluation.classes["class"]
     head = page.locator("#class-table th", has_text="mean prediction")
@@ -329,24 +330,8 @@ def test_tables_sort_both_ways(visit, fashion):
     assert page.locator("#class-table th[aria-sort=ascending]").count() == 1
 
 
-def test_the_glossary_is_folded_and_links_unfold_it(visit, fashion):
-    page = visit(fashion.path).page
-    entry = page.locator("#g-ece")
-    assert entry.is_hidden()
-    # On paper it is there without any script.
-    page.emulate_media(media="print")
-    assert page.locator("#glossary details[open]").count() == 0
-    assert entry.is_visible()
-    page.emulate_media(media="screen")
-    assert entry.is_hidden()
-    page.click("#measures a[href='#g-ece'] >> nth=0")
-    page.wait_for_function("document.querySelector('#glossary details').open")
-    assert entry.is_visible()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark(visit, fashion, scheme):
-    page = visit(fashion.path, scheme=scheme).page
+def switched(page, scheme):
+    """Press the switch of a page in a colour scheme, and see everything follow."""
     assert page.inner_text("#theme") == {"light": "Dark", "dark": "Light"}[scheme]
     script = (
         "() => getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3)"
@@ -360,8 +345,23 @@ def test_light_and_dark(visit, fashion, scheme):
     assert page.evaluate(point) != first  # charts follow
 
 
-def test_a_keyboard_is_enough(visit, fashion):
-    page = visit(fashion.path).page
+def test_light_becomes_dark(look, fashion):
+    switched(look(fashion.path).page, "light")
+
+
+def test_nothing_goes_wrong_and_nothing_is_asked_for(look, fashion):
+    """When it was opened, and by all that the tests above did to it since."""
+    opened = look(fashion.path)
+    assert opened.said == []
+    # Pictures are made of what the page has drawn.
+    own = ("data:", "blob:")
+    assert [url for url in opened.asked if not url.startswith(own)] == [fashion.path.as_uri()]
+    assert opened.dialogs == []
+
+
+def test_a_keyboard_is_enough_and_dark_becomes_light(visit, fashion):
+    """On a page that was just opened, in the dark."""
+    page = visit(fashion.path, scheme="dark").page
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -382,6 +382,7 @@ def test_a_keyboard_is_enough(visit, fashion):
         ".filter(e => e.tabIndex < 0).length"
     )
     assert unreached == 0
+    switched(page, "dark")
 
 
 def test_the_same_rows_give_the_same_page(nasty):

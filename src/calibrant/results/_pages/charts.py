@@ -286,10 +286,14 @@ def mirrored() -> Spec:
     return finished(bars, height=170)
 
 
-def spans(x_title: str, *, whole: bool) -> Spec:
-    """A row per name: a `value` with limits `lo` and `hi`, in the order in which they come."""
-    options = {"format": "d", "tickMinStep": 1} if whole else {"format": "~g", "tickCount": 5}
-    scale = {"zero": not whole, "nice": True, "padding": 10}
+def spans(x_title: str, *, ranks: int = 0) -> Spec:
+    """A row per name: a `value` with limits `lo` and `hi`, in the order in which they come; with
+    `ranks`, values are whole numbers from 1 to that.
+    """
+    options: Spec = {"format": "~g", "tickCount": 5}
+    if ranks:  # each named, for a tick between two would be rounded to one of them
+        options = {"format": "d", "values": list(range(1, ranks + 1))}
+    scale = {"zero": not ranks, "nice": True, "padding": 10}
     x = _number("value", axis={"title": x_title, **options}, scale=scale)
     # By a field: an order of the data alone would stay when others come.
     by_place = {"field": "place", "op": "min"}
@@ -302,7 +306,7 @@ def spans(x_title: str, *, whole: bool) -> Spec:
         _marks("rows", "point", {"size": 90, "filled": True, "opacity": 1}, x=x, y=y, color=colour,
                shape=_name("shape", scale=None), tooltip=details),
     ]  # fmt: skip
-    if not whole:
+    if not ranks:
         layers.insert(
             0, _marks([{"value": 0}], "rule", {"color": MUTED, "strokeDash": [4, 3]}, x=x)
         )

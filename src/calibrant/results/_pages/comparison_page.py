@@ -48,8 +48,8 @@ def comparison_page(comparison: ComparisonData, name: str | None = None, source:
 
 def _specs(comparison: ComparisonData) -> dict[str, Any]:
     specs = {
-        "ranks": charts.spans("rank, 1 is best", whole=True),
-        "differences": charts.spans("difference from the best", whole=False),
+        "ranks": charts.spans("rank, 1 is best", ranks=len(comparison.names)),
+        "differences": charts.spans("difference from the best"),
     }
     if comparison.tables:
         table = comparison.tables[0]
