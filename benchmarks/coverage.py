@@ -224,6 +224,8 @@ class Truth:
         )
         self.u, self.q = u, q
         self.samples = to_samples(q, u)
+        # What measures share is made once.
+        self._summary = Summary(self.samples, FIXED, MASS)
 
     def _many(self) -> bool:
         return self.population.draw(2, np.random.default_rng(0))[0].ndim == 2
@@ -250,10 +252,10 @@ class Truth:
         if measure.interval == "rate":
             _, q = self._scalar()
             return float(q.mean() * (1 - q.mean()))
-        samples = self.samples
+        summary = self._summary
         if measure.resampling_cost(soft=True) == "high":  # a sweep over as many bins as rows
-            samples = to_samples(self.q[:FEW], self.u[:FEW])
-        return float(measure.compute(Summary(samples, FIXED, MASS)))
+            summary = Summary(to_samples(self.q[:FEW], self.u[:FEW]), FIXED, MASS)
+        return float(measure.compute(summary))
 
     def _scalar(self) -> tuple[Array, Array]:
         if self.u.ndim == 1:
@@ -263,7 +265,7 @@ class Truth:
 
     def _mean(self, measure: Measure) -> float:
         """The expected loss: outcomes scatter about the right probabilities."""
-        value = float(measure.compute(Summary(self.samples, FIXED, MASS)))
+        value = float(measure.compute(self._summary))
         _, q = self._scalar()
         if measure.loss == "brier":
             spread = q * (1 - q) if self.u.ndim == 1 else 1 - (self.q**2).sum(axis=1)

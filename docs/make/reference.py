@@ -91,13 +91,35 @@ def pages() -> dict[str, str]:
     named = {page: _on(page) for page in ORDER}
     found = {"reference/index.md": _index(named)}
     for page, things in named.items():
-        shown = [f"::: {path}" for path in things]
+        shown = [_entry(path, thing) for path, thing in things.items()]
         found[f"reference/{page}.md"] = "\n\n".join([f"# {PAGES[page][0]}", *shown]) + "\n"
     shown = [f"::: {path}" for path in losses()]
     found["reference/losses.md"] = "\n\n".join(["# Losses for training", *shown]) + "\n"
     shown = [f"::: {module}\n    options: {{show_root_full_path: true}}" for module in INTEGRATIONS]
     found["reference/integrations.md"] = "\n\n".join(["# Integrations", *shown]) + "\n"
     return found
+
+
+def _entry(path: str, thing: Any) -> str:
+    """What a page says of a name. What many classes have from a public one stands there once."""
+    if not inspect.isclass(thing):
+        return f"::: {path}"
+    known = {id(other): name for name, other in public().items()}
+    own, shared = [], []
+    seen = set(vars(thing))
+    for base in thing.__mro__[1:]:
+        names = [name for name in vars(base) if not name.startswith("_") and name not in seen]
+        seen.update(names)
+        if id(base) in known:
+            shared += [
+                f"[`{name}`][{known[id(base)]}.{name}]"
+                for name in names
+                if inspect.isroutine(getattr(base, name)) or isinstance(vars(base)[name], property)
+            ]
+        elif base.__module__.startswith("calibrant"):
+            own += names
+    entry = f"::: {path}\n    options: {{inherited_members: {own if shared else 'true'}}}"
+    return f"{entry}\n\nAs every class of its kind it has {', '.join(shared)}." if shared else entry
 
 
 def nav() -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TextIO
 
 from calibrant._cli import (
@@ -94,8 +95,9 @@ def _open_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
+@cache
 def build_parser() -> Parser:
-    """Every verb with its options."""
+    """Every verb with its options. Parsing leaves it as it is: one is made for all calls."""
     parser = Parser(
         prog="calibrant",
         description="Can these predicted probabilities be believed?",

@@ -40,12 +40,34 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
+    from calibrant._cli.tables import print_evaluation, print_table
+
+    description, results = _results()
+    if options.json:
+        print_json({name: result.to_dict() for name, result in results.items()})
+        return
+    hard, soft, tools, compared = results.values()
+    print(f"{description}\n")
+    print_evaluation(hard, "The student against the labels")
+    columns: dict[str, list[Any]] = {
+        "measure": [e.name for e in soft.estimates if e.name in hard],
+        "against labels": [hard[e.name] for e in soft.estimates if e.name in hard],
+        "against teacher": [e.value for e in soft.estimates if e.name in hard],
+    }
+    print_table(columns, "Hard labels and the teacher's soft labels side by side")
+    print_table(compared.columns(), "Before and after temperature scaling, fitted to other rows")
+    print_table(compared.ranked("ece"), "How sure the difference in ECE is")
+    shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
+    print_table(shown, "What other tools would call ECE (top label)")
+
+
+def _results() -> tuple[str, dict[str, Any]]:
+    """What the example is, and what is found out about it."""
     from calibrant import examples
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
     from calibrant._api.evaluate import evaluate
     from calibrant._api.evaluate_samples import Options, evaluate_samples
-    from calibrant._cli.tables import print_evaluation, print_table
     from calibrant._data.to_samples import to_samples
     from calibrant.scaling import TemperatureScaling
 
@@ -61,24 +83,8 @@ def _evaluate(options: argparse.Namespace) -> None:
         f"scaled by T = {scaler.temperature_:.2f}": scaler.transform(example.test_logits),
     }
     compared = compare(example.test_labels, models)
-    if options.json:
-        results = (
-            ("hard", hard), ("soft", soft), ("conventions", tools), ("comparison", compared),
-        )  # fmt: skip
-        print_json({name: result.to_dict() for name, result in results})
-        return
-    print(f"{example.description}\n")
-    print_evaluation(hard, "The student against the labels")
-    columns: dict[str, list[Any]] = {
-        "measure": [e.name for e in soft.estimates if e.name in hard],
-        "against labels": [hard[e.name] for e in soft.estimates if e.name in hard],
-        "against teacher": [e.value for e in soft.estimates if e.name in hard],
-    }
-    print_table(columns, "Hard labels and the teacher's soft labels side by side")
-    print_table(compared.columns(), "Before and after temperature scaling, fitted to other rows")
-    print_table(compared.ranked("ece"), "How sure the difference in ECE is")
-    shown = {k: v for k, v in tools.columns().items() if k.startswith(("tool", "its", "with"))}
-    print_table(shown, "What other tools would call ECE (top label)")
+    found = {"hard": hard, "soft": soft, "conventions": tools, "comparison": compared}
+    return example.description, found
 
 
 def _write_files(options: argparse.Namespace) -> None:

@@ -18,6 +18,11 @@ FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum
 STRETCH = 1 << 15
 
 
+def empty_sums(n_classes: int, m: int) -> NDArray[np.float64]:
+    """Zeros (classes, bins, fields), each field in one piece: few of them are written and read."""
+    return np.zeros((len(FIELDS), n_classes, m)).transpose(1, 2, 0)
+
+
 @dataclass(frozen=True, eq=False)
 class BinTable:
     """Sums per class and bin.
@@ -82,41 +87,44 @@ class BinTable:
     def n_dropped(self) -> int:
         return int(self.dropped[0, 0])
 
+    def _column(self, name: str) -> NDArray[np.float64]:
+        return self.sums[:, :, FIELDS.index(name)]
+
     @property
     def sum_w(self) -> NDArray[np.float64]:
-        return self.sums[:, :, 1]
+        return self._column("sum_w")
 
     @property
     def sum_w2(self) -> NDArray[np.float64]:
-        return self.sums[:, :, 2]
+        return self._column("sum_w2")
 
     @property
     def sum_wu(self) -> NDArray[np.float64]:
-        return self.sums[:, :, 3]
+        return self._column("sum_wu")
 
     @property
     def sum_wz(self) -> NDArray[np.float64]:
-        return self.sums[:, :, 4]
+        return self._column("sum_wz")
 
     @property
     def sum_wu2(self) -> NDArray[np.float64]:
         if not self.has_squares:
             raise ValueError("this table was summed without squares of predictions")
-        return self.sums[:, :, 5]
+        return self._column("sum_wu2")
 
     @property
     def sum_wuz(self) -> NDArray[np.float64]:
         if not self.has_squares:
             raise ValueError("this table was summed without products of predictions and targets")
-        return self.sums[:, :, 6]
+        return self._column("sum_wuz")
 
     @property
     def sum_wz2(self) -> NDArray[np.float64]:
-        return self.sums[:, :, 7]
+        return self._column("sum_wz2")
 
     @property
     def sum_w2z(self) -> NDArray[np.float64]:
-        return self.sums[:, :, 8]
+        return self._column("sum_w2z")
 
     @property
     def residual(self) -> NDArray[np.float64]:
@@ -146,6 +154,38 @@ class BinTable:
     def mean_z(self) -> NDArray[np.float64]:
         """Mean target per bin; NaN where a bin is empty."""
         return ratio(self.sum_wz, self.sum_w)
+
+
+class ColumnTable(BinTable):
+    """Sums in columns of their own, (classes, bins): what a thousand tables share is held once, and
+    what no formula reads is never put in its place. Squares of predictions are not among them.
+    """
+
+    def __init__(self, columns: dict[str, NDArray[np.float64]]) -> None:
+        object.__setattr__(self, "_columns", columns)
+        object.__setattr__(self, "dropped", np.zeros((len(columns["sum_w"]), len(FIELDS))))
+        object.__setattr__(self, "has_squares", False)
+        self._columns: dict[str, NDArray[np.float64]]
+
+    @cached_property
+    def sums(self) -> NDArray[np.float64]:
+        """All columns in their places (classes, bins, fields)."""
+        out = empty_sums(*self.sum_w.shape)
+        for name, column in self._columns.items():
+            out[..., FIELDS.index(name)] = column
+        out.flags.writeable = False
+        return out
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.sum_w.shape[0])
+
+    @property
+    def n_bins(self) -> int:
+        return int(self.sum_w.shape[1])
+
+    def _column(self, name: str) -> NDArray[np.float64]:
+        return self._columns[name]
 
 
 # Columns of which runs are put together to the last: a round of them costs next to nothing, and to

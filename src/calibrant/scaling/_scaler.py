@@ -7,7 +7,8 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -43,6 +44,12 @@ if TYPE_CHECKING:
     from calibrant.scaling._estimator import ScalingEstimator
 
 S = TypeVar("S", bound="Scaler")
+
+
+@cache
+def _arguments(kind: type[Scaler]) -> Mapping[str, inspect.Parameter]:
+    """What a kind of map is made with; looked up once, because every call asks."""
+    return inspect.signature(kind.__init__).parameters
 
 
 class Scaler(ABC):
@@ -127,7 +134,7 @@ class Scaler(ABC):
         """What predictions are given as. Where logits are the default, log-probabilities go before
         them; elsewhere both together are an error.
         """
-        by_default = inspect.signature(type(self).__init__).parameters["from_logits"].default
+        by_default = _arguments(type(self))["from_logits"].default
         logits = self.from_logits and not (by_default and self.from_logprobs is True)
         return given_as(logits, self.from_logprobs)
 
@@ -389,7 +396,7 @@ class Scaler(ABC):
 
     @classmethod
     def _options(cls) -> tuple[str, ...]:
-        return tuple(inspect.signature(cls.__init__).parameters)[1:]
+        return tuple(_arguments(cls))[1:]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The options by name, as scikit-learn asks for them.

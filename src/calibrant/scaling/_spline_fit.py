@@ -70,22 +70,29 @@ class Spline:
         middle = 3.0 * chords - self.slopes[:-1] - self.slopes[1:]
         return np.concatenate([self.slopes, middle])
 
+    @cached_property
+    def turned_rises(self) -> FloatArray:
+        """(2K - 1, K): the same from coordinates."""
+        out: FloatArray = self.rises @ self.turn
+        return out
+
     def basis(self, x: FloatArray) -> FloatArray:
         """(n, K): what each knot's value adds to the spline at x."""
         x = np.clip(x, -BEYOND, 1.0 + BEYOND)
         inside = np.clip(x, 0.0, 1.0)
-        out: FloatArray = self._cubic()(inside)
+        out: FloatArray = self._cubic(inside)
         out += np.minimum(x, 0.0)[:, None] * self.slopes[0]
         out += np.maximum(x - 1.0, 0.0)[:, None] * self.slopes[-1]
         return out
 
+    @cached_property
     def _cubic(self) -> Any:
         from scipy.interpolate import CubicSpline
 
         return CubicSpline(self.knots, np.eye(self.knots.size), bc_type="natural")
 
     def _derivative(self, order: int) -> FloatArray:
-        return np.asarray(self._cubic()(self.knots, order), dtype=np.float64)
+        return np.asarray(self._cubic(self.knots, order), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,22 +203,27 @@ class _Penalised:
         self, spline: Spline, features: FloatArray, levels: Levels, smoothing: float
     ) -> None:
         self.levels, self.features = levels, features
-        self.rises = spline.rises @ spline.turn
+        self.rises = spline.turned_rises
         self.pull = np.full(spline.knots.size, smoothing)
         self.pull[:2] = 0.0
+        # Probabilities of the point that was looked at last, which is where the loss curves next.
+        self.p: FloatArray = np.empty(0)
 
     def value_and_gradient(self, at: FloatArray) -> tuple[float, FloatArray]:
         eta, pulled = self.features @ at, self.pull * at
-        rest = sigmoid(eta) - self.levels.targets
+        self.p = sigmoid(eta)
+        rest = self.p - self.levels.targets
         value = self.levels.shares @ _log_loss(eta, self.levels.targets) + at @ pulled / 2
         return float(value), (self.levels.shares * rest) @ self.features + pulled
 
-    def curvature(self, at: FloatArray) -> FloatArray:
-        p = sigmoid(self.features @ at)
-        weighed = self.features * (self.levels.shares * p * (1.0 - p))[:, None]
-        out: FloatArray = self.features.T @ weighed + np.diag(self.pull)
+    def curvature(self) -> FloatArray:
+        """Where value and gradient were looked at last."""
+        weighed = self.features * (self.levels.shares * self.p * (1.0 - self.p))[:, None]
+        out: FloatArray = self.features.T @ weighed
+        diagonal = out.reshape(-1)[:: self.pull.size + 1]
+        diagonal += self.pull
         # A hair more, for where all predictions are certain the loss does not curve.
-        out += 1e-12 * np.trace(out) * np.eye(at.size)
+        diagonal += 1e-12 * diagonal.sum()
         return out
 
     def minimum(
@@ -221,7 +233,7 @@ class _Penalised:
         at = self._lifted(at) if increasing else at
         value, gradient = self.value_and_gradient(at)
         for n_iter in range(MAX_STEPS):
-            step = self._step(at, gradient, increasing)
+            step = self._step(at, gradient, increasing)  # `at` was looked at last
             fall = -float(gradient @ step)
             if fall <= flat:
                 return (self._lifted(at) if increasing else at), n_iter, True
@@ -241,14 +253,19 @@ class _Penalised:
         """To the least value of the quadratic that touches the loss here; among increasing splines
         by its dual, a problem of least squares with coefficients of at least 0.
         """
-        from scipy.linalg import cho_factor, cho_solve, solve_triangular
-        from scipy.optimize import nnls
+        # Not by cho_factor: what it does around these takes as long as they do for so few knots.
+        from scipy.linalg.lapack import dpotrf, dpotrs
 
-        factor = cho_factor(self.curvature(at), lower=True)
-        free: FloatArray = -cho_solve(factor, gradient)
+        factor, failed = dpotrf(self.curvature(), lower=True, clean=False)
+        if failed:
+            raise np.linalg.LinAlgError("the loss does not curve upwards")
+        free: FloatArray = -dpotrs(factor, gradient, lower=True)[0]
         if not increasing:
             return free
-        lower = np.tril(factor[0])
+        from scipy.linalg import solve_triangular
+        from scipy.optimize import nnls
+
+        lower = np.tril(factor)
         held = solve_triangular(lower, self.rises.T, lower=True)
         multipliers, _ = nnls(held, -lower.T @ (at + free))
         out: FloatArray = free + solve_triangular(lower.T, held @ multipliers, lower=False)

@@ -39,14 +39,22 @@ def style() -> Any:
 
 def rendered(figure: Figure) -> dict[str, bytes]:
     """The figure as "svg" and as "png", the same bytes every time."""
-    return {kind: _saved(figure, kind) for kind in ("svg", "png")}
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    with style():
+        # Everything gets its place once, as letters and points are in the drawing; a figure with a
+        # layout would be drawn once more, unseen, for each of the files.
+        canvas = FigureCanvasSVG(figure)
+        figure.dpi = canvas.fixed_dpi
+        layout = figure.get_layout_engine()
+        if layout is not None:
+            layout.execute(figure)
+            figure.set_layout_engine(None)
+        return {kind: _saved(figure, kind) for kind in ("svg", "png")}
 
 
 def _saved(figure: Figure, kind: str) -> bytes:
     out = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    with style():
-        figure.savefig(out, format=kind, metadata=metadata)
-    # Once everything has its place, it stays there: to find it takes as long as to draw.
-    figure.set_layout_engine("none")
+    figure.savefig(out, format=kind, metadata=metadata)
     return out.getvalue()

@@ -143,7 +143,8 @@ def fit_height(ax: Axes) -> None:
     figure: Any = ax.figure
     ax.set_anchor("N")  # what is over a square stays next to it
     figure.set_figheight(3 * figure.get_figwidth())
-    figure.draw_without_rendering()
+    # Everything gets its place, and nothing is drawn: that would take as long again.
+    figure.get_layout_engine().execute(figure)
     figure.set_figheight(figure.get_tightbbox().height + 0.08)
 
 

@@ -67,6 +67,7 @@ class OverlaidReliabilityDisplay(Drawn):
         for name, table in self.tables.items():
             display = ReliabilityDisplay(table, name=name)
             display._turn = before + turns[name]
+            display._is_last = len(self.displays_) == len(self.tables) - 1
             display.plot(
                 ax=ax, level=level, curve=curve, counts=counts and len(self.tables) <= 3,
                 ref_line=ref_line,

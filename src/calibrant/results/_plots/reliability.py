@@ -48,6 +48,8 @@ class ReliabilityDisplay(Drawn):
 
     # The number of its look among others', where they are drawn together.
     _turn: int | None = None
+    # Whether nothing is drawn on its figure after it: to find the figure's height takes time.
+    _is_last = True
 
     def __init__(self, table: ReliabilityData, *, name: str | None = None) -> None:
         self.table = table
@@ -109,7 +111,8 @@ class ReliabilityDisplay(Drawn):
             if interval is not None:
                 self.cutoff_ = draw_cutoff(axes, interval, self.line_.get_color())
             legend(axes)
-            fit_height(axes)
+            if self._is_last:
+                fit_height(axes)
         return self
 
     def _draw(
